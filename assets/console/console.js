@@ -80,3 +80,17 @@ for (const input of document.querySelectorAll('input[data-aliases]')) {
     input.list.replaceChildren(...found);
   });
 }
+
+/* A click on a short id copies the whole. */
+
+addEventListener('click', async ({ target }) => {
+  const button = target.closest('[data-copy]');
+  if (!button) return;
+  const before = button.textContent;
+  const copied = await navigator.clipboard?.writeText(button.dataset.copy).then(
+    () => true,
+    () => false,
+  );
+  button.textContent = copied ? 'Copied' : button.dataset.copy;
+  if (copied) setTimeout(() => Object.assign(button, { textContent: before }), 1_500);
+});

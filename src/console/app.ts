@@ -1,5 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
+import { createProvider } from '../sign-in/provider.ts';
+import { createSignedValues } from '../sign-in/signed-values.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -13,13 +15,11 @@ import { publicUrlSetting } from './origin.ts';
 import { createRights } from './rights.ts';
 import { navigation, sections } from './sections.ts';
 import { createSessions } from './session.ts';
-import { createProvider } from './sign-in/provider.ts';
 import { createRecheck } from './sign-in/recheck.ts';
 import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
-import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 

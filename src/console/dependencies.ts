@@ -5,11 +5,11 @@ import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { SessionStore } from '../sign-in/session-store.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
-import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
 import type { Entry } from './ui/context.ts';
 
@@ -38,8 +38,8 @@ export interface ConsoleDependencies extends StoreOptions {
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
-  /** Limits the searches of a user by what is known of a person. */
-  searches: Pick<RateLimit, 'consume'>;
+  /** Limit the searches of a user by what is known of a person: of the role privacy, and of others. */
+  searches: Record<'privacy' | 'others', Pick<RateLimit, 'consume'>>;
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;

@@ -9,7 +9,7 @@ interface Row {
   days: number;
 }
 
-/** Whether the comparison with the platform has found gaps in the last day, and whether it is done. Nothing where it never ran. */
+/** Gaps that the reconciliation found in the last day, and an overdue reconciliation. One that never ran is no problem. */
 export const reconciliation = defineCheck<Row>(
   `
 select 'gaps' as kind, count(*) filter (where compared_with is null)::int as missing,

@@ -1,5 +1,22 @@
+import type { AliasKind } from '../store/aliases.ts';
+
 /** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
 export type TypedColumn = Record<'name' | 'type', string>;
+
+const aliased: Record<string, AliasKind> = {
+  business_id: 'business',
+  bid: 'business',
+  owner: 'business',
+  clinic_id: 'clinic',
+  facility_id: 'clinic',
+  facilityid: 'clinic',
+  doctor_id: 'doctor',
+  doctor_oid: 'doctor',
+  docid: 'doctor',
+};
+
+/** What can have an alias in a column of this name. */
+export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
 
 export const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import type { TypedColumn } from './column-kinds.ts';
-import type { Report } from './reports.ts';
+import type { Report } from './report.ts';
 
 export type ReportColumn = TypedColumn & { comment: string | null; personal: boolean };
 
@@ -17,8 +17,24 @@ export async function readComments(db: Db): Promise<ReadonlyMap<string, string>>
   return new Map((await read(db, comments)).map(({ name, comment }) => [name, comment]));
 }
 
+export interface NamedColumn {
+  view: string;
+  name: string;
+  comment: string | null;
+}
+
+/** The columns of all reports, with what they mean. */
+export const readAllColumns = (db: Db): Promise<NamedColumn[]> =>
+  read(
+    db,
+    sql<NamedColumn>`
+      select relname as view, attname as name, col_description(attrelid, attnum) as comment
+      from pg_attribute join pg_class c on c.oid = attrelid
+      where relnamespace = 'reporting'::regnamespace and relkind = 'v' and attnum > 0 and not attisdropped`,
+  );
+
 /** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
-export async function readColumns(db: Db, { view, rowsOf = view }: Report) {
+export async function readColumns(db: Db, { view, rowsOf = view }: Pick<Report, 'view' | 'rowsOf'>) {
   const { rows } = await sql<ReportColumn>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
            not coalesce(for_console, false) as personal

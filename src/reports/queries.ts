@@ -4,7 +4,7 @@ import type { Db } from '../store/tables.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Age, ages, wholeMonths } from './ranges.ts';
-import type { Report } from './reports.ts';
+import type { Report } from './report.ts';
 
 export const pageRows = 200;
 

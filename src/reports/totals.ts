@@ -5,7 +5,7 @@ import { isSummable } from './column-kinds.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Asked, askNewestDays, dayMs, fromSums, isOfAge, pageRows, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
-import type { Report, ReportChart } from './reports.ts';
+import type { Report, ReportChart } from './report.ts';
 
 /** Where no sums are kept, more rows are neither counted nor summed; and more are not sorted by a column. */
 export const countedRows = ({ counted = 100_000 }: Report): number => counted;

@@ -103,6 +103,7 @@ const table: Record<string, Expected> = {
   'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 303, 303, 303] },
   'GET /access-log': { statuses: onlyPrivacy },
+  'POST /access-log': { fields: patient, statuses: [401, 403, 403, 303, 303] },
   'GET /sessions': { statuses: onlyPrivacy },
   'POST /sessions/end': { fields: { user: 'nobody' }, statuses: [401, 403, 403, 303, 303] },
 };

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as client from '../../src/client/index.ts';
 import { createSessions, type User } from '../../src/console/session.ts';
-import { createSignedValues } from '../../src/console/signed-values.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import { StoreUnavailable } from '../../src/store/circuit.ts';
 import { sessionS } from '../../src/store/sessions.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';

@@ -1,5 +1,5 @@
 import type { Asked } from '../../reports/queries.ts';
-import { titleOf } from '../../reports/reports.ts';
+import { titleOf } from '../../reports/report.ts';
 import { fieldsOf } from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { titled, words } from '../ui/links.ts';

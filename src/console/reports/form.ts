@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ages, ranges } from '../../reports/ranges.ts';
-import type { Report } from '../../reports/reports.ts';
+import type { Report } from '../../reports/report.ts';
 import { choice, localTime, oneOf, readForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
 import { formatLocal, parseLocal } from '../ui/time.ts';
@@ -14,7 +14,7 @@ const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys
  * precedence over a range; a receipt is looked for in all days.
  *
  * @param sortable the names of the columns that are shown
- * @returns with `range`, unless other days are asked for; `entered`: the fields of its address, and the `shape` of those
+ * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of its address, and the `shape` of those
  * @throws BadInput
  */
 export function readReportForm(
@@ -37,6 +37,7 @@ export function readReportForm(
     part: oneOf(['changed', 'page']),
     since: localTime(timezone),
     sort: z.string().refine((by) => sortable.includes(by.replace('-', '')), 'Unknown column.'),
+    columns: oneOf(['all']),
     page: z.coerce
       .number('Unknown page.')
       .int()
@@ -56,9 +57,9 @@ export function readReportForm(
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
-  const { range: _, ...others } = data;
+  const { range: _, columns, ...others } = data;
   const since = data.part === 'changed' ? data.since : undefined;
-  return { filter: { ...others, from, to, at, since }, range, entered, faults, shape };
+  return { filter: { ...others, from, to, at, since }, isWide: columns === 'all', range, entered, faults, shape };
 }
 
 export type ReportForm = ReturnType<typeof readReportForm>;

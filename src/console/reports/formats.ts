@@ -1,9 +1,8 @@
 import { Duplex } from 'node:stream';
 import { csvWriter } from '../../common/csv.ts';
-import { isAmount, isNumeric, isSummable, type TypedColumn } from '../../reports/column-kinds.ts';
+import { aliasKindOf, isAmount, isNumeric, isSummable, type TypedColumn } from '../../reports/column-kinds.ts';
 import type { ReportRow } from '../../reports/queries.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import { aliasKindOf } from '../ui/field-value.tsx';
 import { titled } from '../ui/links.ts';
 import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 import type { CellKind } from './xlsx-styles.ts';

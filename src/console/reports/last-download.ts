@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { ReportFilter } from '../../reports/filter.ts';
-import type { Report } from '../../reports/reports.ts';
+import type { Report } from '../../reports/report.ts';
 import { read } from '../../store/read.ts';
 import type { Db } from '../../store/tables.ts';
 

@@ -1,14 +1,15 @@
 import { useContext } from 'preact/hooks';
 import { isNumeric } from '../../reports/column-kinds.ts';
+import { layOut } from '../../reports/layout.ts';
 import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
 import { ranges } from '../../reports/ranges.ts';
-import { chartTitleOf, titleOf } from '../../reports/reports.ts';
+import { chartTitleOf, titleOf } from '../../reports/report.ts';
 import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue } from '../ui/field-value.tsx';
+import { FieldValue, headOf } from '../ui/field-value.tsx';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
@@ -39,13 +40,13 @@ interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, figures } = props;
+  const { report, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
-      <p>{comment}</p>
+      <p>{report.line}</p>
       {props.basis && <BasisLine {...props.basis} />}
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} ages={props.ages} />}
@@ -60,7 +61,9 @@ export function ReportPage(props: ReportProps) {
         />
       )}
       <Downloads {...props} />
-      <p class="note">{describeRows(props)}</p>
+      <p class="note">
+        {describeRows(props)} <ColumnsLink {...props} />
+      </p>
       <Rows {...props} />
       <Pages {...props} />
       <Legend {...props} />
@@ -83,6 +86,19 @@ function describeRows(props: ReportProps): string | undefined {
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+/** Leads to the same rows with all columns, or with those that are read first. */
+function ColumnsLink({ report, shown, entered, isWide, revealed }: ReportProps) {
+  const hidden = shown.length - layOut(report, shown, false).length;
+  // The link would lead to the page without personal data.
+  if (hidden === 0 || revealed) return null;
+  const columns = isWide ? undefined : 'all';
+  return (
+    <a href={reportHref(report.view, { ...entered, columns })}>
+      {isWide ? 'Fewer columns' : `All ${shown.length} columns`}
+    </a>
+  );
 }
 
 const monthMs = 31 * 86_400_000;
@@ -157,7 +173,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
 }
 
 function Rows(props: ReportProps) {
-  const { report, shown, filter, entered, rows, totals, revealed } = props;
+  const { report, filter, entered, rows, totals, revealed } = props;
   if (!rows) {
     return (
       <p class="warning" role="status">
@@ -173,11 +189,11 @@ function Rows(props: ReportProps) {
     href: (by, descending) =>
       reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
   };
-  const columns = shown.map((column): Column<ReportRow> => {
+  const columns = layOut(report, props.shown, props.isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
-      head: words(name),
+      head: headOf(name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
@@ -188,7 +204,6 @@ function Rows(props: ReportProps) {
   return (
     <Table
       label={titleOf(report)}
-      scrolls
       rows={rows}
       empty="No matching rows."
       columns={columns}
@@ -242,18 +257,19 @@ function Downloads(props: ReportProps) {
   );
 }
 
-function Legend({ columns }: ReportProps) {
-  const explained = columns.filter(({ comment }) => comment !== null);
+function Legend({ report, columns, comment, isWide }: ReportProps) {
+  const explained = layOut(report, columns, isWide).filter(({ comment }) => comment !== null);
   if (explained.length === 0) return null;
   return (
     <details>
       <summary>What the columns mean</summary>
+      <p>{comment}</p>
       <Table
         label="What the columns mean"
-        scrolls
         rows={explained}
         columns={[
-          { head: 'Column', cell: ({ name }) => <code>{name}</code> },
+          { head: 'Column', cell: ({ name }) => headOf(name) },
+          { head: 'In SQL and CSV', cell: ({ name }) => <code>{name}</code> },
           { head: 'Meaning', cell: ({ comment }) => comment, wide: true },
         ]}
       />

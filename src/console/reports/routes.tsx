@@ -1,22 +1,27 @@
 import type { Request, Response } from 'express';
-import { readColumns, readComments } from '../../reports/columns.ts';
+import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
 import * as queries from '../../reports/queries.ts';
-import { type Report, reports, titleOf } from '../../reports/reports.ts';
+import { type Report, titleOf } from '../../reports/report.ts';
+import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
 import { readAges, readSums } from '../../reports/totals.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
+import { oneOf, parseForm, text } from '../read-form.ts';
 import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { LinkList } from '../ui/filters.tsx';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { sendDownload } from './download.ts';
 import { describeFile, fileNameOf } from './file-content.ts';
 import { readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
 import { readLastDownload } from './last-download.ts';
+import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
+
+const q = text.meta({ label: 'What do you want to know?' });
+const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
 
 const findReport = (view: unknown): Report => {
   const report = reports.find((one) => one.view === view);
@@ -29,8 +34,11 @@ export const section: Section = {
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
-    routes.get('/reports', 'viewer', async (_req, res) => {
-      sendPage(res, 'Reports', <ReportList comments={await readComments(db)} />);
+    routes.get('/reports', 'viewer', async (req, res) => {
+      const { data, ...form } = parseForm(req.query, { q, group });
+      const columns = data.q ? await readAllColumns(db) : [];
+      const title = data.group ? `Reports: ${reportGroups[data.group].title}` : 'Reports';
+      sendPage(res, title, <ReportList {...{ ...data, columns, form }} />);
     });
 
     /** @throws BadInput */
@@ -100,30 +108,3 @@ export const section: Section = {
     }
   },
 };
-
-/** Pages for what is asked every day and every month. */
-const shortcuts = Object.entries({
-  'Takings of yesterday, per clinic and doctor': 'receipts_daily?range=yesterday',
-  'Receipts of last month': 'receipts?range=last_month',
-  'Dues older than 90 days': 'outstanding_receipts?age=over_90',
-  'A receipt as of a date': 'receipts_as_of',
-}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
-
-function ReportList({ comments }: { comments: ReadonlyMap<string, string> }) {
-  return (
-    <>
-      <LinkList label="Often asked" links={shortcuts} />
-      <p>
-        These are the views of the schema <code>reporting</code>. SQL clients and BI tools can query them too.
-      </p>
-      <ul class="reports">
-        {reports.map((report) => (
-          <li key={report.view}>
-            <a href={reportHref(report.view)}>{titleOf(report)}</a>
-            <p>{comments.get(report.view)}</p>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
+import type { SessionStore } from '../../sign-in/session-store.ts';
 import { entriesOf } from '../kept-form.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie } from '../session.ts';
-import type { SessionStore } from '../session-store.ts';
 import type { Visit } from '../ui/context.ts';
 import type { SignInDependencies } from './enter.ts';
 import { sendSignIn } from './pages.tsx';

@@ -1,21 +1,8 @@
 import { type Family, families } from '../../families/index.ts';
-import { isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
-import type { AliasKind } from '../../store/aliases.ts';
-import { recordHref, words } from './links.ts';
+import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
+import { recordHref, titled, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
-import { Amount, formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
-
-const aliased: Record<string, AliasKind> = {
-  business_id: 'business',
-  bid: 'business',
-  owner: 'business',
-  clinic_id: 'clinic',
-  facility_id: 'clinic',
-  facilityid: 'clinic',
-  doctor_id: 'doctor',
-  doctor_oid: 'doctor',
-  docid: 'doctor',
-};
+import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
 
 /** Columns that hold the id of a record, and the family of that. */
 const recordColumns: Record<string, string> = {
@@ -30,10 +17,14 @@ const recordColumns: Record<string, string> = {
   first_appointment_id: 'appointment',
 };
 
-/** What can have an alias in a column of this name. */
-export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
+
+/** What a column is called at its head. */
+export const headOf = (name: string) => {
+  const word = aliasKindOf(name) ? name.replace(/_o?id$/, '') : name.replace(/_amount$/, '');
+  return titled(word);
+};
 
 /** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({
@@ -44,16 +35,19 @@ export function FieldValue({
   row: Readonly<Record<string, string | null>>;
 }) {
   const { name, type } = column;
-  const value = row[name];
+  const value = name === 'receipt_number' ? row[name] || row.receipt_id : row[name];
   if (value === null || value === undefined) return <Nothing />;
   if (value === '') return <span class="nothing">empty</span>;
   const kind = aliasKindOf(name);
   if (kind) return <Named kind={kind} id={value} />;
+  if (name === 'receipt_number' && row.business_id && row.receipt_id)
+    return <a href={recordHref('receipt', row.business_id, row.receipt_id)}>{value}</a>;
   const family = recordColumns[name];
   if (family && row.business_id != null)
-    return <a href={recordHref(family, row.business_id, value)}>{value}</a>;
-  if (name === 'delivery_id' || name === 'example_delivery') return <IdLink to="deliveries" id={value} />;
-  if (name === 'quarantine_id') return <IdLink to="quarantine" id={value} />;
+    return <Id id={value} href={recordHref(family, row.business_id, value)} />;
+  if (name === 'delivery_id' || name === 'example_delivery')
+    return <Id id={value} href={`/console/deliveries/${value}`} />;
+  if (name === 'quarantine_id') return <Id id={value} href={`/console/quarantine/${value}`} />;
   if (/^https?:\/\/\S+$/.test(value)) {
     return (
       <a href={value} rel="noreferrer" target="_blank">
@@ -66,6 +60,7 @@ export function FieldValue({
   if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
   if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));
   if (type === 'numeric' && !isId(name)) return formatCount(value);
+  if (isId(name) && !/number$/.test(name)) return <Id id={value} />;
   if (type === 'bigint' || type === 'integer') return isId(name) ? value : formatCount(value);
   if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
   if (type === 'date') return formatDay(value);
@@ -74,5 +69,6 @@ export function FieldValue({
     const at = parseMoment(value);
     return at ? <Moment at={at} /> : value;
   }
-  return type === 'jsonb' ? <code>{value}</code> : value;
+  if (type === 'jsonb') return <code>{value}</code>;
+  return name === 'state' ? words(value) : value;
 }

@@ -12,17 +12,19 @@ interface FiltersProps extends FilterForm {
   hidden?: Record<string, string | undefined>;
   /** Whether it is a line that opens. */
   folded?: boolean;
+  submit?: string;
 }
 
 /** The filter of a list, in its page's address. */
-export function Filters({ action, fields, entered, faults, hidden = {}, folded = false }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { action, fields, entered, faults, hidden = {}, folded = false, submit = 'Show' } = props;
   const given = fields.filter(({ name }) => entered[name]);
   const form = (
-    <form method="get" action={action} class={folded ? undefined : 'card'}>
+    <form method="get" action={action} class={folded ? 'filters' : 'filters card'}>
       <Hidden values={hidden} />
       <Fields {...{ fields, entered, faults }} />
       <div class="actions">
-        <Submit>Show</Submit>
+        <Submit>{submit}</Submit>
         {given.length > 0 && <a href={action}>Show all</a>}
       </div>
     </form>

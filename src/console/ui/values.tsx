@@ -24,17 +24,29 @@ export function Nothing() {
   return <span class="nothing">–</span>;
 }
 
-/** The id of a business, a clinic or a doctor, with its alias. */
+/** An id: its ends, where it is long. A click on it, or beside the link, copies it. */
+export function Id({ id, href }: { id: string; href?: string }) {
+  const short = id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id;
+  const copy = { type: 'button', 'data-copy': id, title: `Copy ${id}` } as const;
+  if (!href) return <button {...copy} class="id" children={short} />;
+  return (
+    <>
+      <a class="id" href={href} title={id}>
+        {short}
+      </a>
+      <button {...copy} class="id" aria-label={`Copy ${id}`}>
+        ⧉
+      </button>
+    </>
+  );
+}
+
+/** A business, a clinic or a doctor by its alias; without one, its id. */
 export function Named({ kind, id }: { kind: AliasKind; id: string | null | undefined }) {
   const { aliases } = useContext(VisitContext);
   if (!id) return <Nothing />;
   const alias = aliases?.[kind].get(id);
-  if (!alias) return <>{id}</>;
-  return (
-    <span class="named">
-      {alias} <small>{id}</small>
-    </span>
-  );
+  return alias ? <span title={id}>{alias}</span> : <Id id={id} />;
 }
 
 /** The status of a delivery, by word and not by colour alone. */

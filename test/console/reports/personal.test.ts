@@ -1,6 +1,7 @@
 import { families } from '../../../src/families/index.ts';
 import { readColumns } from '../../../src/reports/columns.ts';
-import { type Report, reports } from '../../../src/reports/reports.ts';
+import type { Report } from '../../../src/reports/report.ts';
+import { reports } from '../../../src/reports/reports.ts';
 import { canary, canaryOf } from '../../support/canary.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';
@@ -62,9 +63,7 @@ it('a column that is listed nowhere is personal, and so is every column of such 
   const create = (view: string, columns: string) =>
     database.pool.query(`create or replace view reporting.${view} as select ${columns}`);
   const personal = async (view: string) =>
-    (await readColumns(database.db, { view, families: [], order: '' }))
-      .filter((column) => column.personal)
-      .map(({ name }) => name);
+    (await readColumns(database.db, { view })).filter((column) => column.personal).map(({ name }) => name);
   expect(await personal('admission_clearances')).toEqual(['patient_id', 'completed_by']);
   expect(await personal('receipts_daily')).toEqual([]);
   await create('invented', `1 as number, now() as at, ''::text as event`);

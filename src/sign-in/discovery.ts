@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch as keysFetch } from 'jose';
 import * as client from 'openid-client';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { nameIssuers, ProviderFault, wrongIssuer } from './provider-fault.ts';
 
 export type ProviderSettings = NonNullable<Config['oidc']>;

@@ -1,0 +1,112 @@
+import { appointment } from '../../families/appointment.ts';
+import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
+import { recordHref, titled } from '../ui/links.ts';
+import { type Column, Table } from '../ui/table.tsx';
+import { Amount, Moment, Named, Nothing } from '../ui/values.tsx';
+
+/** What a list shows of a record; what its kind does not have is absent. */
+export interface Details {
+  patient?: string | null;
+  name?: string | null;
+  number?: string | null;
+  /** In rupees. */
+  net?: string | null;
+  paid?: string | null;
+  due?: string | null;
+  clinic?: string | null;
+  doctor?: string | null;
+  status?: string | null;
+  deleted?: boolean;
+  /** What a reader should know of it. */
+  note?: string;
+}
+
+/** A record, or what else a search finds. */
+export interface Hit {
+  /** The look-up that found it, such as phone. */
+  by: string;
+  /** delivery, quarantine, patient, or a family: that of a record. */
+  kind: string;
+  business_id: string | null;
+  id: string;
+  at: Date | null;
+  details: Details;
+}
+
+export const shownHits = 50;
+
+/** The page of what was found, but for a patient. */
+export function hrefOf({ kind, business_id, id }: Hit): string {
+  if (kind === 'delivery') return `/console/deliveries/${id}`;
+  return kind === 'quarantine' ? `/console/quarantine/${id}` : recordHref(kind, business_id ?? '', id);
+}
+
+interface GroupProps<Row> {
+  title: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  /** How many rows are shown; a note says where there are more. */
+  most?: number;
+}
+
+const kinds: Record<string, string> = {
+  ...Object.fromEntries((families as readonly Family[]).map((family) => [family.name, titleOf(family)])),
+  delivery: 'message as received',
+  quarantine: 'rejected message',
+};
+
+/** A titled list; nothing where it is empty. */
+export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProps<Row>) {
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      {rows.length > most && (
+        <p class="note">
+          There are more than {most}; the first {most} are shown.
+        </p>
+      )}
+      <Table label={title} rows={rows.slice(0, most)} columns={columns} />
+    </>
+  );
+}
+
+export const amount = (value: string | null | undefined) => (value ? <Amount value={value} /> : <Nothing />);
+
+const linkTo = (hit: Hit, text: string) => <a href={hrefOf(hit)}>{text}</a>;
+const at: Column<Hit> = { head: 'Time', cell: (hit) => <Moment at={hit.at} /> };
+export const name: Column<Hit> = { head: 'Name', cell: ({ details }) => details.name || <Nothing /> };
+const business: Column<Hit> = {
+  head: 'Business',
+  cell: ({ business_id }) => <Named kind="business" id={business_id} />,
+};
+const places: Column<Hit>[] = [
+  { head: 'Doctor', cell: ({ details }) => <Named kind="doctor" id={details.doctor} /> },
+  { head: 'Clinic', cell: ({ details }) => <Named kind="clinic" id={details.clinic} /> },
+  business,
+];
+
+export const ofReceipt: Column<Hit>[] = [
+  { head: 'Receipt', cell: (hit) => linkTo(hit, hit.details.number || `receipt ${hit.id}`) },
+  { head: 'Amount', cell: ({ details }) => amount(details.net), numeric: true },
+  { head: 'Paid', cell: ({ details }) => amount(details.paid), numeric: true },
+  { head: 'Due', cell: ({ details }) => amount(details.due), numeric: true },
+  { ...at, head: 'Issued' },
+  { head: 'Note', cell: ({ details }) => details.note ?? (details.deleted ? 'deleted' : <Nothing />) },
+  ...places,
+];
+
+const statusOf = ({ details: { status } }: Hit) =>
+  titled(status ? meaningOf(appointment, 'status', status) : 'appointment');
+
+export const ofAppointment: Column<Hit>[] = [
+  { head: 'Appointment', cell: (hit) => linkTo(hit, statusOf(hit)) },
+  { ...at, head: 'Booked' },
+  ...places,
+];
+
+export const ofOther: Column<Hit>[] = [
+  { head: 'Record', cell: (hit) => linkTo(hit, `${titled(kinds[hit.kind] ?? hit.kind)} ${hit.id}`) },
+  at,
+  business,
+];

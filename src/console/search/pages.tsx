@@ -1,0 +1,86 @@
+import type { AliasKind } from '../../store/aliases.ts';
+import { PostButton } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
+import type { Column } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { amount, Group, type Hit, name, ofAppointment, ofOther, ofReceipt } from './hits.tsx';
+import type { Person } from './people.ts';
+
+/** A clinic, a doctor or a business whose alias contains what was searched. */
+export interface Place {
+  kind: AliasKind;
+  id: string;
+  alias: string;
+}
+
+export const placeHref = ({ kind, id }: Place) => hrefTo('/reports/receipts', { [kind]: id });
+
+interface SearchProps {
+  hits: readonly Hit[];
+  places: readonly Place[];
+  people: readonly Person[];
+  /** What the text was looked up as; empty: there was none. */
+  searched: readonly string[];
+  mayNamePeople: boolean;
+  /** Whether what came before is still being made ready for the search. */
+  isIncomplete: boolean;
+}
+
+export function SearchPage({ hits, places, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
+  const ofKind = (name: string) => hits.filter(({ kind }) => kind === name);
+  const others = hits.filter(({ kind }) => kind !== 'receipt' && kind !== 'appointment');
+  const isEmpty = hits.length + places.length + people.length === 0;
+  return (
+    <>
+      {isIncomplete && (
+        <p class="note">Older receipts are still being made ready for the search: it may miss some.</p>
+      )}
+      {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
+      <Group title="Patients" rows={people} columns={ofPerson} />
+      <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
+      <Group
+        title="Receipts"
+        rows={ofKind('receipt')}
+        columns={[...ofReceipt, ...(mayNamePeople ? [name] : []), foundBy]}
+      />
+      <Group title="Appointments" rows={ofKind('appointment')} columns={[...ofAppointment, foundBy]} />
+      <Group title="Others" rows={others} columns={ofOther} />
+    </>
+  );
+}
+
+function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayNamePeople'>) {
+  const kinds = mayNamePeople ? '' : ' Names, patients and parts of phone numbers take the role privacy.';
+  const people = mayNamePeople ? ', the last digits of one, a word of a name, or the id of a patient' : '';
+  return (
+    <p class="empty">
+      {searched.length > 0
+        ? `Nothing was found. Searched: ${searched.join(', ')}.${kinds}`
+        : `Enter a receipt number or a part of it, an amount with a day (1,500 yesterday), the name of a clinic or a doctor, an id, or a phone number${people}.${kinds}`}
+    </p>
+  );
+}
+
+const ofPerson: Column<Person>[] = [
+  { head: 'Name', cell: (person) => person.name ?? <Nothing />, rowHead: true },
+  { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
+  { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+  { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+  { head: 'Phone', cell: ({ mobile }) => mobile ?? <Nothing /> },
+  { head: 'Latest', cell: ({ latest }) => <Moment at={latest} /> },
+  {
+    head: 'Patient',
+    cell: ({ patient }) => (
+      <PostButton action="/console/patients" values={{ patient }} kind="small second">
+        Show the patient
+      </PostButton>
+    ),
+  },
+];
+
+const ofPlace: Column<Place>[] = [
+  { head: 'Name', cell: (place) => <a href={placeHref(place)}>{place.alias}</a> },
+  { head: 'Kind', cell: ({ kind }) => kind },
+];
+
+const foundBy: Column<Hit> = { head: 'Found by', cell: ({ by }) => by };
