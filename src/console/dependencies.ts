@@ -11,7 +11,6 @@ import type { PendingSince } from '../store/pending-since.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
-import type { Entry } from './ui/context.ts';
 
 export type Way = 'admin token' | 'identity provider';
 
@@ -61,12 +60,8 @@ export interface RouteDependencies
   logAccess: LogVisit;
 }
 
-/** A part of the console: what the pages share, and how it is reached. */
+/** A part of the console. */
 export interface Section {
-  /** Its place in the navigation. */
-  entry?: Entry;
-  /** The path of the entry that its pages are below, where it has none. */
-  below?: string;
   /** Whether it works while PostgreSQL is unavailable. */
   worksInOutage?: true;
   addRoutes: (routes: Routes, dependencies: RouteDependencies) => void;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, type Family } from '../families/index.ts';
+import { type Aliases, findIds, isAliasKind } from '../store/aliases.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 import { parseLocal } from './ui/time.ts';
@@ -47,10 +48,15 @@ export const fieldsOf = (shape: z.ZodRawShape, names = Object.keys(shape)): Form
 /**
  * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
  *
+ * @param aliases with them, the name of a business, a clinic or a doctor is read as its id
  * @returns the `fields` that have a label, what was `entered`, `faults` by field name, and the `status` of the page that
  *   shows them
  */
-export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
+export function parseForm<Shape extends z.ZodRawShape>(
+  form: Record<string, unknown>,
+  shape: Shape,
+  aliases?: Aliases,
+) {
   const data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined } = {};
   const entered: Record<string, string> = {};
   const faults: Record<string, string> = {};
@@ -60,12 +66,19 @@ export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unkn
     const given = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
     if (given === undefined || given === '') continue;
     entered[name] = String(given);
-    const { data: value, error } = z.safeParse(schema, given);
+    const { kind } = z.globalRegistry.get(schema) ?? {};
+    const known = aliases && isAliasKind(kind) ? findIds(aliases[kind], entered[name]) : [];
+    if (known.length > 1) {
+      faults[name] = `${known.length} names have that. Enter more of it, or the id.`;
+      continue;
+    }
+    const { data: value, error } = z.safeParse(schema, known[0] ?? given);
     if (error) faults[name] = error.issues[0]!.message;
     else Object.assign(data, { [name]: value });
   }
   const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
-  return { data, fields: fieldsOf(shape), entered, faults, status };
+  const fields: FormField[] = fieldsOf(shape).map((field) => ({ ...field, byName: aliases !== undefined }));
+  return { data, fields, entered, faults, status };
 }
 
 /** @throws BadInput where a field is invalid */

@@ -3,6 +3,7 @@ import { allOf, businesses, read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import type { ReportFilter } from './filter.ts';
+import type { Period } from './periods.ts';
 import { type Age, ages, wholeMonths } from './ranges.ts';
 import type { Report } from './report.ts';
 
@@ -30,6 +31,13 @@ export async function askReport(db: Db, { report, columns, shown, filter: given 
   const isOfMany = await hasMany(db, { report, filters, filter });
   const matching = fromView(report, filters, filter, isOfMany);
   return { report, columns, shown, filter, filters, isOfMany, matching };
+}
+
+/** The same, of other days. */
+export function during(asked: Asked, { from, to }: Period): Asked {
+  const { report, filters, isOfMany } = asked;
+  const filter = { ...asked.filter, from, to };
+  return { ...asked, filter, matching: fromView(report, filters, filter, isOfMany) };
 }
 
 /** What a report has no column for does not filter it. */
@@ -94,6 +102,7 @@ function conditionsOf(filters: Filters, filter: ReportFilter) {
 
 interface Grouping {
   byDoctor?: boolean;
+  byBusiness?: boolean;
   /** Otherwise a row may be of a whole month, by its first day. */
   byDay?: boolean;
 }
@@ -101,7 +110,7 @@ interface Grouping {
 /** As `fromView`, of the sums of the rows; undefined: they are not kept, or not by what is filtered or grouped by. */
 export function fromSums(
   { report: { summed, rowsOf }, filters, filter }: Filtered,
-  { byDoctor = false, byDay = false }: Grouping = {},
+  { byDoctor = false, byBusiness = false, byDay = false }: Grouping = {},
 ) {
   const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);
   if (
@@ -112,7 +121,11 @@ export function fromSums(
     (isOfDoctor && !summed.byDoctor)
   )
     return undefined;
-  const keys = byDoctor ? ['day', 'clinic_id', 'doctor_id'] : ['day'];
+  const keys = [
+    'day',
+    ...(byDoctor ? ['clinic_id', 'doctor_id'] : []),
+    ...(byBusiness ? ['business_id'] : []),
+  ];
   const months = byDay || filter.age ? undefined : wholeMonths(filter.from, filter.to);
   return sql`from (${summed.from(isOfDoctor, keys, conditionsOf(filters, filter), months)}) summed`;
 }

@@ -56,8 +56,8 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
 const go = (path: string) => page.goto(`${service.url}/console${path}`);
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-it('the overview draws its charts from the tables below them', async () => {
-  await go('');
+it('Health draws its charts from the tables below them', async () => {
+  await go('/health');
   for (const name of ['Chart: Callbacks per hour', 'Chart: Net amount']) {
     const canvas = page.getByRole('img', { name });
     await canvas.waitFor();
@@ -79,16 +79,16 @@ it('the overview draws its charts from the tables below them', async () => {
   expect(shown).toBeCloseTo(sum!.net as number, 2);
 });
 
-it('the overview names unusually silent businesses, once they are found', async () => {
+it('Health names unusually silent businesses, once they are found', async () => {
   await until(async () => {
-    await go('');
+    await go('/health');
     return page.getByRole('heading', { name: 'Unusually silent businesses' }).isVisible();
   }, 30_000);
 });
 
 it('a failed delivery is found with the keyboard, opened, replayed and applied', async () => {
   const id = madeUp.failed[0]!;
-  await go('');
+  await go('/health');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to content');
   await page.getByRole('link', { name: 'Problems' }).first().focus();
@@ -237,7 +237,7 @@ it('the table is sorted by the head of a column, by keyboard, and the address ha
 });
 
 it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away', async () => {
-  await go('');
+  await go('/health');
   await page.getByRole('link', { name: 'Reports', exact: true }).click();
   await page.getByRole('link', { name: 'Takings of yesterday' }).click();
   const [clinic] = await database.rows(
@@ -360,7 +360,7 @@ it.each([
   4 * minute,
 );
 
-it('before the first callback the overview is a set-up that works with the keyboard on a phone', async () => {
+it('before the first callback Health is a set-up that works with the keyboard on a phone', async () => {
   const own = await open({ viewport: { width: 360, height: 780 } });
   const phone = await own.newPage();
   await signIn(phone, empty.service.url, adminToken);

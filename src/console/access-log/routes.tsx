@@ -17,7 +17,6 @@ const size = 50;
 const pseudonym = z.string().regex(/^[\da-f]{64}$/, 'Unknown patient.');
 
 export const section: Section = {
-  entry: { title: 'Access log', path: '/access-log' },
   addRoutes(routes, { families, timezone, db, logAccess }) {
     const shape = {
       actor: text.meta({ label: 'Person' }),

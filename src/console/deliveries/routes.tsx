@@ -13,7 +13,6 @@ import { DeliveryDetail, readDetails } from './detail-page.tsx';
 import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
 
 export const section: Section = {
-  entry: { title: 'Deliveries', path: '/deliveries' },
   addRoutes(routes, { families, timezone, db, pendingSince, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
       const { data, status, ...filter } = parseFilter(req.query, families, timezone);
@@ -80,7 +79,7 @@ function Lines({ rows, older, newer, entered, live }: LinesProps) {
   const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
   const href = (by: string) => link({ order: by === 'event' ? by : '' });
   return (
-    <div data-live={live ? '' : undefined}>
+    <div data-live={live ? 'delivery deliveries' : undefined}>
       <Table
         label={`Deliveries, newest ${order} first`}
         sorting={{ by: order, descending: true, href }}

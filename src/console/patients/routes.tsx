@@ -30,7 +30,6 @@ const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const section: Section = {
-  entry: { title: 'Patients', path: '/patients' },
   addRoutes(routes, dependencies) {
     const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 

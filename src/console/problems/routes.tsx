@@ -7,7 +7,6 @@ import { filterFields, replayOfDeliveries } from './replay-deliveries.ts';
 
 /** What failed, what was rejected and what lies in the quarantine, by cause; and the replay of what failed. */
 export const section: Section = {
-  entry: { title: 'Problems', path: '/problems', counted: true },
   addRoutes(routes, dependencies) {
     const fields = filterFields(dependencies);
     routes.get('/problems', 'viewer', async (_req, res) => {

@@ -29,7 +29,6 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
 
 /** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
 export const section: Section = {
-  below: '/problems',
   addRoutes(routes, dependencies) {
     const { intake, families, timezone, db, logAccess } = dependencies;
     routes.get('/quarantine', 'viewer', async (req, res) => {

@@ -10,7 +10,6 @@ const hourMs = 3_600_000;
 
 /** Why callbacks were rejected, and when: of the last 24 hours, unless the filter says otherwise. */
 export const section: Section = {
-  below: '/problems',
   addRoutes(routes, { families, timezone, db }) {
     const statuses = callbackStatuses.map(String);
     const shape = {

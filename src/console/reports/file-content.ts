@@ -1,6 +1,5 @@
 import type { Asked } from '../../reports/queries.ts';
 import { titleOf } from '../../reports/report.ts';
-import { fieldsOf } from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { titled, words } from '../ui/links.ts';
 import { formatDay, formatMoment } from '../ui/time.ts';
@@ -8,7 +7,7 @@ import { formatCount } from '../ui/values.tsx';
 import type { ReportForm } from './form.ts';
 import type { FileContent } from './formats.ts';
 
-type AskedForm = Asked & Pick<ReportForm, 'entered' | 'shape'>;
+type AskedForm = Asked & Pick<ReportForm, 'entered' | 'fields'>;
 
 /** A name for each selection of rows, without an ending: receipts_personal_2026-03-01_2026-03-31_page-2. */
 export function fileNameOf({ report, filter, filters, entered }: AskedForm, revealed: boolean): string {
@@ -32,7 +31,7 @@ interface Described {
 
 /** What a file is: its columns, and the lines that say which rows it has, as of when, and what its columns mean. */
 export function describeFile(
-  { report, shown, filter, filters, entered, shape }: AskedForm,
+  { report, shown, filter, filters, entered, fields }: AskedForm,
   { comment, revealed, rows }: Described,
   { aliases, currency, timezone }: Pick<Visit, 'aliases' | 'currency' | 'timezone'>,
 ): FileContent {
@@ -43,7 +42,7 @@ export function describeFile(
     (name === 'business' || name === 'clinic' || name === 'doctor') && aliases?.[name].has(value)
       ? `${aliases[name].get(value)} (${value})`
       : words(value);
-  const chosen = fieldsOf(shape).flatMap(({ name, label }) => {
+  const chosen = fields.flatMap(({ name, label }) => {
     const value = entered[name];
     return value && name !== 'from' && name !== 'to' ? [[label, nameOf(name, value)] as const] : [];
   });

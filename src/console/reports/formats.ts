@@ -1,6 +1,12 @@
 import { Duplex } from 'node:stream';
 import { csvWriter } from '../../common/csv.ts';
-import { aliasKindOf, isAmount, isNumeric, isSummable, type TypedColumn } from '../../reports/column-kinds.ts';
+import {
+  aliasKindOf,
+  isAmount,
+  isNumeric,
+  isSummable,
+  type TypedColumn,
+} from '../../reports/column-kinds.ts';
 import type { ReportRow } from '../../reports/queries.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { titled } from '../ui/links.ts';

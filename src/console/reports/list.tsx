@@ -12,8 +12,10 @@ import { reportHref } from './form.ts';
 /** What a clinic asks most. */
 const mostUsed = Object.entries({
   'Takings of yesterday': 'receipts_daily?range=yesterday',
-  'This month against last, by doctor': 'receipts_daily?range=this_month&group=doctor&compare=previous',
-  'Who fell most this month': 'receipts_daily?range=this_month&group=doctor&compare=previous&sort=change',
+  'This month against last, by doctor':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period',
+  'Who fell most this month':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
   'Who owes us, the oldest first': 'outstanding_receipts',
   'Appointments of this month': 'appointments_daily?range=this_month',
   'Receipts of last month': 'receipts?range=last_month',

@@ -1,34 +1,36 @@
 import { useContext } from 'preact/hooks';
 import { isNumeric } from '../../reports/column-kinds.ts';
+import type { Groups } from '../../reports/groups.ts';
 import { layOut } from '../../reports/layout.ts';
 import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
-import { ranges } from '../../reports/ranges.ts';
 import { chartTitleOf, titleOf } from '../../reports/report.ts';
 import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
-import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, headOf } from '../ui/field-value.tsx';
-import { Filters, LinkList } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { Amount, formatCount } from '../ui/values.tsx';
+import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Compared } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { mostPages, type ReportForm, reportHref } from './form.ts';
+import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
   basis?: Basis;
+  /** With the sums of the earlier period. */
+  groups?: Groups;
   totals?: Totals;
   figures?: Figures;
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, Omit<ReportForm, 'filter'>, Sums {
+interface ReportProps extends Asked, ReportForm, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
@@ -49,6 +51,7 @@ export function ReportPage(props: ReportProps) {
       <p>{report.line}</p>
       {props.basis && <BasisLine {...props.basis} />}
       <ReportFilters {...props} />
+      {props.groups && <Compared {...props} groups={props.groups} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
         <Chart
@@ -78,7 +81,7 @@ function describeRows(props: ReportProps): string | undefined {
   const limit = formatCount(countedRows(props.report));
   const { many } = props.report;
   return [
-    rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
+    rows !== undefined && (isCut ? `More than ${limit} rows.` : `${formatCountOf(rows, ['row', 'rows'])}.`),
     !isSortable(props) &&
       (many
         ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
@@ -108,35 +111,6 @@ function isSortable({ totals, report, isOfMany, filter: { business, from, to } }
   if (report.many) return !isOfMany;
   if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
   return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
-}
-
-function ReportFilters({ report, filters, entered, faults, shape, filter, range }: ReportProps) {
-  const names = Object.entries(filters).flatMap(([name, column]) => (column ? name : []));
-  const links = Object.keys(ranges).map((name) => ({
-    name: name === 'all' ? 'all days' : words(name),
-    href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
-    current: name === range,
-  }));
-  return (
-    <>
-      {filters.from && (
-        <LinkList label="Days" links={links}>
-          {filter.from && filter.to && (
-            <span>
-              {formatDay(filter.from)}
-              {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
-            </span>
-          )}
-        </LinkList>
-      )}
-      <Filters
-        action={reportHref(report.view)}
-        fields={fieldsOf(shape, names)}
-        {...{ entered, faults }}
-        hidden={{ sort: entered.sort, range: entered.range }}
-      />
-    </>
-  );
 }
 
 function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {

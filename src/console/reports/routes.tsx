@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
+import { readGroups } from '../../reports/groups.ts';
 import * as queries from '../../reports/queries.ts';
 import { type Report, titleOf } from '../../reports/report.ts';
 import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
@@ -16,9 +17,11 @@ import { sendDownload } from './download.ts';
 import { describeFile, fileNameOf } from './file-content.ts';
 import { readReportForm, reportHref } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
+import { GroupsPage } from './groups.tsx';
 import { readLastDownload } from './last-download.ts';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
+import { ReportFilters } from './report-filters.tsx';
 
 const q = text.meta({ label: 'What do you want to know?' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
@@ -30,7 +33,6 @@ const findReport = (view: unknown): Report => {
 };
 
 export const section: Section = {
-  entry: { title: 'Reports', path: '/reports' },
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
 
@@ -42,20 +44,35 @@ export const section: Section = {
     });
 
     /** @throws BadInput */
-    const ask = async (req: Request, revealed: boolean) => {
+    const ask = async (req: Request, res: Response, revealed: boolean) => {
       const report = findReport(req.params.view);
       const columns = await readColumns(db, report);
       const shown = columns.filter(({ personal }) => revealed || !personal);
-      const sortable = shown.map(({ name }) => name);
-      const form = readReportForm(revealed ? req.body : req.query, report, sortable, timezone);
+      const { aliases } = res.locals.visit as Visit;
+      const form = readReportForm(revealed ? req.body : req.query, {
+        report,
+        columns,
+        shown,
+        timezone,
+        aliases,
+      });
       return { ...form, ...(await queries.askReport(db, { report, columns, shown, filter: form.filter })) };
     };
 
     const show = async (req: Request, res: Response, revealed: boolean) => {
-      const asked = await ask(req, revealed);
-      const { report, filter, filters } = asked;
+      const asked = await ask(req, res, revealed);
+      const { report, filter, filters, grouped } = asked;
       const title = titleOf(report);
+      if (Object.keys(asked.faults).length > 0) {
+        sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
+        return;
+      }
       if (!revealed) beginPage(res, title, { charts: true });
+      if (grouped.group && !revealed) {
+        const groups = await unlessTimeout(readGroups(db, asked, grouped));
+        sendPage(res, title, <GroupsPage {...asked} groups={groups} />, { charts: true });
+        return;
+      }
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
       let lastDownload: Date | undefined;
@@ -66,6 +83,7 @@ export const section: Section = {
       const readAllSums = async () => {
         if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
         Object.assign(sums, await readSums(db, asked, page));
+        if (grouped.earlier) sums.groups = await readGroups(db, asked, grouped);
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;
         if (filters.since) lastDownload = await readLastDownload(db, actorOf(res), report, filter);
@@ -84,7 +102,9 @@ export const section: Section = {
     routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-      const found = await ask(req, revealed);
+      const found = await ask(req, res, revealed);
+      const faults = Object.values(found.faults);
+      if (faults.length > 0) throw new BadInput(faults.join(' '));
       const { report, filter } = found;
       if (filter.part === 'changed' && !filter.since) {
         throw new BadInput('Enter the date and time of the first change. Not every report has that.');

@@ -75,7 +75,6 @@ export const amount = (value: string | null | undefined) => (value ? <Amount val
 
 const linkTo = (hit: Hit, text: string) => <a href={hrefOf(hit)}>{text}</a>;
 const at: Column<Hit> = { head: 'Time', cell: (hit) => <Moment at={hit.at} /> };
-export const name: Column<Hit> = { head: 'Name', cell: ({ details }) => details.name || <Nothing /> };
 const business: Column<Hit> = {
   head: 'Business',
   cell: ({ business_id }) => <Named kind="business" id={business_id} />,
@@ -86,26 +85,41 @@ const places: Column<Hit>[] = [
   business,
 ];
 
-export const ofReceipt: Column<Hit>[] = [
+const money = (head: string, value: 'net' | 'paid' | 'due'): Column<Hit> => ({
+  head,
+  cell: ({ details }) => amount(details[value]),
+  numeric: true,
+});
+
+const foundBy = (hits: readonly Hit[]): Column<Hit>[] =>
+  new Set(hits.map(({ by }) => by)).size > 1 ? [{ head: 'Found by', cell: ({ by }) => by }] : [];
+
+const noteOf = ({ details: { note, deleted } }: Hit) => note ?? (deleted ? 'deleted' : '');
+
+/** The columns of a list of receipts; those that would be empty, or the same in each row, are left out. */
+export const columnsOfReceipts = (hits: readonly Hit[], showsNames = false): Column<Hit>[] => [
   { head: 'Receipt', cell: (hit) => linkTo(hit, hit.details.number || `receipt ${hit.id}`) },
-  { head: 'Amount', cell: ({ details }) => amount(details.net), numeric: true },
-  { head: 'Paid', cell: ({ details }) => amount(details.paid), numeric: true },
-  { head: 'Due', cell: ({ details }) => amount(details.due), numeric: true },
+  money('Amount', 'net'),
+  money('Paid', 'paid'),
+  money('Due', 'due'),
   { ...at, head: 'Issued' },
-  { head: 'Note', cell: ({ details }) => details.note ?? (details.deleted ? 'deleted' : <Nothing />) },
+  ...(showsNames ? [{ head: 'Name', cell: ({ details }: Hit) => details.name || <Nothing /> }] : []),
+  ...(hits.some(noteOf) ? [{ head: 'Note', cell: (hit: Hit) => noteOf(hit) || <Nothing /> }] : []),
   ...places,
+  ...foundBy(hits),
 ];
 
 const statusOf = ({ details: { status } }: Hit) =>
   titled(status ? meaningOf(appointment, 'status', status) : 'appointment');
 
-export const ofAppointment: Column<Hit>[] = [
+export const columnsOfAppointments = (hits: readonly Hit[]): Column<Hit>[] => [
   { head: 'Appointment', cell: (hit) => linkTo(hit, statusOf(hit)) },
   { ...at, head: 'Booked' },
   ...places,
+  ...foundBy(hits),
 ];
 
-export const ofOther: Column<Hit>[] = [
+export const columnsOfOthers: Column<Hit>[] = [
   { head: 'Record', cell: (hit) => linkTo(hit, `${titled(kinds[hit.kind] ?? hit.kind)} ${hit.id}`) },
   at,
   business,

@@ -38,11 +38,15 @@ const appointment = (condition: RawBuilder<unknown>, from = sql`appointments a`)
          ) as details
   from ${from} where ${condition}`;
 
+/** Of more receipts with a term, the newest would take long to find. */
+const mostCandidates = 2_000;
+
 /** The receipts with these terms, see src/store/search-terms.ts; the row itself tells whether it still has them. */
 const withTerms = (terms: RawBuilder<unknown>, condition = sql`true`) =>
   receipt(
-    sql`t.terms @@ ${terms} and receipt_terms_of(r.name, r.mobile, r.receipt_number) @@ ${terms} and ${condition}`,
-    sql`receipt_terms t join receipts r on r.business_id = t.business_id and r.receipt_id = t.receipt_id`,
+    sql`receipt_terms_of(r.name, r.mobile, r.receipt_number) @@ ${terms} and ${condition}`,
+    sql`(select business_id, receipt_id from receipt_terms where terms @@ ${terms} limit ${mostCandidates}) t
+      join receipts r on r.business_id = t.business_id and r.receipt_id = t.receipt_id`,
   );
 
 /** A name has every word, or words that begin so. */
@@ -111,10 +115,11 @@ function byId(family: Family, text: string): RawBuilder<unknown> | false {
 }
 
 /** The query for all look-ups, of each one more than is shown. */
-export function searchQuery(lookups: ReturnType<typeof lookupsOf>): RawBuilder<Hit> {
+export function searchQuery(lookups: ReturnType<typeof lookupsOf>, most = shownHits): RawBuilder<Hit> {
   const parts = lookups.map(
     ({ by, query }) =>
-      sql`(select ${by}::text as by, found.* from (${query}) as found limit ${shownHits + 1})`,
+      sql`(select ${by}::text as by, found.* from (${query}) as found (kind, business_id, id, at, details)
+        order by at desc nulls last limit ${most + 1})`,
   );
   return sql<Hit>`
     with businesses as materialized (select business_id from ${businesses} as b)

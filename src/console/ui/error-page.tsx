@@ -89,7 +89,6 @@ export function sendError(res: Response, error: unknown, outage?: string): numbe
       )}
     </>
   );
-  res.locals.place = undefined;
   if (res.locals.visit) sendPage(res, title, content, { status });
   else sendBarePage(res, status, title, kind.forAll && content);
   return status;

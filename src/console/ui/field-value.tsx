@@ -17,12 +17,11 @@ const recordColumns: Record<string, string> = {
   first_appointment_id: 'appointment',
 };
 
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
 /** What a column is called at its head. */
 export const headOf = (name: string) => {
-  const word = aliasKindOf(name) ? name.replace(/_o?id$/, '') : name.replace(/_amount$/, '');
+  const word = name.replace(aliasKindOf(name) ? /_o?id$/ : /_amount$|(?<=receipt)_number$/, '');
   return titled(word);
 };
 

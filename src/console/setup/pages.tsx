@@ -112,7 +112,7 @@ export function TestResult({ tested }: { tested: Tested }) {
         <PostButton action={test} kind="second">
           Send another
         </PostButton>
-        <a href="/console">Back to the overview</a>
+        <a href="/console/health">Back to Health</a>
       </div>
     </>
   );

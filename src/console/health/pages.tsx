@@ -1,35 +1,31 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { countLimit } from '../frame.ts';
-import { HealthChecks, ProblemList } from '../health/routes.tsx';
 import { RejectedTable } from '../rejections/pages.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
-import { formatDay, formatDuration } from '../ui/time.ts';
+import { formatDuration } from '../ui/time.ts';
 import { Ago, formatCount, Moment, Named } from '../ui/values.tsx';
-import type { Figures } from './queries.ts';
+import type { Figures } from './figures.ts';
 
 /** One of the figures, where its query did not time out. */
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
-interface OverviewProps extends Figures {
-  /** Whether no access check of callbacks is configured. */
-  open: boolean;
+interface FiguresProps extends Figures {
   /** Shown in place of charts before the first callback. */
-  setup: VNode | false;
+  setup: VNode | false | undefined;
 }
 
 const timedOut = (what: string) => (
   <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
 );
 
-export function Overview(props: OverviewProps) {
-  const { parts, found, arrivals, days, silences, rejected, open, setup } = props;
+export function FiguresPage(props: FiguresProps) {
+  const { arrivals, silences, rejected, setup } = props;
   return (
     <>
-      <ProblemList problems={found} />
       <section class="tiles" aria-label="Summary">
         {tilesOf(props, useContext(VisitContext).problems).map(([name, state, text, href]) => (
           <div key={name} class={`tile tile-${state}`}>
@@ -38,16 +34,6 @@ export function Overview(props: OverviewProps) {
           </div>
         ))}
       </section>
-      {open && (
-        <section class="warning">
-          <h2>Anybody can send callbacks</h2>
-          <p>
-            No access check is configured: whoever knows an address can add receipts. Set{' '}
-            <code>SIGNING_KEYS</code>, <code>ALLOWED_IPS</code>, <code>ALLOWED_CLIENT_IDS</code>,{' '}
-            <code>ALLOWED_BUSINESS_IDS</code>, or paths with an unguessable part.
-          </p>
-        </section>
-      )}
       {setup || <Silences result={silences} />}
       {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
         <>
@@ -59,25 +45,6 @@ export function Overview(props: OverviewProps) {
         </>
       )}
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
-      {!setup && !days && timedOut('Receipts per day')}
-      {!setup && days && (
-        <Chart
-          title="Net amount and amount due of each day’s receipts"
-          kind="line"
-          labels={days.map(({ day }) => formatDay(day))}
-          series={[
-            { name: 'net amount', values: days.map(({ net }) => net) },
-            { name: 'amount due', values: days.map(({ due }) => due) },
-          ]}
-          amounts
-        />
-      )}
-      <h2>Health checks</h2>
-      <HealthChecks parts={parts} open={open} />
-      <p>
-        <a href="/console/health">Health</a> is a page of its own, which also works while PostgreSQL is
-        unavailable.
-      </p>
     </>
   );
 }
@@ -89,7 +56,7 @@ type Tile = [name: string, state: 'good' | 'warn' | 'bad', text: ComponentChildr
 const lateMs = 60_000;
 
 function tilesOf(
-  { ready, backlog, arrivals, latency, rejected }: OverviewProps,
+  { backlog, arrivals, latency, rejected }: FiguresProps,
   problems: Problems | undefined,
 ): Tile[] {
   const goodIf = (isGood: boolean | undefined, otherwise: 'warn' | 'bad' = 'bad') =>
@@ -100,7 +67,7 @@ function tilesOf(
   const { failed, quarantine } = problems ?? {};
   const ago = last && [<Ago key="last" at={last} />, ' ago'];
   return [
-    ['Last callback', goodIf(ready), ago ?? 'none in the last 24 hours'],
+    ['Last callback', 'good', ago ?? 'none in the last 24 hours'],
     [
       'Waiting',
       goodIf(backlog && !isLate),

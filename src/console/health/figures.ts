@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
 import { rejectedByReason } from '../rejections/queries.ts';
-import { businesses, read, unlessTimeout } from '../store.ts';
+import { read } from '../store.ts';
 import { cached } from './cached.ts';
 
 /** How many deliveries wait, and when the oldest of them was received; null: none waits. */
@@ -43,17 +43,6 @@ export const freshQuery = sql<{ fresh: boolean }>`
      and not exists (select from rejected_requests where family not in ('none', 'other'))
      and not exists (select from quarantine) as fresh`;
 
-/** Net amounts and amounts due of the receipts of each of the last 30 days. */
-const daysQuery = sql<{ day: string; net: string; due: string }>`
-  select day::text as day, coalesce(sum(net_amount), 0) as net, coalesce(sum(due_amount), 0) as due
-  from (select generate_series(29, 0, -1) as ago) as days
-  cross join lateral (select reporting.today() - ago as day) as today
-  left join (
-    select day, net_amount, due_amount from reporting.receipts_daily
-    where business_id = any(array${businesses}) and day >= reporting.today() - 29
-  ) as receipts using (day)
-  group by day order by day`;
-
 /** Businesses that should have sent something by now. */
 const silencesQuery = sql<{ business: string; family: string; last: Date; expected: string }>`
   select business_id as business, family, last_received_at as last, expected_callbacks as expected
@@ -64,23 +53,21 @@ export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 
 const hourMs = 3_600_000;
 
-/** Reads what the overview shows. Undefined there: the query timed out, or the problems could not be read. */
-export function figuresOf({ db, readiness, problems, pendingSince }: RouteDependencies) {
+/** Reads the figures of the page Health. Undefined there: the query timed out, or failed. */
+export function figuresOf({ db, pendingSince }: RouteDependencies) {
   const readSilent = cached(() => read(db, silencesQuery));
-  const tryRead = <Row>(query: RawBuilder<Row>) => unlessTimeout(read(db, query));
+  const orUnknown = <T>(query: Promise<T>): Promise<T | undefined> => query.catch(() => undefined);
+  const tryRead = <Row>(query: RawBuilder<Row>) => orUnknown(read(db, query));
   return async () => {
     const since = new Date(Date.now() - hourMs);
-    const [checks, found, backlog, arrivals, days, silences, latency, rejected] = await Promise.all([
-      readiness(),
-      problems().catch(() => undefined),
-      unlessTimeout(pendingSince().then((from) => read(db, backlogQuery(from)))),
+    const [backlog, arrivals, silences, latency, rejected] = await Promise.all([
+      orUnknown(pendingSince().then((from) => read(db, backlogQuery(from)))),
       tryRead(arrivalsQuery),
-      tryRead(daysQuery),
       readSilent(),
       tryRead(latencyQuery),
       tryRead(rejectedByReason({ since })),
     ]);
     const first = { backlog: backlog?.[0], latency: latency?.[0] };
-    return { ...checks, found, ...first, arrivals, days, silences, rejected };
+    return { ...first, arrivals, silences, rejected };
   };
 }

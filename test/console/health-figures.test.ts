@@ -25,23 +25,23 @@ describe('before the first callback', () => {
     prepare: async () => ({ role: 'all' }),
   });
 
-  it('the overview shows the addresses to whoever may use them, and no empty charts', async () => {
-    const page = await visitor.read('');
+  it('Health shows the addresses to whoever may use them, and no empty charts', async () => {
+    const page = await visitor.read('/health');
     for (const path of [paths.receipt, paths.consent_form, paths.review_request]) {
       expect(page).toContain(service.url + path);
     }
     expect(page).not.toContain('chart');
-    const viewer = await (await visitAs(service.url, 'viewer')).read('');
+    const viewer = await (await visitAs(service.url, 'viewer')).read('/health');
     expect(viewer).toContain('No callback was received yet');
     expect(viewer).not.toContain(paths.receipt);
   });
 
   it('an open door is amber, in words', async () => {
-    const page = await visitor.read('');
+    const page = await visitor.read('/health');
     expect(page).toContain('Anybody can send callbacks');
     expect(page).toContain('<span class="warn">open</span>');
     const other = await startAnother({ adminToken: 'another-token-of-tests', ...signed() });
-    const closed = await (await signInTo(other.url, 'another-token-of-tests')).read('');
+    const closed = await (await signInTo(other.url, 'another-token-of-tests')).read('/health');
     expect(closed).not.toMatch(/Anybody can send|class="warn"/);
   });
 
@@ -72,14 +72,14 @@ describe('before the first callback', () => {
     ]);
     expect(await database.rows('select from reporting.receipts')).toEqual([]);
     expect(await database.rows(`select from access_log where action = 'test callback'`)).toHaveLength(1);
-    expect(await visitor.read('')).toContain('No callback was received yet');
+    expect(await visitor.read('/health')).toContain('No callback was received yet');
   });
 
   it('a test callback is signed and has an allowed client and business; curl sends the same', async () => {
     const other = await startAnother({ adminToken: 'another-token-of-tests', ...signed() });
     const own = await signInTo(other.url, 'another-token-of-tests');
     expect(plain(await (await own.post('/test-callback')).text())).toContain('It was accepted');
-    const page = await own.read('');
+    const page = await own.read('/health');
     const script = plain(/A test callback from a shell".*?<pre>(.*?)<\/pre>/s.exec(page)![1]!);
     const env = { ...process.env, SIGNING_KEY: key };
     const { stdout } = await promisify(execFile)('bash', ['-c', `${script} -s`], { env });
@@ -117,7 +117,7 @@ describe('before the first callback', () => {
 
   it('the first real callback ends it', async () => {
     await post(service.url + paths.receipt, receiptCallback());
-    const page = await visitor.read('');
+    const page = await visitor.read('/health');
     expect(page).not.toContain('No callback was received yet');
     expect(page).toContain('Callbacks per hour');
   });
@@ -148,7 +148,7 @@ describe('rejected requests', () => {
       counts.observer.responded({ family: 'receipt', status, reason });
     counts.observer.unrouted({}, 404, 'NotFound');
     await counts.close();
-    const page = await visitor.read('');
+    const page = await visitor.read('/health');
     for (const words of [
       'The signing key differs',
       'ALLOWED_CLIENT_IDS',
@@ -212,6 +212,6 @@ describe('from arrival to row', () => {
     );
     await applyDeliveries(database.db, families, ids, { status: 'failed' });
     expect(await database.rows('select from applied_deliveries where replayed')).toHaveLength(1);
-    expect(await visitor.read('')).toContain('p50 2 s, p95 2 s');
+    expect(await visitor.read('/health')).toContain('p50 2 s, p95 2 s');
   });
 });
