@@ -15,7 +15,7 @@ import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { sendDownload } from './download.ts';
 import { describeFile, fileNameOf } from './file-content.ts';
-import { readReportForm, reportHref } from './form.ts';
+import { readReportForm } from './form.ts';
 import { type FormatName, formatNames } from './formats.ts';
 import { GroupsPage } from './groups.tsx';
 import { readLastDownload } from './last-download.ts';
