@@ -63,7 +63,7 @@ export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProp
       <h2>{title}</h2>
       {rows.length > most && (
         <p class="note">
-          There are more than {most}; the first {most} are shown.
+          There are more than {most}; the latest {most} are shown.
         </p>
       )}
       <Table label={title} rows={rows.slice(0, most)} columns={columns} />

@@ -83,7 +83,7 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
 }
 
 const ofPerson: Column<Person>[] = [
-  { head: 'Name', cell: (person) => person.name ?? <Nothing />, rowHead: true },
+  { head: 'Name', cell: (person) => person.name ?? <Nothing /> },
   { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
   { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
   { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },

@@ -21,7 +21,7 @@ const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
 const phoneEnd = /^(\d ?){4,9}$/;
 
 /** Without digits, which are ids, and wildcards of `like`. */
-const personName = /^\p{L}[\p{L}\p{M}\s.'’-]*$/u;
+const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
 
 const receipt = (condition: RawBuilder<unknown>, from = sql`receipts r`) => sql`
   select 'receipt' as kind, r.business_id, r.receipt_id::text as id, coalesce(r.created_at, r.event_time) as at,
@@ -39,7 +39,7 @@ const appointment = (condition: RawBuilder<unknown>, from = sql`appointments a`)
   from ${from} where ${condition}`;
 
 /** Of more receipts with a term, the newest would take long to find. */
-const mostCandidates = 2_000;
+const mostCandidates = 1_000;
 
 /** The receipts with these terms, see src/store/search-terms.ts; the row itself tells whether it still has them. */
 const withTerms = (terms: RawBuilder<unknown>, condition = sql`true`) =>
