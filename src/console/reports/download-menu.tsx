@@ -32,7 +32,7 @@ export function DownloadMenu({ report, columns, filters, entered, rows, lastDown
       </button>
     ));
   return (
-    <details class="menu">
+    <details class="download">
       <summary>Download</summary>
       <form method="get" action={`${address}/${formatNames[0]}`} class="card">
         <Hidden values={{ ...entered, ...ofPage, columns: undefined, page }} />

@@ -103,11 +103,12 @@ export const section: Section = {
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
       const found = await ask(req, res, revealed);
-      const { report, filter } = found;
       const faults = Object.values(found.faults);
-      if (filter.part === 'changed' && !filter.since)
-        faults.push('Enter since when. Not every report has that.');
       if (faults.length > 0) throw new BadInput(faults.join(' '));
+      const { report, filter } = found;
+      if (filter.part === 'changed' && !filter.since) {
+        throw new BadInput('Enter the date and time of the first change. Not every report has that.');
+      }
       const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
       const logged = { report: report.view, ...filter, format, personal: revealed };
       const comment = (await readComments(db)).get(report.view);
