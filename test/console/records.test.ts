@@ -48,7 +48,7 @@ it('a version that the reconciliation has found says so', async () => {
   await applyDeliveries(database.db, families, [found.id]);
   expect(becameOf(await read('appointment', callback.data.appointment_id))).toEqual([
     expect.stringMatching(/Status booked → completed, with a prescription.*found by reconciliation/),
-    expect.stringMatching(/First version.*by a new record/),
+    expect.stringMatching(/First: booked.*new at/),
   ]);
   expect(await users.viewer.read(`/deliveries/${found.id}`)).toContain('found by reconciliation');
 });
@@ -82,7 +82,7 @@ it.each(families.filter(({ identifiedBy }) => identifiedBy))(
     expect(lines).toHaveLength(3);
     expect(lines[0]).toContain(labelOf(family, field));
     expect(lines[1]).toContain('Nothing changed');
-    expect(lines[2]).toContain('First version');
+    expect(lines[2]).toContain('First: ');
     for (const id of ids) expect(page).toContain(`/console/deliveries/${id}`);
   },
 );

@@ -1,14 +1,14 @@
 import { type Family, labelOf } from '../../families/index.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
-import { isHidden } from '../redact.ts';
+import { isHidden, redactRow } from '../redact.ts';
 import { words } from '../ui/links.ts';
 import { formatDuration, parseMoment } from '../ui/time.ts';
-import { IdLink, Moment } from '../ui/values.tsx';
+import { formatCountOf, IdLink, Moment } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
+import { Headline } from './headline.tsx';
 import { changedColumns, shownVersions, type Version } from './queries.ts';
 
 const acts: Readonly<Record<string, string>> = {
-  created: 'a new record',
   updated: 'an update',
   deleted: 'a deletion',
   statuschange: 'a change of status',
@@ -17,6 +17,7 @@ const acts: Readonly<Record<string, string>> = {
 function actOf({ reconciledBy }: Family, event: string): string {
   if (event === reconciledBy) return 'found by reconciliation';
   const act = event.split('.').slice(1).join(' ');
+  if (act === 'created') return 'new';
   return `by ${acts[act] ?? words(act || event)}`;
 }
 
@@ -43,7 +44,9 @@ export function Timeline({ family, columns, versions, shown }: TimelineProps) {
               {changed ? (
                 <Changes {...{ family, changed, before: shown(before), after: shown(version) }} />
               ) : versions.length < shownVersions ? (
-                'First version'
+                <>
+                  First: <Headline family={family} row={redactRow(version.row, family)} />
+                </>
               ) : (
                 'Earlier versions are not shown'
               )}
@@ -81,15 +84,29 @@ interface ChangesProps extends Pick<TimelineProps, 'family'> {
   after: Version['row'];
 }
 
+/** Fields that people do not read are only counted. */
 function Changes({ family, changed, before, after }: ChangesProps) {
   if (changed.length === 0) return 'Nothing changed';
-  return changed.map((column, index) => (
-    <span key={column.name}>
-      {index > 0 && ', '}
-      <Change {...{ family, column, before, after }} />
-    </span>
-  ));
+  const told = changed.filter(
+    ({ name }) => name === 'deleted_at' || name === 'extra' || isShown(family, name),
+  );
+  const others = changed.length - told.length;
+  return (
+    <>
+      {told.map((column, index) => (
+        <span key={column.name}>
+          {index > 0 && ', '}
+          <Change {...{ family, column, before, after }} />
+        </span>
+      ))}
+      {others > 0 &&
+        `${told.length > 0 ? ', and ' : ''}${formatCountOf(others, ['other field', 'other fields'])}`}
+    </>
+  );
 }
+
+const isShown = ({ shown = {} }: Family, name: string) =>
+  Object.values(shown).some((fields) => name in fields);
 
 /** What is hidden says only that it differs. */
 function Change({ family, column, before, after }: Omit<ChangesProps, 'changed'> & { column: TypedColumn }) {
