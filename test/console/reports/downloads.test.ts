@@ -167,7 +167,7 @@ describe('downloads', () => {
         await visitor.read(`/reports/receipts?business=${business}`),
       )?.[2];
     expect(await since(business_id)).toBeUndefined();
-    await visitor.read(`/reports/receipts/csv?business=${business_id}`);
+    await visitor.read(`/reports/receipts/csv?range=all&business=${business_id}`);
     const [{ before }] = (await database.rows(`
       select to_char((max(at) - interval '5 minutes') at time zone 'Asia/Kolkata', 'YYYY-MM-DD"T"HH24:MI') as before
       from access_log`)) as [{ before: string }];
