@@ -58,5 +58,6 @@ export function filtersOf({ rowsOf }: Report, columns: readonly ReportColumn[]) 
     // The view of deliveries has receipt_id too, but no index on it.
     receipt: find('receipt_number') && find('receipt_id'),
     age: find('days_outstanding'),
+    since: find('applied_at', 'received_at'),
   };
 }

@@ -13,6 +13,9 @@ export type ReportFilter = Optional<{
   receipt: string;
   age: Age;
   at: Date;
+  /** Only what changed since, or the rows of a page; otherwise all. */
+  part: 'changed' | 'page';
+  since: Date;
   /** A column; with `-` before it, descending. */
   sort: string;
   /** From 1. */

@@ -36,9 +36,9 @@ export interface Group {
   /** The sums, by the names of columns; `rows`: how many there are. */
   now: ReportRow;
   before: ReportRow;
-  change: string;
+  change: ReportRow;
   /** Null: there was nothing before. */
-  change_share: string | null;
+  change_share: ReportRow;
 }
 
 export interface Groups {
@@ -68,20 +68,20 @@ export async function readGroups(db: Db, asked: Asked, question: GroupQuestion):
     sql`coalesce(sum(${sql.ref(name)}) filter (where period = 0), 0) as ${sql.ref(name)}`,
     sql`coalesce(sum(${sql.ref(name)}) filter (where period = 1), 0) as ${sql.ref(`before ${name}`)}`,
   ]);
-  const texts = (prefix: string) =>
-    sql.join(measures.map((name) => sql`${sql.lit(name)}, ${sql.ref(prefix + name)}::text`));
-  const changed = sql`(${sql.ref(of)} - ${sql.ref(`before ${of}`)})`;
+  const texts = (textOf: (name: string) => RawBuilder<unknown>) =>
+    sql`json_build_object(${sql.join(measures.map((name) => sql`${sql.lit(name)}, ${textOf(name)}::text`))})`;
+  const before = (name: string) => sql.ref(`before ${name}`);
+  const change = (name: string) => sql`(${sql.ref(name)} - ${before(name)})`;
+  const share = (name: string) => sql`round(${change(name)} / nullif(abs(${before(name)}), 0), 4)`;
   const query = sql<Group & { isTotal: boolean; count: number; read: number }>`
     with periods as (${sql.join(parts, sql` union all `)}), sums as (
-      select label, grouping(label) = 1 as "isTotal", ${sql.join(sums)}, max(read) as read
+      select label, grouping(label) = 1 as "isTotal", ${sql.join(sums)}, coalesce(max(read), 0)::int as read
       from periods group by grouping sets ((label), ())
-    ), changes as (
-      select *, ${changed} as change, round(${changed} / nullif(abs(${sql.ref(`before ${of}`)}), 0), 4) as change_share from sums
     )
-    select label, "isTotal", json_build_object(${texts('')}) as now, json_build_object(${texts('before ')}) as before,
-      change::text as change, change_share::text as change_share, (count(*) over () - 1)::int as count, coalesce(read, 0)::int as read
-    from changes
-    order by "isTotal" desc, ${orderOf(question, measures, of)} label
+    select label, "isTotal", ${texts((name) => sql.ref(name))} as now, ${texts(before)} as before,
+      ${texts(change)} as change, ${texts(share)} as change_share, (count(*) over () - 1)::int as count, read
+    from sums
+    order by "isTotal" desc, ${orderOf(question, measures, { of: sql.ref(of), before: before(of), change: change(of), share: share(of) })} label
     limit ${mostGroups + 1}`;
   const [total, ...groups] = await read(db, query);
   const isCut = Math.max(...[total!, ...groups].map((one) => one.read)) > countedRows(asked.report);
@@ -132,16 +132,21 @@ function sourceOf(asked: Asked, group: Grouping | undefined, moved?: EarlierPeri
   return { measures, rows };
 }
 
+type Expression = RawBuilder<unknown>;
+
 /** Names have the largest first, times the first. */
-// An output column of the same name is a text.
-function orderOf({ group, earlier, sort }: GroupQuestion, measures: readonly string[], of: string) {
+function orderOf(
+  { group, earlier, sort }: GroupQuestion,
+  measures: readonly string[],
+  { of, before, change, share }: Record<'of' | 'before' | 'change' | 'share', Expression>,
+) {
   const name = sort?.replace('-', '') ?? '';
-  const known: Record<string, string> = {
-    ...Object.fromEntries(measures.map((measure) => [measure, measure])),
-    label: 'label',
-    ...(earlier && { before: `before ${of}`, change: 'change', change_share: 'change_share' }),
+  const known: Record<string, Expression> = {
+    ...Object.fromEntries(measures.map((measure) => [measure, sql.ref(measure)])),
+    label: sql`label`,
+    ...(earlier && { before, change, change_share: share }),
   };
   const direction = sort?.startsWith('-') ? sql`desc` : sql`asc`;
-  if (Object.hasOwn(known, name)) return sql`${sql.ref(`changes.${known[name]!}`)} ${direction} nulls last,`;
-  return isTime(group) ? sql`` : sql`${sql.ref(`changes.${of}`)} desc,`;
+  if (Object.hasOwn(known, name)) return sql`${known[name]} ${direction} nulls last,`;
+  return isTime(group) ? sql`` : sql`${of} desc,`;
 }

@@ -85,7 +85,7 @@ function fromView(
 const isNow = ({ at }: ReportFilter) => at === undefined || at.getTime() > Date.now();
 
 function conditionsOf(filters: Filters, filter: ReportFilter) {
-  const { from, to, age } = filter;
+  const { from, to, age, since } = filter;
   const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
@@ -96,6 +96,7 @@ function conditionsOf(filters: Filters, filter: ReportFilter) {
     filters.from && from && sql`day >= ${from}::date`,
     filters.to && to && sql`day <= ${to}::date`,
     filters.age && age && isOfAge(age),
+    filters.since && since && sql`${sql.ref(filters.since)} >= ${since}`,
   ]);
 }
 
@@ -112,7 +113,13 @@ export function fromSums(
   { byDoctor = false, byBusiness = false, byDay = false }: Grouping = {},
 ) {
   const isOfDoctor = byDoctor || Boolean(filter.clinic || filter.doctor);
-  if (!summed || filter.receipt || (rowsOf && !isNow(filter)) || (isOfDoctor && !summed.byDoctor))
+  if (
+    !summed ||
+    filter.receipt ||
+    filter.since ||
+    (rowsOf && !isNow(filter)) ||
+    (isOfDoctor && !summed.byDoctor)
+  )
     return undefined;
   const keys = [
     'day',
@@ -136,17 +143,28 @@ export function isOfAge(age: Age): RawBuilder<boolean> {
  *
  * @param page from 1, with the first row of the next one; without it, all rows
  */
-export function queryRows({ report, shown, matching, filter, isOfMany }: Asked, page?: number) {
-  const { sort } = filter;
-  const order = isOfMany ? report.many!.order : report.order;
+export function queryRows(asked: Asked, page?: number) {
+  const { shown, matching } = asked;
   const names = shown.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
-  const sorted =
-    sort && sql`${sql.ref(sort.replace('-', ''))} ${sort.startsWith('-') ? sql`desc` : sql`asc`} nulls last,`;
   return sql<ReportRow>`select ${sql.join(texts)} from (
-    select ${sql.join(names)} ${matching}
-    order by ${sorted || sql``} ${sql.raw(order)}
+    select ${sql.join(names)} ${matching} ${orderOf(asked)}
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;
+}
+
+function orderOf({ report, filter: { sort }, isOfMany }: Asked) {
+  const order = sql.raw(isOfMany ? report.many!.order : report.order);
+  if (!sort) return sql`order by ${order}`;
+  const direction = sort.startsWith('-') ? sql`desc` : sql`asc`;
+  return sql`order by ${sql.ref(sort.replace('-', ''))} ${direction} nulls last, ${order}`;
+}
+
+/** The same question of the rows of its page alone. */
+export function onePage(asked: Asked): Asked {
+  const names = asked.columns.map(({ name }) => sql.ref(name));
+  const first = ((asked.filter.page ?? 1) - 1) * pageRows;
+  const page = sql`select ${sql.join(names)} ${asked.matching} ${orderOf(asked)} limit ${pageRows} offset ${first}`;
+  return { ...asked, isOfMany: false, matching: sql`from (${page}) as page` };
 }
 
 export const dayMs = 86_400_000;

@@ -1,16 +1,29 @@
 const day = (year: number, month: number, date: number) =>
   new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
 
+/** From 0, a Monday. */
+const weekday = (year: number, month: number, date: number) =>
+  (new Date(Date.UTC(year, month, date)).getUTCDay() + 6) % 7;
+
 type Range = (year: number, month: number, date: number) => readonly [from?: string, to?: string];
 
 /** Days as of today, both ends included. */
 export const ranges = {
   today: (year, month, date) => [day(year, month, date), day(year, month, date)],
   yesterday: (year, month, date) => [day(year, month, date - 1), day(year, month, date - 1)],
+  this_week: (year, month, date) => [
+    day(year, month, date - weekday(year, month, date)),
+    day(year, month, date),
+  ],
+  last_week: (year, month, date) => [
+    day(year, month, date - weekday(year, month, date) - 7),
+    day(year, month, date - weekday(year, month, date) - 1),
+  ],
   this_month: (year, month, date) => [day(year, month, 1), day(year, month, date)],
   last_month: (year, month) => [day(year, month - 1, 1), day(year, month, 0)],
   last_30_days: (year, month, date) => [day(year, month, date - 29), day(year, month, date)],
   last_365_days: (year, month, date) => [day(year, month, date - 364), day(year, month, date)],
+  this_year: (year, month, date) => [day(year, 0, 1), day(year, month, date)],
   all: () => [],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;

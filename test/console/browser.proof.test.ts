@@ -236,6 +236,47 @@ it('the table is sorted by the head of a column, by keyboard, and the address ha
   expect((await amounts()).every((text) => /\d\.\d\d$/.test(text))).toBe(true);
 });
 
+it.each([1200, 360])(
+  'this month against last by doctor, and who fell most, take two clicks and the keyboard: %i px',
+  async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    await go('/reports');
+    await page.getByRole('link', { name: 'This month against last, by doctor' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('table', { name: 'Receipts per day by doctor' }).waitFor();
+    const head = page.getByRole('columnheader', { name: 'Change', exact: true });
+    await head.getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/sort=change/);
+    const cells = await page.locator('tbody [data-head="Change"]').allTextContents();
+    const changes = cells.map((text) => Number(text.replaceAll(/[₹,]/g, '')));
+    expect(changes.length).toBeGreaterThan(1);
+    expect(changes).toEqual(changes.toSorted((a, b) => a - b));
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    await page.setViewportSize({ width: 1200, height: 800 });
+  },
+);
+
+it('an amount stays within a window of 1,200 px, and the head and the totals at its edges', async () => {
+  for (const view of ['receipts', 'outstanding_receipts', 'appointments', 'appointment_payments']) {
+    await go(`/reports/${view}?range=all`);
+    const rights = await page
+      .locator('main .number')
+      .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().right));
+    expect([view, Math.max(0, ...rights)]).toEqual([view, expect.any(Number)]);
+    expect(Math.max(0, ...rights)).toBeLessThan(1200);
+  }
+  await go('/reports/receipts?range=all');
+  await page.locator('tbody tr').nth(60).scrollIntoViewIfNeeded();
+  const edges = await page
+    .locator('section[aria-label="Receipts"]')
+    .evaluate((section) => [
+      section.querySelector('thead th')!.getBoundingClientRect().top,
+      innerHeight - section.querySelector('tfoot th')!.getBoundingClientRect().bottom,
+    ]);
+  expect(edges.map(Math.round)).toEqual([0, 0]);
+});
+
 it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away', async () => {
   await go('/health');
   await page.getByRole('link', { name: 'Reports', exact: true }).click();
@@ -243,7 +284,7 @@ it('yesterday’s takings of a clinic, and a month as an Excel file, are a few c
   const [clinic] = await database.rows(
     'select clinic_id as id from reporting.receipts where day = reporting.today() - 1 limit 1',
   );
-  await page.getByLabel('Clinic').fill(clinic!.id as string);
+  await page.getByRole('combobox', { name: 'Clinic' }).fill(clinic!.id as string);
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/range=yesterday.*clinic=/);
   const [sum] = await database.rows(

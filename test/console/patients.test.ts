@@ -98,7 +98,7 @@ it('the sums are those of all receipts that are not deleted, and receipts of one
 it('shows who looked before, with a link to all of it', async () => {
   await read('/patients');
   const { page } = await read('/patients');
-  expect(page).toMatch(/Who looked<\/h2>.*admin-token.*reveal/);
+  expect(page).toMatch(/Who looked<\/h2>.*admin-token.*looked/);
   const [, about] = /href="\/console(\/access-log\?about=[\da-f]{64})"/.exec(page)!;
   expect(await visitor.read(about!)).toContain(`Only entries about the patient ${patient}`);
 });

@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Role } from '../../src/console/rights.ts';
-import { readAmountAndDay } from '../../src/console/search/amount-and-day.ts';
-import { lookupsOf, readByIndexes, searchQuery } from '../../src/console/search/queries.ts';
 import { families } from '../../src/families/index.ts';
+import { readAmountAndDay } from '../../src/search/amount-and-day.ts';
+import { lookupsOf, readByIndexes, searchQuery } from '../../src/search/lookups.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
 import {
   appointmentCallback,
@@ -158,6 +159,45 @@ it('any part of a printed number finds the receipt, with or without separators',
   expect(await entriesAfter(before)).toMatchObject([
     { filter: { by: 'receipt number' }, patients: ['p21', 'p22'] },
   ]);
+});
+
+it('a receipt is found by any beginning of a word, end of the phone number and part of its number', async () => {
+  const text = (characters: string, minLength: number) =>
+    fc.string({ unit: fc.constantFrom(...characters), minLength, maxLength: 9 });
+  const word = text('abcdeओआरव', 2);
+  const given = fc.record({
+    words: fc.array(word, { minLength: 1, maxLength: 4 }),
+    mobile: fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 10, maxLength: 10 }),
+    number: fc.array(text('AB1234567890', 1), { minLength: 1, maxLength: 4 }),
+    cuts: fc.array(fc.nat(), { minLength: 4, maxLength: 4 }),
+  });
+  const cases = fc.sample(given, 60).map((one, index) => ({ ...one, id: 500_000 + index }));
+  await apply(
+    database,
+    cases.map(({ words, mobile, number, id }) =>
+      receipt(id, { name: words.join(' '), mobile: `+91${mobile}`, receipt_number: number.join('/') }),
+    ),
+  );
+  await updateAllTerms();
+  for (const { words, mobile, number, cuts, id } of cases) {
+    const [first, second, third, fourth] = cuts as [number, number, number, number];
+    const whole = words[first % words.length]!;
+    const key = number.join('');
+    const start = third % Math.max(key.length - 2, 1);
+    const searches = [
+      whole.slice(0, 2 + (second % (whole.length - 1))),
+      mobile.slice(-4 - (second % 5)),
+      key.slice(start, start + 3 + (fourth % 9)),
+    ];
+    for (const searched of searches) {
+      const query = searchQuery(
+        lookupsOf(families, { text: searched, mayNamePeople: true, today: '2026-11-24' }),
+        10_000,
+      );
+      const ids = (await readByIndexes(database.db, query)).map((hit) => hit.id);
+      expect({ searched, id, found: ids.includes(String(id)) }).toEqual({ searched, id, found: true });
+    }
+  }
 });
 
 it('a doctor or a clinic is found by a part of its alias, and leads to its receipts', async () => {

@@ -7,6 +7,7 @@ import { createTermsUpdate } from '../../src/worker/search-terms.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply, clear, erasureTables } from '../support/deliveries.ts';
+import { until } from '../support/until.ts';
 
 const database = useDatabase();
 const actor = { id: 'tester' };
@@ -74,13 +75,27 @@ it('what came before is made business by business, in steps, and a search can te
   expect(await termsOf()).toHaveLength(31);
 });
 
-it('a step that does not end is done by the next', async () => {
-  await apply(database, [receipt(1, { name: 'Asha' })]);
-  const tx = await database.db.startTransaction().execute();
-  await tx.executeQuery({ sql: 'delete from outdated_terms', parameters: [] } as never);
-  await tx.rollback().execute();
-  await createTermsUpdate(database.db, new AbortController().signal)();
-  expect(await termsOf()).toHaveLength(1);
+it('what an erasure has listed gets no terms, and a step waits for statements that an erasure waits for', async () => {
+  const [id] = await apply(database, [receipt(1, { name: 'Asha' }), receipt(2, { name: 'Ravi' })]);
+  await database.rows(
+    `insert into erasing (id, erasure_id, family, thing_family, business_id) values ($1, gen_random_uuid(), 'receipt', 'receipt', '')`,
+    [id],
+  );
+  const locking = await database.owner.pool.connect();
+  await locking.query('begin; lock table erased in exclusive mode');
+  const updating = createTermsUpdate(database.db, new AbortController().signal)();
+  await until(async () => {
+    const waiting = await database.rows(
+      `select 1 from pg_locks where relation = 'erased'::regclass and not granted`,
+    );
+    return waiting.length > 0;
+  });
+  expect(await termsOf()).toEqual([]);
+  await locking.query('commit');
+  locking.release();
+  await updating;
+  expect((await termsOf()).map(([receiptId]) => receiptId)).toEqual([2]);
+  await database.rows('delete from erasing');
 });
 
 const names = ['Asha Rao', 'Meera Iyer', 'रवि', ''] as const;

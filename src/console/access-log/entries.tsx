@@ -34,15 +34,42 @@ export function Entries({ entries }: { entries: readonly AccessEntry[] }) {
   );
 }
 
-/** The latest entries about one patient. */
+/** The latest entries about one patient, in words of the clinic's people. */
 export const EntriesAbout = ({ entries }: { entries: readonly AccessEntry[] }) => (
   <Table
     label="Who looked, newest first"
     rows={entries}
     empty="Nobody has looked at this patient’s data before."
-    columns={[time, who, action, filter]}
+    columns={[
+      time,
+      who,
+      { head: 'Action', cell: (entry) => inPlainWords(entry.action) },
+      {
+        head: 'What',
+        cell: (entry) => (
+          <Filter
+            filter={Object.fromEntries(
+              Object.entries(entry.filter).map(([name, value]) => [inPlainWords(name), value]),
+            )}
+          />
+        ),
+        wide: true,
+      },
+    ]}
   />
 );
+
+const plainWords: Record<string, string> = {
+  delivery: 'message',
+  family: 'kind',
+  quarantine: 'rejected message',
+  reveal: 'looked',
+  search: 'searched',
+  body: 'looked',
+  audit: 'read this log',
+};
+
+const inPlainWords = (text: string) => text.replace(/\w+/g, (word) => plainWords[word] ?? word);
 
 function Who({ actor, actor_name }: AccessEntry) {
   return (

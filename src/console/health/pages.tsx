@@ -44,6 +44,9 @@ export function FiguresPage(props: FiguresProps) {
           </p>
         </>
       )}
+      <p>
+        <a href="/console/reports?group=operations">Reports about the receiver itself</a>
+      </p>
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
     </>
   );

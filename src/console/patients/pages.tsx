@@ -26,7 +26,7 @@ export function PatientSearch({ certificates, uncertain }: SearchProps) {
         What is held about a patient: to show it, export it, or erase it. Each of these is in the access log.
       </p>
       <form method="get" action="/console/search" class="card" aria-label="Find a patient">
-        <Field label="Name, or the last digits of a phone number" name="q" autocomplete="off" required />
+        <Field label="Name, or end of phone" name="q" autocomplete="off" required />
         <div class="actions">
           <Submit>Search</Submit>
         </div>

@@ -1,7 +1,8 @@
 import { countRows } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
+import type { Hit } from '../../search/hit.ts';
 import { EntriesAbout } from '../access-log/entries.tsx';
-import { amount, Group, type Hit, ofAppointment, ofOther, ofReceipt } from '../search/hits.tsx';
+import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from '../search/hits.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Facts, Figures, formatCount, Named } from '../ui/values.tsx';
@@ -54,24 +55,18 @@ export function PatientPage(props: PatientProps) {
           ` Of each kind it has the latest ${formatCount(mostShown)}; the export has all.`}
       </p>
       {countRows(counts) === 0 && <p class="empty">Nothing is held about this patient.</p>}
-      <Group title="Receipts" rows={receipts} columns={ofReceipt} most={mostShown} />
-      <Group
-        title="Appointments to come"
-        rows={appointments.filter(isOpen)}
-        columns={ofAppointment}
-        most={mostShown}
-      />
-      <Group
-        title="Past appointments"
-        rows={appointments.filter((hit) => !isOpen(hit))}
-        columns={ofAppointment}
-        most={mostShown}
-      />
-      <Group title="Certificates" rows={certificates} columns={ofOther} most={mostShown} />
+      <Group title="Receipts" rows={receipts} columns={columnsOfReceipts(receipts)} most={mostShown} />
+      {['Appointments to come', 'Past appointments'].map((title, index) => {
+        const rows = appointments.filter((hit) => isOpen(hit) === (index === 0));
+        return (
+          <Group key={title} {...{ title, rows }} columns={columnsOfAppointments(rows)} most={mostShown} />
+        );
+      })}
+      <Group title="Certificates" rows={certificates} columns={columnsOfOthers} most={mostShown} />
       <Group
         title="Other records"
         rows={others.filter(({ kind }) => kind !== 'consent_form')}
-        columns={ofOther}
+        columns={columnsOfOthers}
         most={mostShown}
       />
       <h2>Who looked</h2>

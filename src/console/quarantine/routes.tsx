@@ -10,14 +10,24 @@ import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { addReplay } from '../problems/replay.tsx';
 import { guid, localTime, readForm, text } from '../read-form.ts';
+import { isEnough } from '../rights.ts';
+import type { Visit } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
-import { correctableFields, readChanges } from './form.ts';
+import { BodyPage, Corrected } from './body-page.tsx';
+import type { Attempt } from './correction-form.tsx';
+import { fieldsOfBody, readChanges } from './form.ts';
 import { BodiesPage, bodies } from './pages.tsx';
 import { listBodies, type QuarantinedBody, readBody } from './queries.ts';
 import { previewBodies, readQuarantineForm, replayOfBodies } from './replay-bodies.ts';
+
+/** How a rejected body is shown: with the values of personal fields, after an attempt, with errors found meanwhile. */
+interface Showing {
+  revealed?: boolean;
+  attempt?: Attempt;
+  errors?: FieldError[];
+}
 
 interface Correction extends Pick<Attempt, 'values' | 'text'> {
   body: Buffer;
@@ -25,6 +35,7 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
   changed: readonly string[];
   /** Those found on the way included. */
   errors?: FieldError[];
+  revealed?: boolean;
 }
 
 /** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
@@ -70,31 +81,31 @@ export const section: Section = {
     const sendBody = async (
       res: Response,
       body: QuarantinedBody,
-      { errors = body.errors, ...shown }: { revealed?: boolean; attempt?: Attempt; errors?: FieldError[] },
+      { errors = body.errors, revealed = false, attempt }: Showing,
     ) => {
-      const fields = correctableFields(body.body, errors, families);
+      if (revealed) {
+        const filter = { quarantine: body.id };
+        await logAccess(res, { action: 'body', patients: patientsNamedIn(body.body), filter, rows: 1 });
+      }
+      const fields = fieldsOfBody(body.body, errors, { families, revealed });
       const notes = await readNotes(db, body.id);
-      const page = <BodyPage {...{ body, notes, fields, ...shown }} />;
-      sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: shown.attempt ? 422 : 200 });
+      const page = <BodyPage {...{ body, notes, fields, attempt, revealed }} />;
+      sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: attempt ? 422 : 200 });
     };
 
     routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), {}));
     routes.post('/quarantine/:id/personal', 'privacy', async (req, res) => {
-      const body = await load(req);
-      const patients = patientsNamedIn(body.body);
-      const filter = { quarantine: body.id };
-      await logAccess(res, { action: 'body', patients, filter, rows: 1 });
-      await sendBody(res, body, { revealed: true });
+      await sendBody(res, await load(req), { revealed: true });
     });
 
     /** Replays a corrected body, or shows why it is rejected, with what was entered. */
     const correct = async (
       res: Response,
       old: QuarantinedBody,
-      { body, changed, errors, ...entered }: Correction,
+      { body, changed, errors, revealed = false, ...entered }: Correction,
     ) => {
       const reject = (attempt: Attempt) =>
-        sendBody(res, old, { attempt: { ...attempt, ...entered }, ...(errors && { errors }) });
+        sendBody(res, old, { attempt: { ...attempt, ...entered }, revealed, ...(errors && { errors }) });
       if (old.replayed_at ?? old.corrected_by)
         throw new BadInput('This body was replayed or corrected before.');
       if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
@@ -119,11 +130,13 @@ export const section: Section = {
     routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {
       const old = await load(req);
       const values = req.body as Record<string, string>;
+      const revealed = values.revealed === 'yes' && isEnough((res.locals.visit as Visit).role, 'privacy');
       let { errors } = old;
       for (;;) {
-        const { changes, faults } = readChanges(values, correctableFields(old.body, errors, families));
+        const { faulty, others } = fieldsOfBody(old.body, errors, { families, revealed });
+        const { changes, faults } = readChanges(values, revealed ? [...faulty, ...others] : faulty);
         if (Object.keys(faults).length > 0) {
-          return sendBody(res, old, { attempt: { message: '', faults, values }, errors });
+          return sendBody(res, old, { attempt: { message: '', faults, values }, errors, revealed });
         }
         const changed = Object.keys(changes);
         const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
@@ -134,7 +147,7 @@ export const section: Section = {
         const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
         errors = [...errors, ...further];
         if (further.some(({ path }) => values[path] !== undefined)) continue;
-        return correct(res, old, { body, changed, values, errors });
+        return correct(res, old, { body, changed, values, errors, revealed });
       }
     });
 

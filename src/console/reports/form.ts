@@ -49,6 +49,8 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
+    part: oneOf(['changed', 'page']),
+    since: localTime(timezone),
     group: choice('Group by', groupingsOf(filters), 'nothing'),
     compare: choice('Compare with', comparisons, 'nothing'),
     of: oneOf([...names, 'rows']),
@@ -62,7 +64,10 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   };
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
   const usual = report.range ?? 'last_30_days';
-  const range = data.from || data.to ? undefined : (data.range ?? (data.receipt ? 'all' : usual));
+  const range =
+    data.from || data.to
+      ? undefined
+      : (data.range ?? (data.receipt || data.part === 'changed' ? 'all' : usual));
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
   const [year, month, date] = today.split('-').map(Number) as [number, number, number];
   const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
@@ -86,6 +91,7 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
       from,
       to,
       at,
+      since: data.part === 'changed' ? data.since : undefined,
       sort: names.includes(sort?.replace('-', '') ?? '') ? sort : undefined,
     },
     grouped,

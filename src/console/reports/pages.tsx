@@ -9,15 +9,15 @@ import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue, headOf } from '../ui/field-value.tsx';
-import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
-import { formatNames, formats } from './download.ts';
+import { Compared } from './compared.tsx';
+import { DownloadMenu } from './download-menu.tsx';
 import { mostPages, type ReportForm, reportHref } from './form.ts';
-import { Compared } from './groups.tsx';
 import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
@@ -37,6 +37,8 @@ interface ReportProps extends Asked, ReportForm, Sums {
   /** Whether there are rows on a next page. */
   more: boolean;
   revealed: boolean;
+  /** When the user last downloaded what this page asks for; undefined: not lately. */
+  lastDownload: Date | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
@@ -210,34 +212,20 @@ function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed
   );
 }
 
-function Downloads({ report, columns, entered, revealed }: ReportProps) {
+function Downloads(props: ReportProps) {
+  const { report, columns, entered, revealed } = props;
   const address = reportHref(report.view);
-  const { page, ...values } = entered;
   const hasPersonal = columns.some((column) => column.personal);
   return (
     <>
       <div class="actions">
-        {formatNames.map((format) => (
-          <form key={format} method="get" action={`${address}/${format}`}>
-            <Hidden values={values} />
-            <Submit kind="second">Download {formats[format].label}</Submit>
-          </form>
-        ))}
+        <DownloadMenu {...props} rows={props.totals?.rows} />
         {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
       </div>
       {hasPersonal && (
-        <>
-          <div class="actions">
-            {formatNames.map((format) => (
-              <PostButton key={format} action={`${address}/${format}`} values={values} kind="second">
-                Download {formats[format].label} with personal data
-              </PostButton>
-            ))}
-          </div>
-          <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
-            Personal data is hidden: the columns with it are left out.
-          </PersonalNote>
-        </>
+        <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
+          Personal data is hidden: the columns with it are left out.
+        </PersonalNote>
       )}
     </>
   );

@@ -8,13 +8,17 @@ import { readAges, readSums } from '../../reports/totals.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
+import { actorOf } from '../log-access.ts';
 import { oneOf, parseForm, text } from '../read-form.ts';
 import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
-import { type FormatName, formatNames, sendDownload } from './download.ts';
+import { sendDownload } from './download.ts';
+import { describeFile, fileNameOf } from './file-content.ts';
 import { readReportForm } from './form.ts';
+import { type FormatName, formatNames } from './formats.ts';
 import { GroupsPage } from './groups.tsx';
+import { readLastDownload } from './last-download.ts';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
 import { ReportFilters } from './report-filters.tsx';
@@ -71,6 +75,7 @@ export const section: Section = {
       }
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
+      let lastDownload: Date | undefined;
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
       const { families } = report;
@@ -81,6 +86,7 @@ export const section: Section = {
         if (grouped.earlier) sums.groups = await readGroups(db, asked, grouped);
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;
+        if (filters.since) lastDownload = await readLastDownload(db, actorOf(res), report, filter);
       };
       const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
       const { rows, more } = takePage(found ?? [], queries.pageRows);
@@ -89,27 +95,30 @@ export const section: Section = {
         const logged = { report: report.view, ...filter };
         await logAccess(res, { action: 'reveal', patients, filter: logged, rows: rows.length });
       }
-      const shownRows = { rows: found && rows, more, ...sums, revealed };
+      const shownRows = { rows: found && rows, more, ...sums, revealed, lastDownload };
       sendPage(res, title, <ReportPage {...{ ...asked, comment, ...shownRows }} />, { charts: true });
     };
     routes.get('/reports/:view', 'viewer', (req, res) => show(req, res, false));
     routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-      const asked = await ask(req, res, revealed);
-      const faults = Object.values(asked.faults);
+      const found = await ask(req, res, revealed);
+      const faults = Object.values(found.faults);
       if (faults.length > 0) throw new BadInput(faults.join(' '));
-      const { report, filter, filters } = asked;
-      const days = filters.from ? [filter.from, filter.to] : [];
+      const { report, filter } = found;
+      if (filter.part === 'changed' && !filter.since) {
+        throw new BadInput('Enter the date and time of the first change. Not every report has that.');
+      }
+      const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
       const logged = { report: report.view, ...filter, format, personal: revealed };
+      const comment = (await readComments(db)).get(report.view);
       await sendDownload(res, downloadPool, {
         query: queries.queryRows(asked).compile(db),
         summary: queries.querySummary(asked).compile(db),
         logAccess: (summary) => logAccess(res, { action: 'download', filter: logged, ...summary }),
-        columns: asked.shown,
         format,
-        aliases: (res.locals.visit as Visit).aliases,
-        name: [report.view, revealed && 'personal', ...days].filter(Boolean).join('_'),
+        content: (rows) => describeFile(asked, { comment, revealed, rows }, res.locals.visit as Visit),
+        name: fileNameOf(asked, revealed),
         limits: downloads,
       });
     };

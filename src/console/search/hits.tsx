@@ -1,39 +1,9 @@
 import { appointment } from '../../families/appointment.ts';
 import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
+import { type Hit, shownHits } from '../../search/hit.ts';
 import { recordHref, titled } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { Amount, Moment, Named, Nothing } from '../ui/values.tsx';
-
-/** What a list shows of a record; what its kind does not have is absent. */
-export interface Details {
-  patient?: string | null;
-  name?: string | null;
-  number?: string | null;
-  /** In rupees. */
-  net?: string | null;
-  paid?: string | null;
-  due?: string | null;
-  clinic?: string | null;
-  doctor?: string | null;
-  status?: string | null;
-  deleted?: boolean;
-  /** What a reader should know of it. */
-  note?: string;
-}
-
-/** A record, or what else a search finds. */
-export interface Hit {
-  /** The look-up that found it, such as phone. */
-  by: string;
-  /** delivery, quarantine, patient, or a family: that of a record. */
-  kind: string;
-  business_id: string | null;
-  id: string;
-  at: Date | null;
-  details: Details;
-}
-
-export const shownHits = 50;
 
 /** The page of what was found, but for a patient. */
 export function hrefOf({ kind, business_id, id }: Hit): string {
@@ -63,7 +33,7 @@ export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProp
       <h2>{title}</h2>
       {rows.length > most && (
         <p class="note">
-          There are more than {most}; the first {most} are shown.
+          There are more than {most}; the latest {most} are shown.
         </p>
       )}
       <Table label={title} rows={rows.slice(0, most)} columns={columns} />
@@ -75,7 +45,6 @@ export const amount = (value: string | null | undefined) => (value ? <Amount val
 
 const linkTo = (hit: Hit, text: string) => <a href={hrefOf(hit)}>{text}</a>;
 const at: Column<Hit> = { head: 'Time', cell: (hit) => <Moment at={hit.at} /> };
-export const name: Column<Hit> = { head: 'Name', cell: ({ details }) => details.name || <Nothing /> };
 const business: Column<Hit> = {
   head: 'Business',
   cell: ({ business_id }) => <Named kind="business" id={business_id} />,
@@ -86,26 +55,41 @@ const places: Column<Hit>[] = [
   business,
 ];
 
-export const ofReceipt: Column<Hit>[] = [
+const money = (head: string, value: 'net' | 'paid' | 'due'): Column<Hit> => ({
+  head,
+  cell: ({ details }) => amount(details[value]),
+  numeric: true,
+});
+
+const foundBy = (hits: readonly Hit[]): Column<Hit>[] =>
+  new Set(hits.map(({ by }) => by)).size > 1 ? [{ head: 'Found by', cell: ({ by }) => by }] : [];
+
+const noteOf = ({ details: { note, deleted } }: Hit) => note ?? (deleted ? 'deleted' : '');
+
+/** The columns of a list of receipts; those that would be empty, or the same in each row, are left out. */
+export const columnsOfReceipts = (hits: readonly Hit[], showsNames = false): Column<Hit>[] => [
   { head: 'Receipt', cell: (hit) => linkTo(hit, hit.details.number || `receipt ${hit.id}`) },
-  { head: 'Amount', cell: ({ details }) => amount(details.net), numeric: true },
-  { head: 'Paid', cell: ({ details }) => amount(details.paid), numeric: true },
-  { head: 'Due', cell: ({ details }) => amount(details.due), numeric: true },
+  money('Amount', 'net'),
+  money('Paid', 'paid'),
+  money('Due', 'due'),
   { ...at, head: 'Issued' },
-  { head: 'Note', cell: ({ details }) => details.note ?? (details.deleted ? 'deleted' : <Nothing />) },
+  ...(showsNames ? [{ head: 'Name', cell: ({ details }: Hit) => details.name || <Nothing /> }] : []),
+  ...(hits.some(noteOf) ? [{ head: 'Note', cell: (hit: Hit) => noteOf(hit) || <Nothing /> }] : []),
   ...places,
+  ...foundBy(hits),
 ];
 
 const statusOf = ({ details: { status } }: Hit) =>
   titled(status ? meaningOf(appointment, 'status', status) : 'appointment');
 
-export const ofAppointment: Column<Hit>[] = [
+export const columnsOfAppointments = (hits: readonly Hit[]): Column<Hit>[] => [
   { head: 'Appointment', cell: (hit) => linkTo(hit, statusOf(hit)) },
   { ...at, head: 'Booked' },
   ...places,
+  ...foundBy(hits),
 ];
 
-export const ofOther: Column<Hit>[] = [
+export const columnsOfOthers: Column<Hit>[] = [
   { head: 'Record', cell: (hit) => linkTo(hit, `${titled(kinds[hit.kind] ?? hit.kind)} ${hit.id}`) },
   at,
   business,

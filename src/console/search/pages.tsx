@@ -1,10 +1,15 @@
+import { type Hit, shownHits } from '../../search/hit.ts';
+import type { Person } from '../../search/people.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import type { Column } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
-import { amount, Group, type Hit, name, ofAppointment, ofOther, ofReceipt } from './hits.tsx';
-import type { Person } from './people.ts';
+import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from './hits.tsx';
+
+/** How many patients have their sums and appointments read. */
+export const mostPeople = 20;
+const shownOfPeople = 10;
 
 /** A clinic, a doctor or a business whose alias contains what was searched. */
 export interface Place {
@@ -27,7 +32,10 @@ interface SearchProps {
 }
 
 export function SearchPage({ hits, places, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
-  const ofKind = (name: string) => hits.filter(({ kind }) => kind === name);
+  const receipts = hits.filter(({ kind }) => kind === 'receipt');
+  const appointments = hits.filter(({ kind }) => kind === 'appointment');
+  // Those of each patient are on the patient's page.
+  const most = people.length > 0 ? shownOfPeople : shownHits;
   const others = hits.filter(({ kind }) => kind !== 'receipt' && kind !== 'appointment');
   const isEmpty = hits.length + places.length + people.length === 0;
   return (
@@ -36,15 +44,21 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
         <p class="note">Older receipts are still being made ready for the search: it may miss some.</p>
       )}
       {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
-      <Group title="Patients" rows={people} columns={ofPerson} />
+      <Group title="Patients" rows={people} columns={ofPerson} most={mostPeople} />
       <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
       <Group
         title="Receipts"
-        rows={ofKind('receipt')}
-        columns={[...ofReceipt, ...(mayNamePeople ? [name] : []), foundBy]}
+        rows={receipts}
+        columns={columnsOfReceipts(receipts, mayNamePeople)}
+        most={most}
       />
-      <Group title="Appointments" rows={ofKind('appointment')} columns={[...ofAppointment, foundBy]} />
-      <Group title="Others" rows={others} columns={ofOther} />
+      <Group
+        title="Appointments"
+        rows={appointments}
+        columns={columnsOfAppointments(appointments)}
+        most={most}
+      />
+      <Group title="Others" rows={others} columns={columnsOfOthers} />
     </>
   );
 }
@@ -62,7 +76,7 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
 }
 
 const ofPerson: Column<Person>[] = [
-  { head: 'Name', cell: (person) => person.name ?? <Nothing />, rowHead: true },
+  { head: 'Name', cell: (person) => person.name ?? <Nothing /> },
   { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
   { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
   { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
@@ -82,5 +96,3 @@ const ofPlace: Column<Place>[] = [
   { head: 'Name', cell: (place) => <a href={placeHref(place)}>{place.alias}</a> },
   { head: 'Kind', cell: ({ kind }) => kind },
 ];
-
-const foundBy: Column<Hit> = { head: 'Found by', cell: ({ by }) => by };

@@ -1,3 +1,12 @@
+import type { Hit } from '../../search/hit.ts';
+import {
+  appointmentsOf,
+  lookupsOf,
+  personalLookups,
+  readByIndexes,
+  searchQuery,
+} from '../../search/lookups.ts';
+import { peopleQuery } from '../../search/people.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { aliasKinds } from '../../store/aliases.ts';
 import { areTermsIncomplete } from '../../store/search-terms.ts';
@@ -8,14 +17,10 @@ import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { formatLocal } from '../ui/time.ts';
-import { type Hit, hrefOf } from './hits.tsx';
-import { type Place, placeHref, SearchPage } from './pages.tsx';
-import { peopleQuery } from './people.ts';
-import { appointmentsOf, lookupsOf, personalLookups, readByIndexes, searchQuery } from './queries.ts';
+import { hrefOf } from './hits.tsx';
+import { mostPeople, type Place, placeHref, SearchPage } from './pages.tsx';
 
 const isPersonal = (by: string) => personalLookups.some((one) => one === by);
-/** How many patients have their sums and appointments read. */
-const mostPeople = 20;
 
 /** Finds receipts, patients and appointments by what is known of them, clinics and doctors by name, and anything by id. */
 export const section: Section = {
@@ -31,7 +36,7 @@ export const section: Section = {
         searches[mayNamePeople ? 'privacy' : 'others'].consume(actorOf(res).id);
       const found = withoutRepeated(q ? await readByIndexes(db, searchQuery(lookups)) : []);
       const byPerson = found.filter(({ by }) => isPersonal(by));
-      const patients = patientsOf(byPerson).slice(0, mostPeople);
+      const patients = patientsOf(byPerson).slice(0, mostPeople + 1);
       const linked =
         byPerson.length > 0 ? await readByIndexes(db, appointmentsOf(patients, receiptsOf(byPerson))) : [];
       const hits = withoutRepeated([...found, ...linked]);

@@ -1,6 +1,5 @@
 import { type Family, families } from '../../families/index.ts';
 import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
-import type { XlsxColumn } from '../reports/xlsx.ts';
 import { recordHref, titled, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
@@ -18,22 +17,11 @@ const recordColumns: Record<string, string> = {
   first_appointment_id: 'appointment',
 };
 
-const cellKinds: Record<string, XlsxColumn['kind']> = {
-  boolean: 'boolean',
-  date: 'date',
-  interval: 'duration',
-  'timestamp with time zone': 'moment',
-};
-
-/** What a column's values are in a spreadsheet. */
-export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
-  cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
 /** What a column is called at its head. */
 export const headOf = (name: string) => {
-  const word = aliasKindOf(name) ? name.replace(/_o?id$/, '') : name.replace(/_amount$/, '');
+  const word = name.replace(aliasKindOf(name) ? /_o?id$/ : /_amount$|(?<=receipt)_number$/, '');
   return titled(word);
 };
 

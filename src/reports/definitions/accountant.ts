@@ -46,7 +46,7 @@ export const accountant: readonly Report[] = [
   {
     view: 'receipt_history',
     line: 'Each change of a receipt: amounts before and after.',
-    details: ['issued_at', 'gross_amount'],
+    details: ['issued_at', 'gross_amount', 'status'],
     families: ['receipt'],
     ...versions('receipt_id'),
     withoutTotals: true,

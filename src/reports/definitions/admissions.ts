@@ -5,7 +5,7 @@ export const admissions: readonly Report[] = [
   {
     view: 'open_admissions',
     line: 'Who is admitted now, since when, and what is due.',
-    details: ['open_clearance_types', 'status', 'facility_id'],
+    details: ['open_clearance_types', 'status', 'facility_id', 'stage'],
     families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,

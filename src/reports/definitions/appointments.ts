@@ -44,7 +44,7 @@ export const appointments: readonly Report[] = [
   {
     view: 'visits',
     line: 'An appointment with all that it was rescheduled to, and its receipts.',
-    details: ['booked_at', 'first_appointment_id', 'reschedules'],
+    details: ['booked_at', 'first_appointment_id', 'reschedules', 'receipts'],
     families: ['appointment', 'receipt'],
     ...byBusiness('first_booked_at', 'visit_id'),
     counted: 2_000,

@@ -14,6 +14,7 @@ export const money: readonly Report[] = [
   {
     view: 'receipts',
     line: 'Every receipt, the newest first.',
+    details: ['gross_amount'],
     families: ['receipt'],
     ...byReceipt,
     summed: summed.receipts,
@@ -22,6 +23,7 @@ export const money: readonly Report[] = [
   {
     view: 'outstanding_receipts',
     line: 'Receipts that are not fully paid, the oldest first, by age.',
+    details: ['issued_at'],
     families: ['receipt'],
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',

@@ -15,7 +15,7 @@ export const operations: readonly Report[] = [
   {
     view: 'deliveries',
     line: 'Every callback that was received.',
-    details: ['hour', 'source'],
+    details: ['hour', 'source', 'last_received_at'],
     families: [],
     order: 'received_at desc, delivery_id',
     newestDayFirst: true,

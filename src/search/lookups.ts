@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { uuid } from '../../common/uuid.ts';
-import { type Family, publicKey } from '../../families/index.ts';
-import { allowBitmaps, isNamed } from '../../privacy/find-deliveries.ts';
-import type { Db } from '../../store/tables.ts';
-import { setPlanForAnySize } from '../../store/transactions.ts';
-import { hasId } from '../records/queries.ts';
-import { businesses, read } from '../store.ts';
-import { words } from '../ui/links.ts';
+import { uuid } from '../common/uuid.ts';
+import { words } from '../common/words.ts';
+import { type Family, publicKey } from '../families/index.ts';
+import { allowBitmaps, isNamed } from '../privacy/find-deliveries.ts';
+import { businesses, read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import { setPlanForAnySize } from '../store/transactions.ts';
 import { type AmountAndDay, readAmountAndDay } from './amount-and-day.ts';
-import { type Hit, shownHits } from './hits.tsx';
+import { hasId } from './has-id.ts';
+import { type Hit, shownHits } from './hit.ts';
 
 /** A search by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'end of a phone number', 'name', 'patient'] as const;
@@ -21,7 +21,7 @@ const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
 const phoneEnd = /^(\d ?){4,9}$/;
 
 /** Without digits, which are ids, and wildcards of `like`. */
-const personName = /^\p{L}[\p{L}\p{M}\s.'’-]*$/u;
+const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
 
 const receipt = (condition: RawBuilder<unknown>, from = sql`receipts r`) => sql`
   select 'receipt' as kind, r.business_id, r.receipt_id::text as id, coalesce(r.created_at, r.event_time) as at,
@@ -38,11 +38,15 @@ const appointment = (condition: RawBuilder<unknown>, from = sql`appointments a`)
          ) as details
   from ${from} where ${condition}`;
 
+/** Of more receipts with a term, the newest would take long to find. */
+const mostCandidates = 1_000;
+
 /** The receipts with these terms, see src/store/search-terms.ts; the row itself tells whether it still has them. */
 const withTerms = (terms: RawBuilder<unknown>, condition = sql`true`) =>
   receipt(
-    sql`t.terms @@ ${terms} and receipt_terms_of(r.name, r.mobile, r.receipt_number) @@ ${terms} and ${condition}`,
-    sql`receipt_terms t join receipts r on r.business_id = t.business_id and r.receipt_id = t.receipt_id`,
+    sql`receipt_terms_of(r.name, r.mobile, r.receipt_number) @@ ${terms} and ${condition}`,
+    sql`(select business_id, receipt_id from receipt_terms where terms @@ ${terms} limit ${mostCandidates}) t
+      join receipts r on r.business_id = t.business_id and r.receipt_id = t.receipt_id`,
   );
 
 /** A name has every word, or words that begin so. */
@@ -111,10 +115,11 @@ function byId(family: Family, text: string): RawBuilder<unknown> | false {
 }
 
 /** The query for all look-ups, of each one more than is shown. */
-export function searchQuery(lookups: ReturnType<typeof lookupsOf>): RawBuilder<Hit> {
+export function searchQuery(lookups: ReturnType<typeof lookupsOf>, most = shownHits): RawBuilder<Hit> {
   const parts = lookups.map(
     ({ by, query }) =>
-      sql`(select ${by}::text as by, found.* from (${query}) as found limit ${shownHits + 1})`,
+      sql`(select ${by}::text as by, found.* from (${query}) as found (kind, business_id, id, at, details)
+        order by at desc nulls last limit ${most + 1})`,
   );
   return sql<Hit>`
     with businesses as materialized (select business_id from ${businesses} as b)
