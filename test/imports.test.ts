@@ -35,6 +35,7 @@ const allowed = table({
   'sign-in': 'store',
   reconcile: 'families intake privacy store',
   reports: 'families store',
+  search: 'families privacy store',
 
   // Edges.
   client: '',
@@ -42,7 +43,7 @@ const allowed = table({
   openapi: 'families',
   http: 'intake store',
   worker: 'apply families intake privacy queue reconcile store',
-  console: 'apply families health intake privacy queue reports sign-in store ../assets',
+  console: 'apply families health intake privacy queue reports search sign-in store ../assets',
   commands: 'alerts apply families intake privacy reconcile store',
 
   // Composition.

@@ -39,10 +39,10 @@ export const localTime = (timezone: string, label?: string) =>
     .meta({ label, kind: 'datetime-local' });
 
 /** The fields of a form, by the labels in the metadata of their schemas; those without a label are left out. */
-export const fieldsOf = (shape: z.ZodRawShape, names = Object.keys(shape)): FormField[] =>
-  names.flatMap((name) => {
-    const shown = z.globalRegistry.get(shape[name]!);
-    return shown?.label ? [{ ...shown, name } as FormField] : [];
+export const fieldsOf = (shape: z.ZodRawShape, byName = false): FormField[] =>
+  Object.entries(shape).flatMap(([name, schema]) => {
+    const shown = z.globalRegistry.get(schema);
+    return shown?.label ? [{ ...shown, name, byName } as FormField] : [];
   });
 
 /**
@@ -77,8 +77,7 @@ export function parseForm<Shape extends z.ZodRawShape>(
     else Object.assign(data, { [name]: value });
   }
   const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
-  const fields: FormField[] = fieldsOf(shape).map((field) => ({ ...field, byName: aliases !== undefined }));
-  return { data, fields, entered, faults, status };
+  return { data, fields: fieldsOf(shape, aliases !== undefined), entered, faults, status };
 }
 
 /** @throws BadInput where a field is invalid */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Role } from '../../src/console/rights.ts';
-import { readAmountAndDay } from '../../src/console/search/amount-and-day.ts';
-import { lookupsOf, readByIndexes, searchQuery } from '../../src/console/search/queries.ts';
 import { families } from '../../src/families/index.ts';
+import { readAmountAndDay } from '../../src/search/amount-and-day.ts';
+import { lookupsOf, readByIndexes, searchQuery } from '../../src/search/lookups.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
 import {
   appointmentCallback,

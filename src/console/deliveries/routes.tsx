@@ -3,6 +3,7 @@ import { patientsIn } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Section } from '../dependencies.ts';
 import { readForm } from '../read-form.ts';
+import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -13,9 +14,9 @@ import { DeliveryDetail, readDetails } from './detail-page.tsx';
 import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
 
 export const section: Section = {
-  addRoutes(routes, { families, timezone, db, pendingSince, logAccess }) {
+  addRoutes(routes, { families, db, pendingSince, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
-      const { data, status, ...filter } = parseFilter(req.query, families, timezone);
+      const { data, status, ...filter } = parseFilter(req.query, families, res.locals.visit as Visit);
       const { data: place } = readForm(req.query, placeFields);
       const list = async () => listDeliveries(db, families, data, place, 50, await pendingSince());
       const listed = status === 200 ? await list() : undefined;

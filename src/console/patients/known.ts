@@ -5,10 +5,10 @@ import { withLinked } from '../../privacy/erasure/linked-ids.ts';
 import type { ExportedRow, HeldData } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { listAccess, pseudonymOf } from '../../privacy/log/audit.ts';
+import type { Details, Hit } from '../../search/hit.ts';
+import { readByIndexes } from '../../search/lookups.ts';
+import { peopleQuery } from '../../search/people.ts';
 import type { Db } from '../../store/tables.ts';
-import type { Details, Hit } from '../search/hits.tsx';
-import { peopleQuery } from '../search/people.ts';
-import { readByIndexes } from '../search/queries.ts';
 import { read } from '../store.ts';
 
 type Row = ExportedRow['columns'];

@@ -1,14 +1,8 @@
 import { countRows } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
+import type { Hit } from '../../search/hit.ts';
 import { EntriesAbout } from '../access-log/entries.tsx';
-import {
-  amount,
-  columnsOfAppointments,
-  columnsOfOthers,
-  columnsOfReceipts,
-  Group,
-  type Hit,
-} from '../search/hits.tsx';
+import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from '../search/hits.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Facts, Figures, formatCount, Named } from '../ui/values.tsx';

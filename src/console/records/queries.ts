@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely';
-import { uuid } from '../../common/uuid.ts';
-import { type Family, publicKey, readKey } from '../../families/index.ts';
+import { sql } from 'kysely';
+import type { Family } from '../../families/index.ts';
 import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
 import { findApplied, patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
+import { hasId } from '../../search/has-id.ts';
 import type { Db } from '../../store/tables.ts';
 
 /** A receipt, a consent form, and so on; `id`: of a delivery about it where the family has no public key. */
@@ -81,20 +81,6 @@ async function readVersions(
     from (${from}) made left join inbox i on i.id = made.delivery_id
     order by ${sql.raw(order.join(', '))} limit ${shownVersions}`.execute(db);
   return rows.map(({ received, ...row }) => ({ row, received }));
-}
-
-/** The condition on the id of a family's records; undefined: no record has this id. */
-export function hasId(family: Family, id: string): RawBuilder<unknown> | undefined {
-  const { identifiedBy, fields } = family;
-  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
-  if (!publicKey(family)) {
-    const key = sql.raw(readKey(family, 'i')!);
-    const ofDelivery = sql`(select ${key} from inbox i where i.id = ${id}::uuid)`;
-    return uuid.test(id) ? sql`${sql.ref(identifiedBy)} = ${ofDelivery}` : undefined;
-  }
-  const isNumber = fields[identifiedBy]!.json === 'numeric';
-  if (isNumber && !/^\d{1,15}$/.test(id)) return undefined;
-  return sql`${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
 }
 
 /** The condition on a row, `made`, of the family's table. */

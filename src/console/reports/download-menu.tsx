@@ -19,7 +19,8 @@ const overlapMs = 5 * 60_000;
 /** All ways to download a report. Those with personal data are posted: their logging needs the session's token. */
 export function DownloadMenu({ report, columns, filters, entered, rows, lastDownload }: DownloadMenuProps) {
   const { csrf, timezone } = useContext(VisitContext);
-  const { part: _, since: __, page = '1', ...values } = entered;
+  const { page = '1' } = entered;
+  const ofPage = { part: undefined, since: undefined, group: undefined, compare: undefined, of: undefined };
   const address = reportHref(report.view);
   const hasPersonal = columns.some(({ personal }) => personal);
   const mayReveal = useMayPost(`${address}/csv`);
@@ -34,7 +35,7 @@ export function DownloadMenu({ report, columns, filters, entered, rows, lastDown
     <details class="download">
       <summary>Download</summary>
       <form method="get" action={`${address}/${formatNames[0]}`} class="card">
-        <Hidden values={{ ...values, page }} />
+        <Hidden values={{ ...entered, ...ofPage, columns: undefined, page }} />
         <fieldset>
           <legend>Rows</legend>
           <Part value="" checked>

@@ -23,6 +23,9 @@ export function fileNameOf({ report, filter, filters, entered }: AskedForm, reve
     .join('_');
 }
 
+// The days have a line of their own; a file is neither grouped nor compared.
+const ofPage = ['from', 'to', 'group', 'compare'];
+
 interface Described {
   comment: string | undefined;
   revealed: boolean;
@@ -44,7 +47,7 @@ export function describeFile(
       : words(value);
   const chosen = fields.flatMap(({ name, label }) => {
     const value = entered[name];
-    return value && name !== 'from' && name !== 'to' ? [[label, nameOf(name, value)] as const] : [];
+    return value && !ofPage.includes(name) ? [[label, nameOf(name, value)] as const] : [];
   });
   const parts = {
     page: `page ${page} of the console`,

@@ -1,39 +1,9 @@
 import { appointment } from '../../families/appointment.ts';
 import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
+import { type Hit, shownHits } from '../../search/hit.ts';
 import { recordHref, titled } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { Amount, Moment, Named, Nothing } from '../ui/values.tsx';
-
-/** What a list shows of a record; what its kind does not have is absent. */
-export interface Details {
-  patient?: string | null;
-  name?: string | null;
-  number?: string | null;
-  /** In rupees. */
-  net?: string | null;
-  paid?: string | null;
-  due?: string | null;
-  clinic?: string | null;
-  doctor?: string | null;
-  status?: string | null;
-  deleted?: boolean;
-  /** What a reader should know of it. */
-  note?: string;
-}
-
-/** A record, or what else a search finds. */
-export interface Hit {
-  /** The look-up that found it, such as phone. */
-  by: string;
-  /** delivery, quarantine, patient, or a family: that of a record. */
-  kind: string;
-  business_id: string | null;
-  id: string;
-  at: Date | null;
-  details: Details;
-}
-
-export const shownHits = 50;
 
 /** The page of what was found, but for a patient. */
 export function hrefOf({ kind, business_id, id }: Hit): string {

@@ -1,18 +1,11 @@
+import { type Hit, shownHits } from '../../search/hit.ts';
+import type { Person } from '../../search/people.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import type { Column } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
-import {
-  amount,
-  columnsOfAppointments,
-  columnsOfOthers,
-  columnsOfReceipts,
-  Group,
-  type Hit,
-  shownHits,
-} from './hits.tsx';
-import type { Person } from './people.ts';
+import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from './hits.tsx';
 
 /** How many patients have their sums and appointments read. */
 export const mostPeople = 20;

@@ -1,3 +1,12 @@
+import type { Hit } from '../../search/hit.ts';
+import {
+  appointmentsOf,
+  lookupsOf,
+  personalLookups,
+  readByIndexes,
+  searchQuery,
+} from '../../search/lookups.ts';
+import { peopleQuery } from '../../search/people.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { aliasKinds } from '../../store/aliases.ts';
 import { areTermsIncomplete } from '../../store/search-terms.ts';
@@ -8,10 +17,8 @@ import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { formatLocal } from '../ui/time.ts';
-import { type Hit, hrefOf } from './hits.tsx';
+import { hrefOf } from './hits.tsx';
 import { mostPeople, type Place, placeHref, SearchPage } from './pages.tsx';
-import { peopleQuery } from './people.ts';
-import { appointmentsOf, lookupsOf, personalLookups, readByIndexes, searchQuery } from './queries.ts';
 
 const isPersonal = (by: string) => personalLookups.some((one) => one === by);
 

@@ -35,7 +35,7 @@ export function Id({ id, href }: { id: string; href?: string }) {
         {short}
       </a>
       <button {...copy} class="id" aria-label={`Copy ${id}`}>
-        ⧉
+        copy
       </button>
     </>
   );

@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { uuid } from '../../common/uuid.ts';
-import { type Family, publicKey } from '../../families/index.ts';
-import { allowBitmaps, isNamed } from '../../privacy/find-deliveries.ts';
-import type { Db } from '../../store/tables.ts';
-import { setPlanForAnySize } from '../../store/transactions.ts';
-import { hasId } from '../records/queries.ts';
-import { businesses, read } from '../store.ts';
-import { words } from '../ui/links.ts';
+import { uuid } from '../common/uuid.ts';
+import { words } from '../common/words.ts';
+import { type Family, publicKey } from '../families/index.ts';
+import { allowBitmaps, isNamed } from '../privacy/find-deliveries.ts';
+import { businesses, read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import { setPlanForAnySize } from '../store/transactions.ts';
 import { type AmountAndDay, readAmountAndDay } from './amount-and-day.ts';
-import { type Hit, shownHits } from './hits.tsx';
+import { hasId } from './has-id.ts';
+import { type Hit, shownHits } from './hit.ts';
 
 /** A search by personal data is an entry of the access log. */
 export const personalLookups = ['phone', 'end of a phone number', 'name', 'patient'] as const;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Family } from '../../families/index.ts';
-import { madeOf } from '../../privacy/counts.ts';
+import type { Family } from '../families/index.ts';
+import { madeOf } from '../privacy/counts.ts';
 
 /** A patient with the sums of all receipts that are not deleted, in rupees. */
 export interface Person {
