@@ -59,7 +59,7 @@ export function ReportPage(props: ReportProps) {
           title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
           kind={chart.by ? 'names' : chart.amounts ? 'line' : 'bar'}
           stacked={chart.stacked}
-          labels={figures.labels.map((label) => known?.get(label) ?? formatDay(label))}
+          labels={figures.labels.map((label) => known?.get(label) ?? words(formatDay(label)))}
           amounts={chart.amounts}
         />
       )}

@@ -23,7 +23,7 @@ import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
 import { ReportFilters } from './report-filters.tsx';
 
-const q = text.meta({ label: 'What do you want to know?' });
+const q = text.meta({ label: 'Search reports' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
 
 const findReport = (view: unknown): Report => {

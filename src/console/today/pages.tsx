@@ -88,7 +88,7 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
   if (!total) {
     return (
       <p class="empty">
-        No receipts today, yesterday, or on the last {usualWeeks} {weekday}s.{' '}
+        No receipts today, yesterday or on the last {usualWeeks} {weekday}s.{' '}
         <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
       </p>
     );
@@ -97,7 +97,7 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
     <>
       <section class="tiles" aria-label="Takings">
         {(['Net', 'Paid', 'Due'] as const).map((name) => (
-          <Tile key={name} name={name} takings={total} />
+          <Tile key={name} name={name} takings={total} isUntilNow={isUntilNow} />
         ))}
       </section>
       <p class="note">
@@ -120,7 +120,7 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
           { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
           {
             head: 'Change',
-            cell: ({ net, usualNet }) => changeOf(net, usualNet) ?? <Nothing />,
+            cell: ({ net, usualNet }) => (isUntilNow && changeOf(net, usualNet)) || <Nothing />,
             numeric: true,
           },
           { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
@@ -139,10 +139,17 @@ function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
 
 const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount value={value} />);
 
-function Tile({ name, takings }: { name: 'Net' | 'Paid' | 'Due'; takings: Takings }) {
+interface TileProps {
+  name: 'Net' | 'Paid' | 'Due';
+  takings: Takings;
+  isUntilNow: boolean;
+}
+
+function Tile({ name, takings, isUntilNow }: TileProps) {
   const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
   const [usual, yesterday] = [takings[`usual${name}`], takings[`yesterday${name}`]];
-  const change = changeOf(now, usual);
+  // A part of a day is no more or less than a whole one.
+  const change = isUntilNow && changeOf(now, usual);
   return (
     <div class="tile">
       <h2>{name} today</h2>

@@ -66,11 +66,12 @@ const takingsQuery = (source: RawBuilder<unknown>) => {
 
 const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
 
-/** Takings up to this time of the day, where there are few enough receipts to read each; else of whole days. */
+/** Takings up to this time of the day, where there are few enough receipts to read each, and some; else of whole days. */
 async function readTakings(db: RouteDependencies['db']) {
   const [count] = await read(db, receiptsQuery);
-  const isUntilNow = count!.receipts <= mostRead;
-  return { isUntilNow, rows: await read(db, takingsQuery(isUntilNow ? untilNow : byDay)) };
+  const rows = count!.receipts <= mostRead ? await read(db, takingsQuery(untilNow)) : [];
+  if (rows.length > 0) return { isUntilNow: true, rows };
+  return { isUntilNow: false, rows: await read(db, takingsQuery(byDay)) };
 }
 
 /** The appointments whose last change was received today, by their state; a change may be the booking. */
