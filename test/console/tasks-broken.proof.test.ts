@@ -1,0 +1,131 @@
+import type { Browser, Page } from 'playwright-core';
+import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { apply, insertCallbacks, setTimes } from '../support/deliveries.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { post, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { openBrowser, signIn } from './browser.ts';
+import { type Keyboard, useKeyboard } from './keyboard.ts';
+import { adminToken } from './visitor.ts';
+
+let database: TestDatabase;
+let redis: TestRedis;
+let link: TcpProxy;
+let service: Awaited<ReturnType<typeof startTestService>>;
+let browser: Browser;
+const table: string[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await apply(database, [receiptCallback()]);
+  const at = `now() - interval '1 hour'`;
+  await setTimes(database, { received_at: at, applied_at: at });
+  redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  const address = new URL(database.url);
+  link = await startTcpProxy(Number(address.port));
+  address.port = String(link.port);
+  const config = { databaseUrl: address.href, redisUrl: redis.url, adminToken };
+  service = await startTestService({ ...config, role: 'receiver' });
+  browser = await openBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  await link.stop();
+  await redis.stop();
+  await database.close();
+  process.stdout.write(`${['width  clicks  keys  task', ...table].join('\n')}\n`);
+});
+
+describe.each([1200, 360])(
+  'at %i px, one key leads to what is broken, and whether callbacks are safe:',
+  (width) => {
+    let page: Page;
+    let keyboard: Keyboard;
+
+    beforeAll(async () => {
+      page = await (await browser.newContext({ viewport: { width, height: 780 } })).newPage();
+      await signIn(page, service.url, adminToken);
+      await page.goto(`${service.url}/console/keys`);
+    });
+    afterAll(() => page?.context().close());
+
+    beforeEach(() => {
+      keyboard = useKeyboard(page);
+    });
+    afterEach(async () => {
+      const { clicks, keys } = keyboard.taken;
+      table.push(
+        [width, clicks, keys].map((one) => String(one).padEnd(7)).join('') +
+          expect.getState().currentTestName!.split('safe: ')[1],
+      );
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    });
+
+    /** Reloads Health until its warnings say this; the first of them stands above all else. */
+    async function reads(...texts: RegExp[]) {
+      await keyboard.goTo('h', 'Health');
+      const warning = page.locator('main .warning').first();
+      await until(async () => {
+        await page.reload();
+        const text = (await warning.isVisible()) ? await warning.textContent() : '';
+        return texts.every((one) => one.test(text!));
+      }, 40_000);
+      const above = await warning.evaluate((element) => element.getBoundingClientRect().top);
+      expect(above).toBeLessThan(300);
+    }
+
+    it('Redis stopped', async () => {
+      redis.process.kill('SIGKILL');
+      try {
+        await reads(/Redis does not answer/, /safe in PostgreSQL/);
+        const { status } = await post(
+          service.url + paths.receipt,
+          receiptCallback({ data: { receipt_id: width } }),
+        );
+        expect(status).toBe(200);
+      } finally {
+        await redis.restart();
+      }
+    }, 60_000);
+
+    it('PostgreSQL stopped', async () => {
+      link.cut();
+      try {
+        await until(async () => {
+          const callback = receiptCallback({ data: { receipt_id: 5_000 + width } });
+          return (await post(service.url + paths.receipt, callback)).status === 200;
+        }, 30_000);
+        await reads(/PostgreSQL is unavailable/, /safe in Redis until then: \d+ since/);
+      } finally {
+        await link.restore();
+      }
+      await until(
+        async () => (await page.goto(`${service.url}/console/deliveries`))?.status() === 200,
+        30_000,
+      );
+    }, 90_000);
+
+    it('no worker', async () => {
+      const ids = await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 9_000 + width } })]);
+      await database.pool.query(
+        `update pending_deliveries set received_at = now() - interval '5 minutes' where id = any($1)`,
+        [ids],
+      );
+      await reads(/No worker of the family receipt runs/, /Start a worker/, /safe in PostgreSQL/);
+    }, 60_000);
+
+    it('a locked table', async () => {
+      const client = await database.pool.connect();
+      try {
+        await client.query('begin; lock table receipts in access exclusive mode');
+        await reads(/Table receipts is locked/, /To end it/, /safe in PostgreSQL/);
+      } finally {
+        await client.query('rollback');
+        client.release();
+      }
+    }, 90_000);
+  },
+);
