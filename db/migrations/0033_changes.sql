@@ -36,7 +36,6 @@ create table changes (
   ids          text[]      not null
 ) with (toast_tuple_target = 128);
 alter table changes alter families set storage main, alter business_ids set storage main, alter ids set storage main;
-create index changes_age on changes (changed_at);
 comment on table  changes          is 'The changed records in the order in which they became visible, each once for each position; never what they contain. See docs/changes.md';
 comment on column changes.position is 'Given by one transaction at a time, without a gap: whoever sees one sees all before it';
 comment on column changes.tag      is 'Tells it from another change that has its position after the restore of a backup';
