@@ -1,92 +1,201 @@
-/* Draws each chart of a page from the table below it. */
+/* Draws each chart of a page from the table below it, and copies its picture and its numbers. */
 
-const families = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
+const colors = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const numbers = new Intl.NumberFormat('en-IN', { maximumFractionDigits: 2 });
+const longestName = 26;
 const drawn = [];
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function read(table) {
-  const [, ...heads] = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
-  const rows = [...table.tBodies[0].rows];
+/** The texts of the cells are shown as they are; their plain values are drawn. */
+function read(figure) {
+  const { tHead, tBodies } = figure.querySelector('table');
+  const rows = [...tBodies[0].rows].map(({ cells }) => [...cells]);
+  const [, ...names] = [...tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   return {
-    labels: rows.map((row) => row.cells[0].textContent.trim()),
-    series: heads.map((name, column) => ({
+    labels: rows.map(([head]) => head.textContent.trim()),
+    series: names.map((name, index) => ({
       name,
-      values: rows.map((row) => Number(row.cells[column + 1].dataset.value)),
+      values: rows.map((cells) => Number(cells[index + 1].dataset.value)),
+      texts: rows.map((cells) => cells[index + 1].textContent),
     })),
   };
 }
 
-function options(figure, series) {
-  const stacked = figure.dataset.stacked === 'true';
-  const isWhole = series.every(({ values }) => values.every(Number.isInteger));
-  const axis = { stacked, grid: { color: color('--line') }, ticks: { color: color('--soft') } };
-  return {
-    responsive: true,
-    maintainAspectRatio: false,
-    animation: false,
-    interaction: { mode: 'index', intersect: false },
-    scales: {
-      x: { ...axis, grid: { display: false }, ticks: { ...axis.ticks, maxRotation: 0, autoSkipPadding: 16 } },
-      y: {
-        ...axis,
-        beginAtZero: true,
-        border: { display: false },
-        ticks: {
-          ...axis.ticks,
-          maxTicksLimit: 6,
-          precision: isWhole ? 0 : undefined,
-          callback: (value) => numbers.format(value),
-        },
-      },
-    },
-    plugins: {
-      legend: {
-        display: series.length > 1,
-        position: 'bottom',
-        labels: { color: color('--ink'), boxWidth: 12, boxHeight: 12 },
-      },
-      tooltip: { callbacks: { label: (at) => ` ${at.dataset.label}: ${numbers.format(at.raw)}` } },
-    },
-  };
+/** Lakhs and crores of rupees: the largest value decides for the whole axis. */
+function formatTick(currency, value, largest) {
+  const digits = { maximumFractionDigits: 2 };
+  if (!currency) return new Intl.NumberFormat('en-IN', digits).format(value);
+  const money = { ...digits, style: 'currency', currency, minimumFractionDigits: 0 };
+  if (currency !== 'INR') {
+    return new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, { ...money, notation: 'compact' }).format(
+      value,
+    );
+  }
+  const [size, unit] = largest >= 1e7 ? [1e7, ' Cr'] : largest >= 1e5 ? [1e5, ' L'] : [1, ''];
+  return new Intl.NumberFormat('en-IN', money).format(value / size) + (value === 0 ? '' : unit);
 }
 
+function axes({ dataset }, labels, series) {
+  const areNames = dataset.chart === 'names';
+  const stacked = dataset.stacked === 'true';
+  const axis = { stacked, grid: { color: color('--line') }, ticks: { color: color('--soft') } };
+  const shorten = (name) => (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name);
+  const isWhole = series.every(({ values }) => values.every(Number.isInteger));
+  const groups = {
+    ...axis,
+    grid: { display: false },
+    ticks: {
+      ...axis.ticks,
+      autoSkip: !areNames,
+      autoSkipPadding: 16,
+      maxRotation: 0,
+      callback: (_, index) => (areNames ? shorten(labels[index]) : labels[index]),
+    },
+  };
+  const values = {
+    ...axis,
+    beginAtZero: true,
+    border: { display: false },
+    ticks: {
+      ...axis.ticks,
+      maxTicksLimit: 6,
+      maxRotation: 0,
+      precision: isWhole && !dataset.currency ? 0 : undefined,
+      callback: (value, _, ticks) =>
+        formatTick(dataset.currency, value, Math.max(...ticks.map((tick) => Math.abs(tick.value)))),
+    },
+  };
+  return areNames ? { x: values, y: groups } : { x: groups, y: values };
+}
+
+/** Says which labels are shown where there is no room for all. */
+const ruleOfLabels = {
+  id: 'rule of labels',
+  afterUpdate({ scales, canvas }) {
+    const [first, second] = scales.x.ticks;
+    const step = scales.x.type === 'category' && second ? second.value - first.value : 1;
+    const rule = canvas.closest('figure').querySelector('.rule');
+    rule.textContent = step > 1 ? `One label in ${step} is shown. All are under “Data”.` : '';
+  },
+};
+
 function draw(figure) {
-  const { labels, series } = read(figure.querySelector('table'));
-  const kind = figure.dataset.chart;
-  const datasets = series.map(({ name, values }, index) => {
-    const own = color(families[index % families.length]);
+  const { labels, series } = read(figure);
+  const { chart: kind, compared } = figure.dataset;
+  const comparedWith = compared ? compared.split(' ').map(Number) : [];
+  const own = series.length - comparedWith.length;
+  const datasets = series.map(({ name, values, texts }, index) => {
+    const base = index < own ? index : comparedWith[index - own];
+    const shade = color(colors[base % colors.length]);
+    const isCompared = index >= own;
     return {
       label: name,
+      texts,
       data: values,
-      borderColor: own,
-      backgroundColor: own,
-      borderWidth: kind === 'line' ? 2 : 0,
-      borderRadius: kind === 'bar' ? 2 : 0,
+      stack: isCompared ? 'compared' : 'own',
+      borderColor: shade,
+      backgroundColor: isCompared ? `${shade}55` : shade,
+      borderWidth: kind === 'line' ? 2 : isCompared ? 1 : 0,
+      borderDash: isCompared && kind === 'line' ? [5, 4] : [],
+      borderRadius: kind === 'line' ? 0 : 2,
       maxBarThickness: 40,
-      pointRadius: labels.length > 1 ? 0 : 3,
+      pointRadius: 0,
       // Straight: a curve shows amounts between the days that nobody paid.
       tension: 0,
     };
   });
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   return new Chart(figure.querySelector('canvas'), {
-    type: kind,
+    type: kind === 'line' ? 'line' : 'bar',
     data: { labels, datasets },
-    options: options(figure, series),
+    plugins: [ruleOfLabels],
+    options: {
+      indexAxis: kind === 'names' ? 'y' : 'x',
+      responsive: true,
+      maintainAspectRatio: false,
+      animation: false,
+      interaction: { mode: 'index', axis: kind === 'names' ? 'y' : 'x', intersect: false },
+      scales: axes(figure, labels, series),
+      plugins: {
+        legend: {
+          display: series.length > 1,
+          position: 'bottom',
+          labels: { color: color('--ink'), boxWidth: 12, boxHeight: 12 },
+        },
+        tooltip: {
+          callbacks: {
+            title: ([at]) => labels[at.dataIndex],
+            label: ({ dataset, dataIndex }) => ` ${dataset.label}: ${dataset.texts[dataIndex]}`,
+          },
+        },
+      },
+    },
   });
 }
 
-function place(figure) {
-  const frame = document.createElement('div');
-  frame.className = 'canvas';
-  const canvas = document.createElement('canvas');
-  canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', `Chart: ${figure.querySelector('figcaption').textContent}`);
-  frame.append(canvas);
-  figure.querySelector('figcaption').after(frame);
+/** The chart with its title, on its paper: a canvas itself is transparent. */
+function picture(figure) {
+  const canvas = figure.querySelector('canvas');
+  const scale = canvas.width / canvas.clientWidth;
+  const head = 44 * scale;
+  const paper = Object.assign(document.createElement('canvas'), {
+    width: canvas.width,
+    height: canvas.height + head,
+  });
+  const context = paper.getContext('2d');
+  context.fillStyle = color('--card');
+  context.fillRect(0, 0, paper.width, paper.height);
+  context.drawImage(canvas, 0, head);
+  context.fillStyle = color('--ink');
+  context.font = `600 ${16 * scale}px ${getComputedStyle(document.body).fontFamily}`;
+  context.fillText(titleOf(figure), 12 * scale, 28 * scale, paper.width - 24 * scale);
+  return new Promise((resolve) => paper.toBlob(resolve, 'image/png'));
+}
+
+const titleOf = (figure) => figure.querySelector('figcaption').textContent.trim();
+
+/** For a spreadsheet; values as they are drawn. */
+function numbers(figure) {
+  const { labels, series } = read(figure);
+  const lines = labels.map((label, row) => [label, ...series.map(({ values }) => values[row])]);
+  const text = [['', ...series.map(({ name }) => name)], ...lines].map((line) => line.join('\t')).join('\n');
+  return new Blob([text], { type: 'text/plain' });
+}
+
+/** @returns what was done: a browser has no clipboard for pages without TLS, and some take no picture */
+async function copy(make, figure, ending) {
+  const content = Promise.resolve(make(figure));
+  try {
+    // A browser may allow it only at once: it waits for the content.
+    const type = ending === 'png' ? 'image/png' : 'text/plain';
+    await navigator.clipboard.write([new ClipboardItem({ [type]: content })]);
+    return 'Copied.';
+  } catch {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(await content);
+    link.download = `${titleOf(figure)}.${ending}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    return 'Saved as a file, because the clipboard is not available.';
+  }
+}
+
+/** Adds what takes a script. */
+function equip(figure) {
+  const bar = document.createElement('p');
+  bar.className = 'copy';
+  bar.innerHTML = `<button type="button" class="small second">Copy picture</button>
+    <button type="button" class="small second">Copy numbers</button> <span role="status"></span> <span class="rule"></span>`;
+  const [ofPicture, ofNumbers] = bar.querySelectorAll('button');
+  const status = bar.querySelector('[role]');
+  ofPicture.addEventListener('click', async () => {
+    status.textContent = await copy(picture, figure, 'png');
+  });
+  ofNumbers.addEventListener('click', async () => {
+    status.textContent = await copy(numbers, figure, 'tsv');
+  });
+  figure.querySelector('.canvas').after(bar);
 }
 
 function drawAll() {
@@ -94,6 +203,11 @@ function drawAll() {
   for (const figure of document.querySelectorAll('figure[data-chart]')) drawn.push(draw(figure));
 }
 
-for (const figure of document.querySelectorAll('figure[data-chart]')) place(figure);
+for (const figure of document.querySelectorAll('figure[data-chart]')) equip(figure);
 drawAll();
 dark.addEventListener('change', drawAll);
+for (const moment of ['beforeprint', 'afterprint']) {
+  addEventListener(moment, () => {
+    for (const chart of drawn) chart.resize();
+  });
+}

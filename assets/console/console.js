@@ -1,11 +1,49 @@
-/* The key / leads to the search. Every page works without scripts. */
+/* Keys, as /console/keys lists them: / searches, g and a letter opens a section, j and k go through a list, ? lists the keys.
+   Every page works without scripts. */
+
+const secondKeyMs = 1_500;
+let goesUntil = 0;
+
+function stepTo(step) {
+  const links = [...document.querySelectorAll('main tbody tr')].flatMap(
+    (row) => row.querySelector('a[href]') ?? [],
+  );
+  const row = document.activeElement.closest('tr');
+  const at = links.findIndex((link) => link.closest('tr') === row);
+  links[at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus();
+}
+
+const acts = {
+  '/': () => {
+    const search = document.querySelector('#search');
+    search.focus();
+    search.select();
+  },
+  '?': () => location.assign('/console/keys'),
+  g: () => {
+    goesUntil = performance.now() + secondKeyMs;
+  },
+  j: () => stepTo(1),
+  k: () => stepTo(-1),
+};
 
 addEventListener('keydown', (event) => {
-  const isTyping = event.target.closest('input, select, textarea, [contenteditable]');
-  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const isTyping = event.target.closest('input, select, textarea, [contenteditable], dialog');
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const section =
+    performance.now() < goesUntil && document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  goesUntil = 0;
+  if (!section && !Object.hasOwn(acts, event.key)) return;
   event.preventDefault();
-  document.querySelector('#search').focus();
+  if (section) section.click();
+  else acts[event.key]();
 });
+
+/* An open menu closes with Escape, and with a click elsewhere. */
+
+const closeUserMenu = () => document.querySelector('.user[open]')?.removeAttribute('open');
+addEventListener('click', (event) => event.target.closest('.user') ?? closeUserMenu());
+addEventListener('keydown', (event) => event.key === 'Escape' && closeUserMenu());
 
 /* A list that shows what is new by itself: [data-live] is replaced by that of a newer copy of the page. */
 
@@ -15,7 +53,8 @@ const longestPauseMs = 60_000;
 function watchList(list) {
   const bar = document.createElement('p');
   bar.className = 'live';
-  bar.innerHTML = `<label><input type="checkbox"> Show new deliveries as they arrive</label>
+  const [one, many] = list.dataset.live.split(' ');
+  bar.innerHTML = `<label><input type="checkbox"> Show new ${many} as they arrive</label>
     <span class="paused"></span> <span role="status"></span>`;
   const [on, paused, told] = bar.querySelectorAll('input, .paused, [role]');
   on.checked = localStorage.getItem('live') !== 'off';
@@ -25,7 +64,7 @@ function watchList(list) {
   const isSelected = () => !getSelection().isCollapsed && getSelection().containsNode(list, true);
   const isInUse = () => list.contains(document.activeElement) || isSelected();
   const idsIn = (element) =>
-    [...element.querySelectorAll('tbody tr')].map((row) => row.querySelector('a').href);
+    [...element.querySelectorAll('tbody tr')].map((row) => row.querySelector('a')?.href);
   let waitMs = pollMs;
 
   const replace = (page) => {
@@ -35,7 +74,7 @@ function watchList(list) {
     const { scrollTop = 0, scrollLeft = 0 } = list.querySelector('.scroll') ?? {};
     list.replaceChildren(...fresh.childNodes);
     Object.assign(list.querySelector('.scroll') ?? {}, { scrollTop, scrollLeft });
-    if (added > 0) told.textContent = added === 1 ? '1 new delivery' : `${added} new deliveries`;
+    if (added > 0) told.textContent = `${added} new ${added === 1 ? one : many}`;
   };
 
   const poll = async () => {
@@ -75,8 +114,25 @@ for (const input of document.querySelectorAll('input[data-aliases]')) {
     // Meanwhile more may have been typed.
     if (!response?.ok || input.value !== text) return;
     const found = (await response.json()).map(({ id, alias }) =>
-      Object.assign(document.createElement('option'), { value: id, label: alias }),
+      Object.assign(
+        document.createElement('option'),
+        input.dataset.byName ? { value: alias, label: id } : { value: id, label: alias },
+      ),
     );
     input.list.replaceChildren(...found);
   });
 }
+
+/* A click on a short id copies the whole. */
+
+addEventListener('click', async ({ target }) => {
+  const button = target.closest('[data-copy]');
+  if (!button) return;
+  const before = button.textContent;
+  const copied = await navigator.clipboard?.writeText(button.dataset.copy).then(
+    () => true,
+    () => false,
+  );
+  button.textContent = copied ? 'Copied' : button.dataset.copy;
+  if (copied) setTimeout(() => Object.assign(button, { textContent: before }), 1_500);
+});

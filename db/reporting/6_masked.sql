@@ -30,7 +30,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
       'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'completeness', 'aliases',
-      'payments', 'payments_daily', 'suspected_receipts'
+      'payments', 'payments_daily', 'suspected_receipts', 'duplicate_receipts'
     )
     and (
       atttypid in (
@@ -44,7 +44,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
         'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
         'family', 'event', 'method', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
-        'source', 'error', 'field', 'value', 'mode', 'gateway', 'named_by'
+        'source', 'error', 'field', 'value', 'mode', 'gateway', 'named_by', 'receipt_number'
       )
     )
 $$;

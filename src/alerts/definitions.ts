@@ -124,7 +124,7 @@ export const definitions: readonly Definition[] = [
     },
     title: ({ subject }) => `Deliveries of the family ${subject} failed`,
     explain: ({ detail: { count } }) =>
-      `Not in their table: ${count}. /console/failed says why: replay them after a fix, or mark them as seen`,
+      `Not in their table: ${count}. /console/problems says why: replay them after a fix, or mark them as seen`,
   },
   {
     name: 'dropped',
@@ -155,7 +155,7 @@ export const definitions: readonly Definition[] = [
       ),
     title: () => 'The quarantine grows',
     explain: ({ detail: { reasons } }) =>
-      `In the last hour ${(reasons as string[]).join(', ')}. /console/quarantine says why: the sender may have changed something`,
+      `In the last hour ${(reasons as string[]).join(', ')}. /console/problems says why: the sender may have changed something`,
   },
   {
     name: 'silence',

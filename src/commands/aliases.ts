@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
 import type { Environment } from '../config/config.ts';
-import { type DirectoryClient, refreshAliases } from '../platform/directory.ts';
+import { type DirectoryClient, refreshAliases } from '../reconcile/directory.ts';
 import {
   type AliasChange,
   aliasKinds,

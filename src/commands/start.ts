@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { type Family, families } from '../families/index.ts';
-import type { DailyClient } from '../platform/daily.ts';
+import type { DailyClient } from '../reconcile/daily.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';

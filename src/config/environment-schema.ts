@@ -4,6 +4,7 @@ import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
 import {
   changesTokens,
+  currency,
   flag,
   integer,
   list,
@@ -233,6 +234,11 @@ const consoleAndSignIn = {
         'India to some and Israel to PostgreSQL)',
     )
     .meta(first),
+  REPORT_CURRENCY: currency
+    .default('INR')
+    .describe(
+      'Currency of all amounts in the console and in Excel files, a code of ISO 4217: with `INR` an amount is `₹1,23,456.00`',
+    ),
 };
 
 const observe = {

@@ -150,6 +150,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
         : undefined,
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
+    reportCurrency: e.REPORT_CURRENCY,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
     pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */

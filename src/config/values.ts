@@ -68,6 +68,13 @@ export const timezone = z.string().superRefine((name, context) => {
   fail(context, `must be a full name of the IANA time zone database${advice}`);
 });
 
+export const currency = z
+  .string()
+  .refine(
+    (code) => Intl.supportedValuesOf('currency').includes(code),
+    'must be a code of ISO 4217, such as INR',
+  );
+
 // As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
 export const pairs = z.string().transform((text, context) => {
   try {

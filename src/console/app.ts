@@ -1,25 +1,26 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
+import { createProvider } from '../sign-in/provider.ts';
+import { createSignedValues } from '../sign-in/signed-values.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
-import { describeOutage } from './health/routes.tsx';
+import { describeOutage } from './health/checks.tsx';
 import { actorOf, createLogAccess, type LogVisit } from './log-access.ts';
 import { redirectMoved } from './moved.ts';
+import { navigation } from './navigation.ts';
 import { publicUrlSetting } from './origin.ts';
 import { createRights } from './rights.ts';
-import { navigation, sections } from './sections.ts';
+import { sections } from './sections.ts';
 import { createSessions } from './session.ts';
-import { createProvider } from './sign-in/provider.ts';
 import { createRecheck } from './sign-in/recheck.ts';
 import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
-import { createSignedValues } from './signed-values.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
@@ -75,14 +76,15 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const logVisit: LogVisit = (res, access, on) => logAccess({ actor: actorOf(res), ...access }, on);
   const pageDependencies = { ...dependencies, erasure, downloads, timezone, ...store, logAccess: logVisit };
   const addSections = (inOutage: boolean) => {
-    for (const { entry, below, worksInOutage = false, addRoutes } of sections) {
-      if (worksInOutage !== inOutage) continue;
-      addRoutes(guardRoutes(app, rights, entry?.path ?? below), pageDependencies);
+    for (const { worksInOutage = false, addRoutes } of sections) {
+      if (worksInOutage === inOutage) addRoutes(routes, pageDependencies);
     }
   };
   app.use(pageHeaders, requireSameOrigin(log));
-  // The sign-in page has it too.
-  routes.get('/assets/console.css', 'anyone', serveAsset('console.css'));
+  // The sign-in page has them too.
+  for (const name of ['console.css', 'icon.svg'] as const) {
+    routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
+  }
   app.use(readSessions(sessionStore));
   if (provider) addProviderSignIn(routes, provider, signIn);
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
@@ -93,12 +95,13 @@ export function openConsole(dependencies: ConsoleDependencies) {
   // A corrected body, encoded as a form.
   app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);
-  for (const name of ['console.js', 'charts.js', 'chart-library.js', 'icon.svg'] as const) {
+  for (const name of ['console.js', 'charts.js', 'chart-library.js'] as const) {
     routes.get(`/assets/${name}`, 'viewer', serveAsset(name));
   }
   addSignOut(routes, signIn);
+  app.use(loadFrame(store.db));
   addSections(true);
-  app.use(requireDatabase, loadFrame(store.db));
+  app.use(requireDatabase);
   addSections(false);
 
   app.use(() => {

@@ -5,13 +5,12 @@ import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { SessionStore } from '../sign-in/session-store.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
-import type { SessionStore } from './session-store.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
-import type { Entry } from './ui/context.ts';
 
 export type Way = 'admin token' | 'identity provider';
 
@@ -32,14 +31,14 @@ export interface Receiver {
 /** What the console needs; the composition root provides it. */
 export interface ConsoleDependencies extends StoreOptions {
   config: StoreOptions['config'] &
-    Pick<Config, 'adminToken' | 'oidc' | 'publicUrl' | 'erasure' | 'downloads'> & {
+    Pick<Config, 'adminToken' | 'oidc' | 'publicUrl' | 'erasure' | 'downloads' | 'reportCurrency'> & {
       authentication: Pick<Config['authentication'], 'trustProxy'>;
     };
   families: readonly Family[];
   /** Limits the failed sign-ins of an address. */
   attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
-  /** Limits the searches of a user by what is known of a person. */
-  searches: Pick<RateLimit, 'consume'>;
+  /** Limit the searches of a user by what is known of a person: of the role privacy, and of others. */
+  searches: Record<'privacy' | 'others', Pick<RateLimit, 'consume'>>;
   sessionStore: SessionStore;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;
@@ -61,12 +60,8 @@ export interface RouteDependencies
   logAccess: LogVisit;
 }
 
-/** A part of the console: what the pages share, and how it is reached. */
+/** A part of the console. */
 export interface Section {
-  /** Its place in the navigation. */
-  entry?: Entry;
-  /** The path of the entry that its pages are below, where it has none. */
-  below?: string;
   /** Whether it works while PostgreSQL is unavailable. */
   worksInOutage?: true;
   addRoutes: (routes: Routes, dependencies: RouteDependencies) => void;

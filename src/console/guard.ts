@@ -69,14 +69,12 @@ type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
 /** Where pages add their routes, with the least role for each. */
 export type Routes = Record<'get' | 'post', AddRoute>;
 
-/** @param place the path of the navigation's entry that the pages of these routes are below */
-export function guardRoutes(router: Router, rights: Rights, place?: string): Routes {
+export function guardRoutes(router: Router, rights: Rights): Routes {
   const add =
     (method: 'get' | 'post'): AddRoute =>
     (path, takes, handler) => {
       rights.add(method.toUpperCase(), path, takes);
       const guard: RequestHandler = (_req, res, next) => {
-        Object.assign(res.locals, { place, isFirst: method === 'get' && path === place });
         const visit = res.locals.visit as Visit | undefined;
         if (takes !== 'anyone' && !(visit && isEnough(visit.role, takes)))
           throw new MissingRole(takes, visit?.role);

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import type { openConsole } from './app.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
-export { openSessionStore } from './session-store.ts';
+export { openSessionStore } from '../sign-in/session-store.ts';
 
 /**
  * The pages for administrators, loaded with the first request. What tells valid sessions is read now, so that they are known in an

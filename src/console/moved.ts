@@ -4,6 +4,7 @@ import type { RequestHandler } from 'express';
 const pages: readonly (readonly [from: RegExp, to: string])[] = [
   [/^\/things\//, '/records/'],
   [/^\/queue(\/\w+)?$/, '/health'],
+  [/^\/failed$/, '/problems'],
   [/^(\/reports\/\w+)\/spreadsheet$/, '$1/xlsx'],
 ];
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, type Family } from '../families/index.ts';
+import { type Aliases, findIds, isAliasKind } from '../store/aliases.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 import { parseLocal } from './ui/time.ts';
@@ -38,19 +39,24 @@ export const localTime = (timezone: string, label?: string) =>
     .meta({ label, kind: 'datetime-local' });
 
 /** The fields of a form, by the labels in the metadata of their schemas; those without a label are left out. */
-export const fieldsOf = (shape: z.ZodRawShape, names = Object.keys(shape)): FormField[] =>
-  names.flatMap((name) => {
-    const shown = z.globalRegistry.get(shape[name]!);
-    return shown?.label ? [{ ...shown, name } as FormField] : [];
+export const fieldsOf = (shape: z.ZodRawShape, byName = false): FormField[] =>
+  Object.entries(shape).flatMap(([name, schema]) => {
+    const shown = z.globalRegistry.get(schema);
+    return shown?.label ? [{ ...shown, name, byName } as FormField] : [];
   });
 
 /**
  * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
  *
+ * @param aliases with them, the name of a business, a clinic or a doctor is read as its id
  * @returns the `fields` that have a label, what was `entered`, `faults` by field name, and the `status` of the page that
  *   shows them
  */
-export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
+export function parseForm<Shape extends z.ZodRawShape>(
+  form: Record<string, unknown>,
+  shape: Shape,
+  aliases?: Aliases,
+) {
   const data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined } = {};
   const entered: Record<string, string> = {};
   const faults: Record<string, string> = {};
@@ -60,12 +66,18 @@ export function parseForm<Shape extends z.ZodRawShape>(form: Record<string, unkn
     const given = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
     if (given === undefined || given === '') continue;
     entered[name] = String(given);
-    const { data: value, error } = z.safeParse(schema, given);
+    const { kind } = z.globalRegistry.get(schema) ?? {};
+    const known = aliases && isAliasKind(kind) ? findIds(aliases[kind], entered[name]) : [];
+    if (known.length > 1) {
+      faults[name] = `${known.length} names have that. Enter more of it, or the id.`;
+      continue;
+    }
+    const { data: value, error } = z.safeParse(schema, known[0] ?? given);
     if (error) faults[name] = error.issues[0]!.message;
     else Object.assign(data, { [name]: value });
   }
   const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
-  return { data, fields: fieldsOf(shape), entered, faults, status };
+  return { data, fields: fieldsOf(shape, aliases !== undefined), entered, faults, status };
 }
 
 /** @throws BadInput where a field is invalid */

@@ -2,6 +2,8 @@ import { type Family, publicColumns, publicEnvelopeFields } from '../families/in
 
 const hidden = '•••';
 
+export const isHidden = (value: unknown): boolean => value === hidden;
+
 /** Whether a field cannot identify a patient: so it is marked in every family that has it. */
 export function isPublicField(families: readonly Family[], name: string): boolean {
   const found = families.filter(({ fields }) => Object.hasOwn(fields, name));

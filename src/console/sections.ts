@@ -3,24 +3,24 @@ import { section as aliases } from './aliases/routes.tsx';
 import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
-import { section as failed } from './failed/routes.tsx';
 import { section as health } from './health/routes.tsx';
+import { section as keys } from './keys.tsx';
 import { section as notes } from './notes/routes.tsx';
-import { section as overview } from './overview/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
+import { section as problems } from './problems/routes.tsx';
 import { section as quarantine } from './quarantine/routes.tsx';
 import { section as records } from './records/routes.tsx';
 import { section as rejections } from './rejections/routes.tsx';
 import { section as reports } from './reports/routes.tsx';
 import { section as search } from './search/routes.tsx';
 import { section as sessions } from './sessions/routes.tsx';
+import { section as setup } from './setup/routes.tsx';
+import { section as today } from './today/routes.tsx';
 
-/** All sections of the console, in the order of the navigation; the last ones have no place in it. */
+/** All sections of the console. */
 export const sections: readonly Section[] = [
-  overview,
   deliveries,
-  failed,
-  quarantine,
+  problems,
   reports,
   completeness,
   patients,
@@ -28,10 +28,12 @@ export const sections: readonly Section[] = [
   accessLog,
   sessions,
   records,
+  quarantine,
   rejections,
   search,
   notes,
   health,
+  keys,
+  setup,
+  today,
 ];
-
-export const navigation = sections.flatMap(({ entry }) => entry ?? []);

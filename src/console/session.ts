@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { CookieOptions, Request } from 'express';
+import type { SessionStore } from '../sign-in/session-store.ts';
+import type { SignedValues } from '../sign-in/signed-values.ts';
 import { sessionS } from '../store/sessions.ts';
 import { isSecure } from './origin.ts';
 import type { Role } from './rights.ts';
-import type { SessionStore } from './session-store.ts';
-import type { SignedValues } from './signed-values.ts';
 
 export interface User {
   /** `admin-token`, or the subject of the identity provider. */

@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import { openDatabase } from '../store/database.ts';
-import type { Db } from '../store/tables.ts';
+
+export { allOf, businesses, read } from '../store/read.ts';
 
 export type ConsoleStore = ReturnType<typeof openStore>;
 
@@ -54,25 +54,12 @@ export function isTimeout(error: unknown): boolean {
   return code === queryCanceled || timeoutMessages.includes(message);
 }
 
-export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
-  (await query.execute(db)).rows;
-
-/** The conditions that are given, as one. */
-export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | undefined)[]) =>
-  sql.join(
-    conditions.filter((condition) => typeof condition === 'object'),
-    sql` and `,
-  );
-
 /** A query without which a page is still of use; undefined: it timed out. */
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
   query.catch((error) => {
     if (!isTimeout(error)) throw error;
     return undefined;
   });
-
-/** Every business that has sent something. */
-export const businesses = sql<string>`(select business_id from senders)`;
 
 /** A page out of rows that were read with one more than its size. */
 export const takePage = <Row>(rows: readonly Row[], size: number) => ({

@@ -1,7 +1,7 @@
 import { MissingSettings, parseSettings } from '../client/commands/settings.ts';
 import { createServiceClient } from '../client/service-client.ts';
 import { families } from '../families/index.ts';
-import { compareSubscriptions } from '../platform/subscriptions.ts';
+import { compareSubscriptions } from '../reconcile/subscriptions.ts';
 import type { Check } from './finding.ts';
 
 /** Shorter than the time limit of a check. */

@@ -9,6 +9,13 @@ export const admission = defineFamily({
   table: 'admissions',
   identifiedBy: 'id',
   orderedBy: 'updated_at',
+  headline: ['status', 'totalbilled', 'totalpaid'],
+  shown: {
+    money: { totalbilled: 'Billed', totalpaid: 'Paid' },
+    people: { pid: 'Patient id', docid: 'Doctor', facilityid: 'Clinic' },
+    time: { admission_date: 'Admitted', created_at: 'Written', updated_at: 'Last changed' },
+    more: { ipid: 'Number', stage: 'Stage', status: 'Status' },
+  },
   fields: {
     id: notPersonal(textId),
     ipid: text,
@@ -57,6 +64,11 @@ export const admissionEvent = defineFamily({
   table: 'admission_events',
   identifiedBy: 'id',
   partOf: 'admission',
+  headline: ['kind'],
+  shown: {
+    time: { at: 'When' },
+    more: { kind: 'What', to: 'To', clearance_type: 'Clearance', admission_id: 'Admission' },
+  },
   fields: {
     id: notPersonal(textId),
     admission_id: admissionId,
@@ -80,6 +92,11 @@ export const admissionClearance = defineFamily({
   identifiedBy: 'transaction_id',
   partOf: 'admission',
   orderedBy: 'updated_at',
+  headline: ['type', 'status'],
+  shown: {
+    time: { completed_at: 'Completed', updated_at: 'Last changed' },
+    more: { type: 'Kind', status: 'Status', admission_id: 'Admission' },
+  },
   fields: {
     transaction_id: { ...notPersonal(textId), fromEnvelope: (envelope) => `${envelope}->>'transaction_id'` },
     admission_id: admissionId,
@@ -103,6 +120,12 @@ export const admissionEstimate = defineFamily({
   identifiedBy: 'id',
   partOf: 'admission',
   orderedBy: 'updated_at',
+  headline: ['rate'],
+  shown: {
+    money: { rate: 'Rate' },
+    time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' },
+    more: { name: 'For', quantity: 'Quantity', remarks: 'Remarks', admission_id: 'Admission' },
+  },
   fields: {
     id: notPersonal(textId),
     admission_id: admissionId,

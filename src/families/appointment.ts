@@ -1,8 +1,29 @@
 import { defineFamily } from './family.ts';
-import { code, nested, notPersonal, optional, text, textId, time } from './field.ts';
+import { codes, nested, notPersonal, optional, text, textId, time } from './field.ts';
 
-// What they mean: reporting.appointment_state.
-const statuses = 'BK CK RV IN PA OG CM CMNP AB NS NSD NSS CN CND CNS PC PNR RE RES RED'.split(' ');
+// Their states: reporting.appointment_state.
+const statuses = {
+  BK: 'booked',
+  CK: 'checked in',
+  RV: 'reserved',
+  IN: 'initiated',
+  PA: 'parked',
+  OG: 'under way',
+  CM: 'completed, with a prescription',
+  CMNP: 'completed, without a prescription',
+  AB: 'begun and not completed',
+  NS: 'no show',
+  NSD: 'no show, says the doctor',
+  NSS: 'no show, says the desk',
+  CN: 'cancelled',
+  CND: 'cancelled by the doctor',
+  CNS: 'cancelled by the desk',
+  PC: 'cancelled by the patient before it was certain',
+  PNR: 'cancelled, not paid',
+  RE: 'rescheduled',
+  RES: 'rescheduled by the desk',
+  RED: 'rescheduled by the doctor',
+};
 
 /** Appointments: all their events are about one record. */
 export const appointment = defineFamily({
@@ -27,6 +48,17 @@ export const appointment = defineFamily({
   versions: 'appointment_versions',
   identifiedBy: 'appointment_id',
   orderedBy: 'modified_at',
+  headline: ['status'],
+  shown: {
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Booked', modified_at: 'Last changed' },
+    more: {
+      status: 'Status',
+      partner_appointment_id: 'Your id',
+      prev_aids: 'Rescheduled from',
+      next_aid: 'Rescheduled to',
+    },
+  },
   fields: {
     appointment_id: notPersonal(textId),
     partner_appointment_id: optional(text),
@@ -36,7 +68,7 @@ export const appointment = defineFamily({
     partner_patient_id: optional(text),
     clinic_id: notPersonal(text),
     partner_clinic_id: optional(notPersonal(text)),
-    status: code(...statuses),
+    status: codes(statuses),
     action: optional(notPersonal(text)),
     created_at: time,
     modified_at: time,

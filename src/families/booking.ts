@@ -9,6 +9,8 @@ export const booking = defineFamily({
   path: { variable: 'BOOKINGS_PATH', default: ['/registered_url_for_booking_events'] },
   table: 'bookings',
   identifiedBy: 'order_id',
+  headline: ['state'],
+  shown: { more: { state: 'Status' } },
   fields: {
     order_id: notPersonal(textId),
     state: notPersonal(text),

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, notPersonal, text, textId } from './field.ts';
+import { codes, notPersonal, text, textId } from './field.ts';
 
 /** Consent forms, which the receiver calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({
@@ -8,6 +8,12 @@ export const consentForm = defineFamily({
   path: { variable: 'CONSENT_FORMS_PATH', default: ['/registered_url_for_consent_form'], isBasic: true },
   table: 'consent_forms',
   identifiedBy: 'id',
+  title: 'certificate',
+  headline: ['type'],
+  shown: {
+    people: { patientid: 'Patient id', docid: 'Doctor' },
+    more: { type: 'Kind', url: 'PDF', sendurlpdf: 'PDF for the patient' },
+  },
   fields: {
     id: notPersonal(textId),
     docid: notPersonal(text),
@@ -15,6 +21,6 @@ export const consentForm = defineFamily({
     patientid: text,
     sendurlpdf: text,
     url: text,
-    type: code('mcert', 'consent'),
+    type: codes({ mcert: 'medical certificate', consent: 'consent' }),
   },
 });

@@ -15,6 +15,17 @@ export const publicColumns = new Set([
   'delivery_id',
 ]);
 
+/** What people read of a record, in this order; the rest is shown as received. */
+export const shownGroups = {
+  money: 'Money',
+  people: 'People and places',
+  time: 'Time',
+  more: 'More',
+} as const;
+
+/** The fields of each group, with what people call them. */
+type Shown<F> = { [Group in keyof typeof shownGroups]?: { [Name in keyof F & string]?: string } };
+
 /** The definition of a family: one file of this folder. */
 export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
   /** `deliveries.family`. */
@@ -32,6 +43,15 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
     isBasic?: true;
   };
   fields: F;
+  /** What people call a record; without it, the name in words. */
+  title?: string;
+  shown?: Shown<F>;
+  /** The field with the number that is printed on it. */
+  printed?: keyof F & string;
+  /** The fields that say in one line what a record is. */
+  headline?: readonly (keyof F & string)[];
+  /** What amounts are made of: the first less the others. */
+  sums?: { [Name in keyof F & string]?: readonly (keyof F & string)[] };
   table: string;
   /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */
   versions?: string;

@@ -23,6 +23,8 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
   personal?: false;
   /** The known values of a short text without personal data. Other values are valid, and counted as drift. */
   knownValues?: readonly string[];
+  /** What they mean to people. */
+  meanings?: Readonly<Record<string, string>>;
 }
 
 const earliest = -62_135_596_800; // 0001-01-01 in seconds
@@ -81,6 +83,10 @@ export const text = {
 /** A short text without personal data, whose values are not documented. */
 export const code = (...knownValues: string[]) =>
   ({ ...notPersonal(text), knownValues, sample: () => knownValues[0] }) satisfies Field;
+
+/** The same, with what each value means. */
+export const codes = (meanings: Readonly<Record<string, string>>) =>
+  ({ ...code(...Object.keys(meanings)), meanings }) satisfies Field;
 
 /** A number, stored with all its digits: PostgreSQL parses the JSON text. */
 export const amount = {

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, notPersonal, optional, text, textId, untyped } from './field.ts';
+import { codes, notPersonal, optional, text, textId, untyped } from './field.ts';
 
 /** Health accounts (ABHA), each linked to a patient: its creation, and its profile shared at a counter. */
 export const healthAccount = defineFamily({
@@ -9,6 +9,14 @@ export const healthAccount = defineFamily({
   path: { variable: 'HEALTH_ACCOUNTS_PATH', default: ['/registered_url_for_health_account_events'] },
   table: 'health_accounts',
   identifiedBy: 'abha_address',
+  shown: {
+    people: {
+      oid: 'Patient id',
+      partner_patient_id: 'Your patient id',
+      abha_address: 'Address',
+      abha_number: 'Number',
+    },
+  },
   fields: {
     abha_address: textId,
     abha_number: text,
@@ -27,13 +35,18 @@ export const careContext = defineFamily({
   path: { variable: 'CARE_CONTEXTS_PATH', default: ['/registered_url_for_care_context_events'] },
   table: 'care_contexts',
   identifiedBy: 'care_context_id',
+  headline: ['status'],
+  shown: {
+    people: { oid: 'Patient id', partner_patient_id: 'Your patient id', abha_address: 'Address' },
+    more: { status: 'Status', error: 'Error', retry_count: 'Attempts' },
+  },
   fields: {
     care_context_id: notPersonal(textId),
     abha_address: text,
     oid: text,
     partner_patient_id: text,
     hip_id: notPersonal(text),
-    status: code('LINKED'),
+    status: codes({ LINKED: 'linked' }),
     error: untyped,
     retry_count: notPersonal(untyped),
   },

@@ -42,6 +42,7 @@ export type AnyEnvelope = EnvelopeOf<Family>;
 export { admissionOf } from './admission.ts';
 export { envelopeSchema, otherEnvelope, publicEnvelopeFields } from './envelope.ts';
 export * from './family.ts';
+export * from './labels.ts';
 export { other, userDelete } from './other.ts';
 export * from './patients.ts';
 export { namesInData, readField, readKey } from './sql.ts';

@@ -22,6 +22,24 @@ export const notice = defineFamily({
     ],
   },
   table: 'notices',
+  shown: {
+    people: {
+      patient_name: 'Patient',
+      patient_id: 'Patient id',
+      doc_name: 'Doctor’s name',
+      doctor_name: 'Doctor’s name',
+      doctor_id: 'Doctor',
+      clinic_id: 'Clinic',
+    },
+    time: { due_date: 'Due' },
+    more: {
+      appointment_id: 'Appointment',
+      prescription_id: 'Prescription',
+      prescription_url: 'PDF',
+      booking_link: 'Booking',
+      vaccines: 'Vaccines',
+    },
+  },
   fields: {
     appointment_id: optional(notPersonal(text)),
     doctor_id: notPersonal(text),

@@ -10,6 +10,12 @@ export const paymentRequest = defineFamily({
     default: ['/registered_url_for_receipt_payment_requested_events'],
   },
   table: 'payment_requests',
+  headline: ['net_amount'],
+  shown: {
+    money: { net_amount: 'Asked for' },
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor' },
+    more: { appointment_id: 'Appointment', url: 'Payment link' },
+  },
   fields: {
     appointment_id: notPersonal(text),
     doctor_id: notPersonal(text),

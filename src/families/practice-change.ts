@@ -7,6 +7,10 @@ export const practiceChange = defineFamily({
   events: ['schedule.start_practice', 'schedule.stop_practice', 'schedule.available_for_consultation'],
   path: { variable: 'PRACTICE_CHANGES_PATH', default: ['/registered_url_for_doctor_events'] },
   table: 'practice_changes',
+  shown: {
+    people: { doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Written', modified_at: 'Last changed' },
+  },
   fields: {
     doctor_id: notPersonal(text),
     partner_doctor_id: notPersonal(text),

@@ -9,6 +9,15 @@ export const prescription = defineFamily({
   table: 'prescriptions',
   identifiedBy: 'prescription_id',
   orderedBy: 'modified_at',
+  shown: {
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Written', modified_at: 'Last changed' },
+    more: {
+      prescription_url: 'PDF',
+      prescription_url_print: 'PDF to print',
+      partner_appointment_id: 'Your appointment',
+    },
+  },
   fields: {
     prescription_id: { ...notPersonal(textId), alias: 'rx_id' },
     doctor_id: notPersonal(text),

@@ -11,6 +11,10 @@ export const reviewRequest = defineFamily({
     isBasic: true,
   },
   table: 'review_requests',
+  shown: {
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    more: { appointment_id: 'Appointment', google_review_link: 'Link' },
+  },
   fields: {
     doctor_id: notPersonal(text),
     google_review_link: text,

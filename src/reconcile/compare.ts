@@ -30,7 +30,7 @@ export interface Compared {
 const secondsOf = (value: string) => `case when jsonb_typeof(${value}) = 'number' then
         trunc(case when abs((${value})::numeric) > 1e11 then (${value})::numeric / 1000 else (${value})::numeric end) end`;
 
-/** What one of both does not tell is no difference. */
+/** A value that one side lacks is no difference. */
 const differsIn = (name: string) =>
   `coalesce(${secondsOf(`read->'${name}'`)} <> ${secondsOf(`a.extra->'${name}'`)}, false)`;
 

@@ -16,7 +16,7 @@ export interface FollowUpContext {
 /** How many are read at once. */
 export const mostDue = 500;
 
-/** What is asked of the platform one by one, and noted, so that a stop loses nothing. */
+/** A kind of record that is asked for one by one. Each answer is noted, so that a stop loses nothing. */
 export interface FollowUp<Due> {
   /** Those that are due, at most `mostDue`. */
   findDue: (context: FollowUpContext, days: Window) => Promise<Due[]>;

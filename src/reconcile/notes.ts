@@ -21,7 +21,7 @@ export async function beginPass(db: Db, business: string, { from, to }: Window):
       where id = (
         select id from reconciliations
         where business_id = ${business} and from_day = ${from}::date and to_day = ${to}::date
-          and ended_at is null and started_at > now() - interval '1 day'
+          and ended_at is null and started_at between now() - interval '1 day' and now()
         order by started_at desc limit 1
       )
       returning id, started_at

@@ -8,7 +8,7 @@ const digits = '0123456789';
 const hex = '0123456789abcdef';
 
 /** An id of 15 digits, as patients and doctors have. */
-const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
+export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
 
 /** An id of 24 hexadecimal digits, as clinics, clients and prescriptions have. */
 export const hexId = (random: Random) => random.text(24, hex);

@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
-import {
-  addSendOptions,
-  httpAddress,
-  receiverAddress,
-  type SendFlags,
-  share,
-  wholeNumber,
-} from './send-options.ts';
+import type { PastFlags } from './past/send-past.ts';
+import { addSendOptions, days, httpAddress, receiverAddress, share, wholeNumber } from './send-options.ts';
 import type { SandboxFlags } from './serve.ts';
 import type { Env } from './urls.ts';
 
@@ -20,16 +14,23 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending, { count: 100 }).action((flags: SendFlags & { url: string }, command: Command) =>
-    untilEnd(async (signal) => {
-      const { send } = await import('./send.ts');
-      // Without an address, the receiver of this machine, which may listen on a socket file.
-      const isOwn = command.getOptionValueSource('url') === 'default';
-      const socketPath = (isOwn && env.SOCKET) || undefined;
-      const summary = await send(command, flags, flags.url, env, signal, { socketPath });
-      if (summary.unacknowledged > 0) process.exitCode = 1;
-    }),
-  );
+  addSendOptions(sending, { count: 100 })
+    .option('--history <days>', 'a believable past of some clinics, such as 400d, until now', days)
+    .option('--aliases <file>', 'with --history: write names of its ids, for receiver aliases import')
+    .action((flags: PastFlags & { url: string }, command: Command) =>
+      untilEnd(async (signal) => {
+        // Without an address, the receiver of this machine, which may listen on a socket file.
+        const isOwn = command.getOptionValueSource('url') === 'default';
+        const details = { socketPath: (isOwn && env.SOCKET) || undefined };
+        const { send } = await import('./send.ts');
+        const { sendPast } = await import('./past/send-past.ts');
+        const { history, url } = flags;
+        const summary = await (history === undefined
+          ? send(command, flags, url, env, signal, details)
+          : sendPast(command, flags, history, url, env, signal, details));
+        if (summary.unacknowledged > 0) process.exitCode = 1;
+      }),
+    );
 
   const serving = program
     .command('sandbox')

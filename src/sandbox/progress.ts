@@ -1,31 +1,45 @@
 import { Presets, SingleBar } from 'cli-progress';
+import type { Attempt } from './post.ts';
 import type { Summary } from './tally.ts';
 
-/** Shows progress: a bar on a terminal if the length is known, else a line every five seconds. */
-export function startProgress(out: NodeJS.WriteStream, count: number | undefined) {
-  const format = '{bar} {value}/{total} · {outcomes}';
+export interface Progress {
+  /** Undefined: endless. */
+  readonly total: number | undefined;
+  readonly unit: string;
+  readonly done: (attempt: Attempt, summary: Summary) => number;
+}
+
+/** Progress by the number of callbacks; 0: endless. */
+export const callbacksOf = (count: number | undefined): Progress => ({
+  total: count || undefined,
+  unit: 'callbacks',
+  done: (_, { callbacks }) => callbacks,
+});
+
+/** Shows progress: a bar on a terminal if there is an end, else a line every five seconds. */
+export function startProgress(out: NodeJS.WriteStream, { total, unit, done }: Progress) {
+  const format = `{bar} {value}/{total} ${unit} · {outcomes}`;
   const bar =
-    out.isTTY && count !== undefined
+    out.isTTY && total !== undefined
       ? new SingleBar({ format, stream: out, hideCursor: true }, Presets.shades_classic)
       : undefined;
-  bar?.start(count!, 0, { outcomes: '' });
+  bar?.start(total!, 0, { outcomes: '' });
   // The bar is drawn ten times a second; summaries in between would be wasted.
   const intervalMs = bar ? 100 : 5_000;
   let lastShown = performance.now();
 
-  function show(summary: Summary): void {
-    const outcomes = outcomesOf(summary);
-    if (bar) bar.update(summary.callbacks, { outcomes });
-    else out.write(`${summary.callbacks} callbacks · ${outcomes}\n`);
-  }
   return {
-    update(soFar: () => Summary): void {
+    update(attempt: Attempt, soFar: () => Summary): void {
       if (performance.now() - lastShown < intervalMs) return;
       lastShown = performance.now();
-      show(soFar());
+      const summary = soFar();
+      const value = done(attempt, summary);
+      const outcomes = outcomesOf(summary);
+      if (bar) bar.update(value, { outcomes });
+      else out.write(`${value}${total === undefined ? '' : `/${total}`} ${unit} · ${outcomes}\n`);
     },
     stop(last: Summary): void {
-      if (bar) show(last);
+      bar?.update(total!, { outcomes: outcomesOf(last) });
       bar?.stop();
     },
   };

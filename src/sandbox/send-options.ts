@@ -86,6 +86,12 @@ const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
   return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
 });
 
+/** As a number of days; no database of dates goes back for ever. */
+export const days = option('a number of days such as 400d, at most 3650d', (text) => {
+  const number = Number(/^(\d{1,4})d$/.exec(text)?.[1]);
+  return number >= 1 && number <= 3_650 ? number : undefined;
+});
+
 export const share = option('a share such as 5%, at most 90%', (text) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
   // With 100% of duplicates there would be no originals.

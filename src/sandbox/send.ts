@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type Callback, eventTimeMs, type HistoryOptions } from './history.ts';
 import type { Attempt } from './post.ts';
-import { outcomesOf, startProgress } from './progress.ts';
+import { callbacksOf, outcomesOf, type Progress, startProgress } from './progress.ts';
 import type { SendFlags } from './send-options.ts';
 import { sendCallbacks, sleep } from './sender.ts';
 import type { Summary } from './tally.ts';
@@ -14,6 +14,10 @@ export interface SendDetails {
   readonly socketPath?: string | undefined;
   /** Default: the history. */
   readonly sourceOf?: ((options: HistoryOptions) => Iterable<Callback>) | undefined;
+  /** Options that make the same callbacks, besides seed and start. */
+  readonly repeat?: string;
+  /** Default: callbacks of `count`. */
+  readonly progress?: Progress;
 }
 
 /**
@@ -26,7 +30,7 @@ export async function send(
   base: string,
   env: Env,
   signal: AbortSignal,
-  { socketPath, sourceOf }: SendDetails = {},
+  { socketPath, sourceOf, repeat = '', progress = callbacksOf(flags.count) }: SendDetails = {},
 ): Promise<Summary> {
   const { seed = Math.floor(Math.random() * 2 ** 31), start = yesterdayMorning(Date.now()) } = flags;
   const count = flags.count || undefined;
@@ -37,7 +41,7 @@ export async function send(
     });
   };
   const ledger = flags.ledger === undefined ? undefined : await openLedger(flags.ledger).catch(cannotWrite);
-  const progress = startProgress(process.stderr, count);
+  const shown = startProgress(process.stderr, progress);
   try {
     // A start in the future is a wish.
     const present = start < Date.now() ? Date.now : undefined;
@@ -51,12 +55,14 @@ export async function send(
       signal,
       socketPath,
       onAttempt: (attempt, soFar) => {
-        progress.update(soFar);
+        shown.update(attempt, soFar);
         ledger?.record(attempt);
       },
     });
-    progress.stop(summary);
-    command.configureOutput().writeOut?.(report(summary, seed, start));
+    shown.stop(summary);
+    command
+      .configureOutput()
+      .writeOut?.(report(summary, `${repeat}--seed ${seed} --start ${new Date(start).toISOString()}`));
     return summary;
   } finally {
     await ledger?.close();
@@ -74,14 +80,14 @@ async function* afterTheirEvents(sequence: Iterable<Callback>, signal: AbortSign
   }
 }
 
-function report(summary: Summary, seed: number, start: number): string {
+function report(summary: Summary, repeat: string): string {
   const { callbacks: sent, acknowledged, resends, seconds, latencyMs } = summary;
   const perSecond = Math.round(sent / seconds);
   return [
     `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${perSecond}/s), ${acknowledged} acknowledged, ${resends} resent`,
     `outcomes ${outcomesOf(summary) || 'none'}`,
     `latency  p50 ${latencyMs.p50} ms · p95 ${latencyMs.p95} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
-    `repeat   --seed ${seed} --start ${new Date(start).toISOString()}\n`,
+    `repeat   ${repeat}\n`,
   ].join('\n');
 }
 

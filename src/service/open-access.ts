@@ -27,7 +27,7 @@ export function openLimits(config: Config, onStop: OnStop) {
     adminTokens: failures('admin-tokens'),
     scrapes: failures('scrapes'),
     changes: failures('changes'),
-    searches: limit('searches', 30, 60),
+    searches: { privacy: limit('searches', 30, 60), others: limit('phone-searches', 10, 60) },
   };
 }
 

@@ -6,7 +6,7 @@ import {
   Rejected,
   ServiceError,
 } from '../client/index.ts';
-import type { DailyClient } from '../platform/daily.ts';
+import type { DailyClient } from '../reconcile/daily.ts';
 import { type Platform, PlatformUnreadable } from '../reconcile/platform.ts';
 
 /**

@@ -5,6 +5,8 @@ import type { Db } from './tables.ts';
 export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
 export type AliasKind = (typeof aliasKinds)[number];
 
+export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some((known) => known === kind);
+
 /** Aliases by id, of each kind. */
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
@@ -14,6 +16,16 @@ export async function readAliases(db: Db): Promise<Aliases> {
   const of = (wanted: AliasKind) =>
     new Map(rows.flatMap(({ kind, id, alias }) => (kind === wanted ? [[id, alias] as const] : [])));
   return { business: of('business'), clinic: of('clinic'), doctor: of('doctor') };
+}
+
+/** The ids that a text means: itself, where it is an id, those of this name, or else of a name that has it. */
+export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
+  if (aliases.has(text)) return [text];
+  const wanted = text.toLowerCase();
+  const idsOf = (isWanted: (alias: string) => boolean) =>
+    [...aliases].flatMap(([id, alias]) => (isWanted(alias.toLowerCase()) ? id : []));
+  const same = idsOf((alias) => alias === wanted);
+  return same.length > 0 ? same : idsOf((alias) => alias.includes(wanted));
 }
 
 /** `updated_by` of the names that come from the platform's directory. Those of persons win. */

@@ -12,8 +12,8 @@ const filledByMigrations = [
   'sums_definitions',
 ];
 
-/** Triggers add rows to it while other tables are copied. Those of appointment_links are there before, in the order of names. */
-const lastCopied = 'outdated_days';
+/** Triggers add rows to them while other tables are copied. Those of appointment_links are there before, in the order of names. */
+const lastCopied = ['outdated_days', 'outdated_terms'];
 
 // The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
 // another comes after it.
@@ -25,7 +25,7 @@ const listTables = `
   ) attributes
   where relkind = 'r' and relpersistence <> 't' and columns is not null and relname <> 'receiver_migrations'
     and relnamespace::regnamespace::text !~ '^(pg_.*|information_schema|bullmq)$'
-  order by relname = '${lastCopied}', exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
+  order by relname in (${lastCopied.map((name) => `'${name}'`).join(', ')}), exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
 
 interface Table {
   name: string;
@@ -84,7 +84,7 @@ export async function copyDatabase(source: pg.Client, target: pg.Client, report:
     const { rows: zones } = await source.query('select reporting.timezone() as zone');
     await target.query('select reporting.write_zone($1)', [zones[0].zone]);
     for (const table of tables) {
-      if (table.name === lastCopied) await target.query(`delete from ${lastCopied}`);
+      if (lastCopied.includes(table.name)) await target.query(`delete from ${table.name}`);
       await copyTable(source, target, table, report.onRows);
     }
   }

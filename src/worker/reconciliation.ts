@@ -2,14 +2,14 @@ import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Intake } from '../intake/intake.ts';
-import { compareWithPlatform, type DailyClient, isComparedToday } from '../platform/daily.ts';
-import type { Receiver } from '../platform/subscriptions.ts';
 import { findBusiness } from '../reconcile/business.ts';
+import { compareWithPlatform, type DailyClient, isComparedToday } from '../reconcile/daily.ts';
 import type { Window } from '../reconcile/days.ts';
 import { findDays } from '../reconcile/due.ts';
 import { beginPass } from '../reconcile/notes.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
+import type { Receiver } from '../reconcile/subscriptions.ts';
 import { withAdvisoryLock } from '../store/advisory-lock.ts';
 import type { Db } from '../store/tables.ts';
 

@@ -16,6 +16,7 @@ import { createFamilyPauses } from './family-pauses.ts';
 import { createFollowUps } from './follow-ups.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
+import { createTermsUpdate } from './search-terms.ts';
 import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 import { createApplyWithoutJobs } from './without-jobs.ts';
@@ -45,6 +46,7 @@ const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
 const reconciliationCheckMs = 60_000;
 const sumsCheckMs = 1_000;
+const termsCheckMs = 500;
 const withoutJobsEveryMs = 200;
 
 /**
@@ -182,6 +184,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
     followUps && repeat('following up', reconciliationCheckMs, followUps),
     repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
+    repeat('the update of search terms', termsCheckMs, createTermsUpdate(db, signal)),
     backend.isBloated && repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),
   ];

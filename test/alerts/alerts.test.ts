@@ -64,7 +64,7 @@ it('each channel gets one message when something begins and one when it ends', a
   await until(() => webhook.messages.length > 1 && mail.mails.length > 1);
   expect(webhook.messages).toEqual([
     `${began}\n\nAlerts that began:\n• Deliveries of the family receipt failed. Not in their table: 1. ` +
-      '/console/failed says why: replay them after a fix, or mark them as seen',
+      '/console/problems says why: replay them after a fix, or mark them as seen',
     `${ended}\n\nAlerts that ended:\n• Deliveries of the family receipt failed: ended after less than a minute`,
   ]);
   const common = { from: 'alerts@clinic.test', to: ['a@clinic.test', 'b@clinic.test'] };
@@ -123,9 +123,9 @@ it('all that is found together is one message, with the alias of a business and 
     ...['consent_form', 'receipt'].map(
       (family) =>
         `• Deliveries of the family ${family} failed. Not in their table: 1. ` +
-        '/console/failed says why: replay them after a fix, or mark them as seen',
+        '/console/problems says why: replay them after a fix, or mark them as seen',
     ),
-    '• The quarantine grows. In the last hour invalid: 1. /console/quarantine says why: the sender may have changed something',
+    '• The quarantine grows. In the last hour invalid: 1. /console/problems says why: the sender may have changed something',
     ...['North <!channel> & Co (b-1)', 'b-2'].map((business) =>
       expect.stringMatching(
         `^• Business ${business.replace(/[()]/g, '.')} is silent. No receipt for 4[78] hours, 4[789] expected. Is its`,

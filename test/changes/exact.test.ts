@@ -103,7 +103,7 @@ it('whoever reads, from whenever on, ends with exactly the rows, however transac
         for (const [index, step] of list.entries()) {
           if (step.do === 'number') await numberChanges(database.db, index % 5 === 0);
           else if (step.do === 'read') await read(step.consumer, step.limit);
-          else if (step.do === 'commit' || step.do === 'rollback') await end(step.writer, step.do);
+          else if (!('receipt' in step)) await end(step.writer, step.do);
           else {
             // A record is one transaction's until that ends.
             if ((lockedBy.get(step.receipt) ?? step.writer) !== step.writer) continue;

@@ -83,7 +83,7 @@ it('a server that accepts no commands before the wraparound is an outage: Redis 
     ({ status }) => status === 'fail',
   );
   expect(failures.map(({ detail }) => detail).join('\n')).toMatch(/wraparound.*age\(datfrozenxid\)/s);
-  const page = await (await visitor.get('')).text();
+  const page = await (await visitor.get('/health')).text();
   expect(page).toContain('wraparound');
 
   await setNext(before.next + 10_000, oldest);

@@ -56,8 +56,8 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
 const go = (path: string) => page.goto(`${service.url}/console${path}`);
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-it('the overview draws its charts from the tables below them', async () => {
-  await go('');
+it('Health draws its charts from the tables below them', async () => {
+  await go('/health');
   for (const name of ['Chart: Callbacks per hour', 'Chart: Net amount']) {
     const canvas = page.getByRole('img', { name });
     await canvas.waitFor();
@@ -79,21 +79,21 @@ it('the overview draws its charts from the tables below them', async () => {
   expect(shown).toBeCloseTo(sum!.net as number, 2);
 });
 
-it('the overview names unusually silent businesses, once they are found', async () => {
+it('Health names unusually silent businesses, once they are found', async () => {
   await until(async () => {
-    await go('');
+    await go('/health');
     return page.getByRole('heading', { name: 'Unusually silent businesses' }).isVisible();
   }, 30_000);
 });
 
 it('a failed delivery is found with the keyboard, opened, replayed and applied', async () => {
   const id = madeUp.failed[0]!;
-  await go('');
+  await go('/health');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip to content');
-  await page.getByRole('link', { name: 'Failed' }).first().focus();
+  await page.getByRole('link', { name: 'Problems' }).first().focus();
   await page.keyboard.press('Enter');
-  await heading('Failed deliveries');
+  await heading('Problems');
 
   await go('/deliveries');
   await page.getByText('Filter', { exact: true }).click();
@@ -125,7 +125,9 @@ it('a rejected body is corrected and replayed with the keyboard on a phone', asy
   await signIn(phone, service.url, adminToken);
   await phone.getByRole('link', { name: 'In quarantine' }).focus();
   await phone.keyboard.press('Enter');
-  await phone.getByRole('heading', { level: 1, name: 'Quarantine' }).waitFor();
+  await phone.getByRole('heading', { level: 1, name: 'Problems' }).waitFor();
+  await phone.getByRole('link', { name: 'All rejected bodies' }).focus();
+  await phone.keyboard.press('Enter');
   await phone.locator(`a[href$="${body!.id}"]`).focus();
   await phone.keyboard.press('Enter');
   const field = phone.getByLabel('/event_time');
@@ -203,7 +205,7 @@ it('a chart has a bar for every day, from zero, also without rows', async () => 
   await go(`/reports/deliveries?range=last_365_days&to=&business=nobody`);
   expect((await chartOf('Callbacks per month')).labels).toHaveLength(13);
   await go(`/reports/receipts?from=${day!.before}&to=${day!.after}`);
-  const amounts = await chartOf('Amounts per day, in rupees');
+  const amounts = await chartOf('Amounts per day');
   expect(amounts.series.map(({ values }) => values.slice(-2))).toEqual([
     [0, 0],
     [0, 0],
@@ -219,14 +221,14 @@ it('a chart has a bar for every day, from zero, also without rows', async () => 
 it('the table is sorted by the head of a column, by keyboard, and the address has it', async () => {
   await go('/reports/receipts_daily?range=last_30_days');
   const amounts = () =>
-    page.locator('main section[aria-label="Receipts per day"] tbody td:nth-child(9)').allTextContents();
-  const head = page.getByRole('columnheader', { name: /^paid amount/ });
+    page.locator('main section[aria-label="Receipts per day"] tbody [data-head="Paid"]').allTextContents();
+  const head = page.getByRole('columnheader', { name: /^Paid/ });
   for (const order of ['ascending', 'descending']) {
     await head.getByRole('link').focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(order === 'ascending' ? /sort=paid_amount/ : /sort=-paid_amount/);
     expect(await head.getAttribute('aria-sort')).toBe(order);
-    const numbers = (await amounts()).map((text) => Number(text.replaceAll(',', '')));
+    const numbers = (await amounts()).map((text) => Number(text.replaceAll(/[₹,]/g, '')));
     expect(numbers.length).toBeGreaterThan(20);
     expect(numbers).toEqual(numbers.toSorted((a, b) => (order === 'ascending' ? a - b : b - a)));
   }
@@ -234,14 +236,55 @@ it('the table is sorted by the head of a column, by keyboard, and the address ha
   expect((await amounts()).every((text) => /\d\.\d\d$/.test(text))).toBe(true);
 });
 
+it.each([1200, 360])(
+  'this month against last by doctor, and who fell most, take two clicks and the keyboard: %i px',
+  async (width) => {
+    await page.setViewportSize({ width, height: 800 });
+    await go('/reports');
+    await page.getByRole('link', { name: 'This month against last, by doctor' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('table', { name: 'Receipts per day by doctor' }).waitFor();
+    const head = page.getByRole('columnheader', { name: 'Change', exact: true });
+    await head.getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/sort=change/);
+    const cells = await page.locator('tbody [data-head="Change"]').allTextContents();
+    const changes = cells.map((text) => Number(text.replaceAll(/[₹,]/g, '')));
+    expect(changes.length).toBeGreaterThan(1);
+    expect(changes).toEqual(changes.toSorted((a, b) => a - b));
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    await page.setViewportSize({ width: 1200, height: 800 });
+  },
+);
+
+it('an amount stays within a window of 1,200 px, and the head and the totals at its edges', async () => {
+  for (const view of ['receipts', 'outstanding_receipts', 'appointments', 'appointment_payments']) {
+    await go(`/reports/${view}?range=all`);
+    const rights = await page
+      .locator('main .number')
+      .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().right));
+    expect([view, Math.max(0, ...rights)]).toEqual([view, expect.any(Number)]);
+    expect(Math.max(0, ...rights)).toBeLessThan(1200);
+  }
+  await go('/reports/receipts?range=all');
+  await page.locator('tbody tr').nth(60).scrollIntoViewIfNeeded();
+  const edges = await page
+    .locator('section[aria-label="Receipts"]')
+    .evaluate((section) => [
+      section.querySelector('thead th')!.getBoundingClientRect().top,
+      innerHeight - section.querySelector('tfoot th')!.getBoundingClientRect().bottom,
+    ]);
+  expect(edges.map(Math.round)).toEqual([0, 0]);
+});
+
 it('yesterday’s takings of a clinic, and a month as an Excel file, are a few clicks away', async () => {
-  await go('');
+  await go('/health');
   await page.getByRole('link', { name: 'Reports', exact: true }).click();
   await page.getByRole('link', { name: 'Takings of yesterday' }).click();
   const [clinic] = await database.rows(
     'select clinic_id as id from reporting.receipts where day = reporting.today() - 1 limit 1',
   );
-  await page.getByLabel('Clinic').fill(clinic!.id as string);
+  await page.getByRole('combobox', { name: 'Clinic' }).fill(clinic!.id as string);
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/range=yesterday.*clinic=/);
   const [sum] = await database.rows(
@@ -249,8 +292,8 @@ it('yesterday’s takings of a clinic, and a month as an Excel file, are a few c
      where day = reporting.today() - 1 and clinic_id = '${clinic!.id}'`,
   );
   expect(sum!.n).toBeGreaterThan(0);
-  const total = page.locator('tfoot td').nth(7);
-  expect((await total.textContent())!.replaceAll(',', '')).toBe(sum!.paid);
+  const total = page.locator('tfoot [data-head="Paid"]');
+  expect((await total.textContent())!.replaceAll(/[₹,]/g, '')).toBe(sum!.paid);
 
   await go('/reports');
   await page.getByRole('link', { name: 'Receipts of last month' }).click();
@@ -261,8 +304,9 @@ it('yesterday’s takings of a clinic, and a month as an Excel file, are a few c
 
 it('dues older than 90 days, and their totals per phone, are two clicks away', async () => {
   await go('/reports');
-  await page.getByRole('link', { name: 'Dues older than 90 days' }).click();
+  await page.getByRole('link', { name: 'Who owes us, the oldest first' }).click();
   await heading('Outstanding receipts');
+  await page.getByRole('link', { name: 'over 90 days' }).click();
   expect(await page.getByLabel('Age in days').inputValue()).toBe('over_90');
   await page.getByRole('link', { name: '0 to 7 days' }).click();
   await page.waitForURL(/age=0_to_7/);
@@ -343,9 +387,8 @@ it.each([
       await check(path);
     }
     for (const [from, button] of [
-      ['/failed', 'Replay …'],
-      ['/quarantine', 'Replay …'],
-      ['/quarantine', 'Drop …'],
+      ['/problems', 'Replay …'],
+      ['/problems', 'Drop …'],
     ]) {
       await visited.goto(`${service.url}/console${from}`);
       await visited.getByRole('button', { name: button! }).first().click();
@@ -358,7 +401,7 @@ it.each([
   4 * minute,
 );
 
-it('before the first callback the overview is a set-up that works with the keyboard on a phone', async () => {
+it('before the first callback Health is a set-up that works with the keyboard on a phone', async () => {
   const own = await open({ viewport: { width: 360, height: 780 } });
   const phone = await own.newPage();
   await signIn(phone, empty.service.url, adminToken);

@@ -1,4 +1,4 @@
-import { cached } from '../../src/console/overview/cached.ts';
+import { cached } from '../../src/console/health/cached.ts';
 
 const wallTime = Date.now;
 afterEach(() => {

@@ -123,6 +123,42 @@ describe('a rejected body', () => {
     },
   );
 
+  it('is a form, what is wrong first, with what came and what is expected; for the role privacy with every field', async () => {
+    const id = await reject(
+      JSON.stringify(receiptCallback({ data: { receipt_id: '12a', name: 'CANARY', CANARY: 1 } })),
+    );
+    const masked = await operator.read(`/quarantine/${id}`);
+    expect(masked).toContain('expected a whole number, got text');
+    expect(masked).toMatch(
+      /Other fields.*Patient · \/data\/name<\/dt><dd>•••<.*Paid · \/data\/amount_paid<\/dt><dd>400</s,
+    );
+    expect(masked).not.toContain('CANARY');
+
+    const shown = await (await visitor.post(`/quarantine/${id}/personal`)).text();
+    expect(shown).toContain('expected a whole number, got &quot;12a&quot;');
+    expect(shown.indexOf('name="/data/receipt_id"')).toBeLessThan(shown.indexOf('name="/event"'));
+    expect(shown).toMatch(/name="\/data\/name"[^>]*value="&quot;CANARY&quot;"/);
+    const fields = { revealed: 'yes', '/data/receipt_id': '12', '/data/name': '"Asha"' };
+    // Only the role privacy corrects what it has seen.
+    expect(
+      (await operator.post(`/quarantine/${id}/fields`, { ...fields, '/data/receipt_id': '"x"' })).status,
+    ).toBe(422);
+    const [before] = await database.rows('select count(*)::int as n from access_log');
+    const wrong = await visitor.post(`/quarantine/${id}/fields`, { ...fields, '/data/receipt_id': '"x"' });
+    expect(await wrong.text()).toMatch(/name="\/data\/name"[^>]*value="&quot;Asha&quot;"/);
+    const [after] = await database.rows('select count(*)::int as n from access_log');
+    expect([wrong.status, (after!.n as number) - (before!.n as number)]).toEqual([422, 1]);
+    expect((await visitor.post(`/quarantine/${id}/fields`, fields)).status).toBe(200);
+    const [{ text }] = (await deliveries()) as [{ text: string }];
+    expect(text).toContain('"Asha"');
+    expect(text).toContain('"CANARY": 1');
+  });
+
+  it('at the path for every event is not said to have been expected there', async () => {
+    const id = await reject(JSON.stringify({ ...receiptCallback(), event_time: 'x' }), '/events');
+    expect(await operator.read(`/quarantine/${id}`)).not.toMatch(/Expected/);
+  });
+
   it('that is no JSON is corrected as a whole, by the role privacy', async () => {
     const id = await reject('{"event": "receipt.created",');
     expect(await operator.read(`/quarantine/${id}`)).not.toContain('Correct and replay');

@@ -19,7 +19,7 @@ it('no role sees the content of health records: in a delivery, its record, a rep
     [
       visitor.post(`/deliveries/${id}/personal`),
       visitor.post('/records/other/personal', { business, id: id! }),
-      visitor.post('/reports/other_events/personal', range),
+      visitor.post('/reports/other_events/personal', { ...range, columns: 'all' }),
       visitor.post('/reports/other_events/csv', { ...range, personal: 'yes' }),
       visitor.post(`/quarantine/${body}/personal`),
     ].map(async (response) => (await response).text()),

@@ -216,7 +216,7 @@ it('a session outlives the ID token, for twelve hours', async () => {
 it('while the provider is down nobody new gets in, sessions go on, and the admin token works', async () => {
   const { url, own } = await startWith({}, { adminToken }, 0);
   await signIn('viewer-asha', { url });
-  await heading('Overview');
+  await heading('Health');
   const { name, value } = (await sessionOf())!;
   const pending = await get(url, '/sign-in/start');
   await own.stop();

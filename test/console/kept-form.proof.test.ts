@@ -113,7 +113,7 @@ it('a person who typed a form signs in in another tab, comes back, and sends it'
     context.waitForEvent('page'),
     page.getByRole('button', { name: 'Sign in' }).click(),
   ]);
-  await tab.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await tab.getByRole('heading', { level: 1, name: 'Health' }).waitFor();
   await tab.close();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('cell', { name: 'Dr Asha Rao' }).waitFor();

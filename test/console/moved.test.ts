@@ -5,6 +5,7 @@ const { service, visitor } = useConsole();
 it.each([
   ['/things/receipt?business=b&id=7', '/records/receipt?business=b&id=7'],
   ['/queue', '/health'],
+  ['/failed', '/problems'],
   ['/queue/waiting', '/health'],
   ['/reports/receipts/spreadsheet?range=all', '/reports/receipts/xlsx?range=all'],
   ['/deliveries?from=2026-01-01T00:00&until=2026-01-02T00:00&receivedFrom=2026-01-03T00:00', undefined],

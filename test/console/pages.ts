@@ -1,4 +1,4 @@
-import { reports } from '../../src/console/reports/reports.ts';
+import { reports } from '../../src/reports/reports.ts';
 import { routesOf } from './routes.ts';
 
 /** What the pages are about that name something. */

@@ -1,5 +1,6 @@
 import { strFromU8, unzipSync } from 'fflate';
 import {
+  appointmentCallback,
   consentFormCallback,
   receiptCallback,
   receiptData,
@@ -43,11 +44,63 @@ const lastEntry = async () =>
 
 it('shows what is held about a patient in all three spellings, and nothing of others', async () => {
   const { page } = await read('/patients');
-  expect(page.match(/href="\/console\/deliveries\/[\da-f-]{36}"/g)).toHaveLength(4);
-  for (const event of ['receipt.updated', 'mcert.created', 'google_review.request'])
-    expect(page).toContain(event);
+  for (const family of ['receipt', 'consent_form', 'review_request'])
+    expect(page).toContain(`href="/console/records/${family}?`);
+  expect(page).toContain('<dt>Messages received</dt><dd>4</dd>');
   expect(page).not.toContain('somebody-else');
   expect(await lastEntry()).toEqual({ action: 'reveal', rows: 8, about: true });
+});
+
+it('the sums are those of all receipts that are not deleted, and receipts of one day and amount are marked', async () => {
+  const receipt = (receipt_id: number, net_amount: number, data = {}) =>
+    receiptCallback({
+      data: {
+        receipt_id,
+        patient_oid: 'p-sums',
+        net_amount,
+        amount_paid: 100,
+        amount_due: net_amount - 100,
+        ...data,
+      },
+    });
+  const later = { created_at: 1_700_900_000_000 };
+  await apply(database, [
+    receipt(11, 500, { receipt_number: 'S-11', mobile: '+919811111111' }),
+    receipt(12, 500, { receipt_number: 'S-12', name: 'A. Rao' }),
+    receipt(13, 500, { receipt_number: 'S-13', ...later }),
+    receipt(14, 700, { receipt_number: 'S-14' }),
+    { ...receipt(15, 700), event: 'receipt.deleted' },
+    appointmentCallback({ data: { appointment_id: 'a-open', patient_id: 'p-sums', status: 'BK' } }),
+    appointmentCallback({ data: { appointment_id: 'a-past', patient_id: 'p-sums', status: 'CM' } }),
+  ]);
+  const { page } = await read('/patients', { patient: 'p-sums' });
+  const facts = Object.fromEntries(
+    Array.from(page.split('</dl>')[0]!.matchAll(/<dt>([^<]*)<\/dt><dd>([^<]*)/g), ([, name, value]) => [
+      name,
+      value,
+    ]),
+  );
+  expect(facts).toMatchObject({
+    Name: expect.stringContaining('A. Rao'),
+    Phone: expect.stringContaining('+919811111111'),
+    Receipts: '4',
+    Total: '₹2,200.00',
+    Paid: '₹400.00',
+    Due: '₹1,800.00',
+  });
+  const marked = Array.from(page.matchAll(/<tr>(.*?)<\/tr>/g), ([, row]) => row!)
+    .filter((row) => row.includes('same amount and day'))
+    .map((row) => /S-\d+/.exec(row)?.[0]);
+  expect(marked.sort()).toEqual(['S-11', 'S-12']);
+  expect(page).toMatch(/Appointments to come.*a-open.*Past appointments.*a-past/);
+});
+
+it('shows who looked before, with a link to all of it', async () => {
+  await read('/patients');
+  const { page } = await read('/patients');
+  expect(page).toMatch(/Who looked<\/h2>.*admin-token.*looked/);
+  const [, about] = /href="\/console(\/access-log\?about=[\da-f]{64})"/.exec(page)!;
+  expect(await visitor.read(about!)).toContain(`Only entries about the patient ${patient}`);
 });
 
 it('a business is shown and offered with its alias', async () => {
@@ -60,9 +113,9 @@ it('a business is shown and offered with its alias', async () => {
   try {
     expect(await visitor.read('/patients')).toContain('label="North Clinic"');
     const { page } = await read('/patients', { patient, business });
-    expect(page).toMatch(/<dt>Business<\/dt><dd><span class="named">North Clinic/);
+    expect(page).toMatch(/<dt>Business<\/dt><dd><span title="[^"]+">North Clinic/);
     expect(await visitor.read(`/deliveries/${id}`)).toMatch(
-      /<dt>Business<\/dt><dd><span class="named">North Clinic/,
+      /<dt>Business<\/dt><dd><span title="[^"]+">North Clinic/,
     );
   } finally {
     await database.rows('truncate aliases');
@@ -128,7 +181,7 @@ it('a hold is placed and released', async () => {
 
 it('of a patient about whom nothing is held, no id is kept', async () => {
   const { page } = await read('/patients', { patient: 'unknown-patient' });
-  expect(page).toContain('No deliveries.');
+  expect(page).toContain('Nothing is held about this patient.');
   await read('/patients/export', { patient: 'unknown-patient' });
   await read('/patients/erase', { patient: 'unknown-patient' });
   for (const table of ['access_log', 'patient_pseudonyms', 'erased', 'erasures']) {

@@ -1,7 +1,7 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import type { Role } from '../../src/console/rights.ts';
 import type { Field } from '../../src/families/field.ts';
-import { families, publicKey } from '../../src/families/index.ts';
+import { type Family, families, labelOf, publicKey } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import {
   appointmentCallback,
@@ -29,13 +29,10 @@ const read = (family: string, id: string, more: Record<string, string> = {}) =>
   users.viewer.read(address(family, id, more));
 const reveal = async (family: string, id: string, more: Record<string, string> = {}) =>
   (await users.privacy.post(`/records/${family}/personal`, { business, id, ...more })).text();
-/** The rows of a table by its label, each as the texts of its cells. */
-function rowsOf(page: string, label: string): string[][] {
-  const table = page.slice(page.indexOf(`<table aria-label="${label}"`));
-  const rows = table.slice(table.indexOf('<tbody'), table.indexOf('</tbody')).match(/<tr.*?<\/tr>/gs) ?? [];
-  const text = (cell: string) => cell.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"');
-  return rows.map((row) => Array.from(row.matchAll(/<t[hd].*?<\/t[hd]>/gs), ([cell]) => text(cell!)));
-}
+/** The lines of a list, or of what became of a record. */
+const linesIn = (html: string) =>
+  Array.from(html.matchAll(/<li>(.*?)<\/li>/gs), ([, line]) => line!.replaceAll(/<[^>]*>/g, ''));
+const becameOf = (page: string) => linesIn(page.slice(page.indexOf('class="timeline"')));
 const entry = async () =>
   (await database.rows('select action, filter, rows::int from access_log order by entry desc limit 1'))[0];
 
@@ -49,8 +46,10 @@ it('a version that the reconciliation has found says so', async () => {
   const found = { ...deliveryOf(callback), family: 'appointment' };
   await insertDeliveries(database.pool, [found]);
   await applyDeliveries(database.db, families, [found.id]);
-  const lines = rowsOf(await read('appointment', callback.data.appointment_id), 'Versions, newest first');
-  expect(lines.map(([, , event]) => event)).toEqual(['found by reconciliation', 'appointment.created']);
+  expect(becameOf(await read('appointment', callback.data.appointment_id))).toEqual([
+    expect.stringMatching(/Status booked → completed, with a prescription.*found by reconciliation/),
+    expect.stringMatching(/First: booked.*as new at/),
+  ]);
   expect(await users.viewer.read(`/deliveries/${found.id}`)).toContain('found by reconciliation');
 });
 
@@ -79,17 +78,11 @@ it.each(families.filter(({ identifiedBy }) => identifiedBy))(
     const [row] = await database.rows(`select ${identifiedBy}::text as id from ${family.table}`);
     // An id that may identify a patient is in no address: any delivery about the record leads to it.
     const page = await read(name, publicKey(family) ? String(row!.id) : ids[1]!);
-    const lines = rowsOf(page, 'Versions, newest first');
-    expect(lines.map(([version, , event]) => [version, event])).toEqual([
-      ['3', last],
-      ['2', first],
-      ['1', first],
-    ]);
-    expect(lines.map((line) => line[4])).toEqual([
-      expect.stringContaining(field.replaceAll('_', ' ')),
-      '–',
-      'first version',
-    ]);
+    const lines = becameOf(page);
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain(labelOf(family, field));
+    expect(lines[1]).toContain('Nothing changed');
+    expect(lines[2]).toContain('First: ');
     for (const id of ids) expect(page).toContain(`/console/deliveries/${id}`);
   },
 );
@@ -101,7 +94,7 @@ it.each(families.filter(({ identifiedBy }) => !identifiedBy))(
     const { id, family } = deliveryOf(sent);
     await apply(database, [sent]);
     expect([name, family]).toEqual([family, name]);
-    expect(rowsOf(await read(name, id), 'Versions, newest first')).toHaveLength(1);
+    expect(becameOf(await read(name, id))).toHaveLength(1);
   },
 );
 
@@ -126,7 +119,7 @@ it('personal data is shown only on demand, and that is an entry of the access lo
   await apply(database, [created, updated]);
   const page = await read('receipt', '4711');
   expect(page).not.toMatch(/CANARY|\+91|files\.invalid|pay\.invalid|161467756044204/);
-  expect(page).toContain('<dd>490.05</dd>');
+  expect(page).toContain('<dd>₹490.05</dd>');
   expect(await users.privacy.read(address('receipt', '4711'))).not.toMatch(/CANARY|161467756044204/);
   const shown = await reveal('receipt', '4711');
   expect(shown).toContain('Changed CANARY');
@@ -139,39 +132,66 @@ it('personal data is shown only on demand, and that is an entry of the access lo
   });
 });
 
-it('the documented fields are in their order, with formatted values', async () => {
+it('a receipt says in one line what it is, and its money adds up, or that it does not', async () => {
+  await apply(database, [receiptCallback({ data: { receipt_number: 'R-1428' } })]);
+  await database.pool.query(
+    `insert into aliases (kind, id, alias, updated_by)
+     values ('doctor', '161467756044203', 'Dr. Joseph', 'x'), ('clinic', '64a1f0c2e4b0a1b2c3d4e5f8', 'Sunrise', 'x')`,
+  );
+  const page = await read('receipt', '4711');
+  const text = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  await database.pool.query('delete from aliases');
+  expect(page).toContain('<h1>Receipt R-1428</h1>');
+  expect(text).toContain('₹400.00 paid, ₹90.05 due · Dr. Joseph, Sunrise · 15 Nov 2023');
+  expect(text).toContain(
+    'Amount ₹500.10 − Discount on items ₹0.00 − Discount ₹10.05 = To pay ₹490.05 − Paid ₹400.00 = Due ₹90.05',
+  );
+  expect(text).not.toContain('does not add up');
+  await apply(database, [receiptCallback({ event_time: 1_700_000_500, data: { amount_due: 80 } })]);
+  expect(await read('receipt', '4711')).toMatch(/does not add up: Due would be ₹90\.05/);
+});
+
+it('every field is there by its own name, as it was received', async () => {
   await apply(database, [updated]);
   const page = await read('receipt', '4711');
-  const names = Array.from(
-    page.slice(page.indexOf('<h2>Now')).matchAll(/<dt>(.*?)<\/dt>/g),
-    ([, name]) => name,
-  );
-  const receipt = families[0];
-  expect(names).toEqual([
-    ...Object.keys(receipt.fields).map((name) => name.replaceAll('_', ' ')),
-    'deleted at',
-    'undocumented fields',
-  ]);
+  const received = page.slice(page.indexOf('As received'));
+  const names = Array.from(received.matchAll(/<dt>(.*?)<\/dt>/g), ([, name]) => name);
+  expect(names).toEqual([...Object.keys(families[0].fields), 'Further fields']);
   expect(page).toContain('15 Nov 2023, 03:43:20');
 });
 
-it('two versions are compared field by field; what is hidden is only said to have changed', async () => {
-  const [from, to] = (await apply(database, [created, updated])) as [string, string];
-  const label = 'Difference between two versions';
-  const masked = rowsOf(await read('receipt', '4711', { from, to }), label);
-  expect(masked).toEqual([
-    ['name', '•••', 'changed'],
-    ['amount due', '90.05', '0.00'],
-    ['undocumented fields', '•••', 'changed'],
-  ]);
-  expect(rowsOf(await reveal('receipt', '4711', { from, to }), label)).toEqual([
-    ['name', created.data.name, 'Changed CANARY'],
-    ['amount due', '90.05', '0.00'],
-    ['undocumented fields', '{}', '{"unheard_of": "CANARY"}'],
-  ]);
-  const back = rowsOf(await read('receipt', '4711', { from: to, to: from }), label);
-  expect(back[1]).toEqual(['amount due', '0.00', '90.05']);
-  expect(await read('receipt', '4711', { from, to: from })).toContain('These versions do not differ.');
+it('what became of a record says what changed; what is hidden is only said to have changed', async () => {
+  await apply(database, [created, updated]);
+  const change = (name: string, further: string) =>
+    `${name}, Due ₹90.05 → ₹0.00, ${further}by an update at 15 Nov 2023, 03:45:00`;
+  expect(becameOf(await read('receipt', '4711'))[0]).toContain(
+    change('Patient changed', 'Further fields changed'),
+  );
+  expect(becameOf(await reveal('receipt', '4711'))[0]).toContain(
+    change(
+      `Patient ${created.data.name} → Changed CANARY`,
+      'Further fields {} → {&quot;unheard_of&quot;: &quot;CANARY&quot;}',
+    ),
+  );
+});
+
+it('no page of a record has the words of those who run the receiver', async () => {
+  await apply(
+    database,
+    families.map(({ name }) => samples[name]()),
+  );
+  for (const { name, table, identifiedBy = 'delivery_id' } of families as readonly Family[]) {
+    const [row] = await database.rows(
+      `select ${identifiedBy}::text as key, delivery_id::text as id from ${table}`,
+    );
+    const isPublic = publicKey(families.find((one) => one.name === name)!);
+    const page = await read(name, String(isPublic ? row!.key : row!.id));
+    const text = page.slice(page.indexOf('<main')).replaceAll(/<[^>]*>/g, ' ');
+    expect([name, text.match(/deliver(y|ies)|quarantine|p95|schema|famil(y|ies)|drift|envelope/gi)]).toEqual([
+      name,
+      null,
+    ]);
+  }
 });
 
 it('records that belong together are linked in both directions', async () => {
@@ -183,6 +203,7 @@ it('records that belong together are linked in both directions', async () => {
     samples.admission(),
     samples.admission_event(),
     samples.admission_clearance(),
+    samples.prescription(),
     reviewRequestCallback({ data: { patient_id: 'somebody-else', appointment_id } }),
   ]);
   const links = async (family: string, id: string) => {
@@ -190,9 +211,13 @@ it('records that belong together are linked in both directions', async () => {
     const related = /<h2>Belongs together<\/h2><ul>(.*?)<\/ul>/s.exec(page)?.[1] ?? '';
     return Array.from(related.matchAll(/records\/(\w+)\?/g), ([, name]) => name);
   };
-  expect(await links('receipt', '4711')).toEqual(['appointment', 'payment_request']);
-  expect(await links('appointment', appointment_id)).toEqual(['payment_request', 'receipt']);
-  expect(await links('admission', 'adm-1')).toEqual(['admission_clearance', 'admission_event']);
+  expect(await links('receipt', '4711')).toEqual(['appointment', 'prescription', 'payment_request']);
+  expect(await links('appointment', appointment_id)).toEqual(['receipt', 'prescription', 'payment_request']);
+  expect(await links('prescription', 'rx-1')).toEqual(['receipt', 'appointment', 'payment_request']);
+  expect(linesIn((await read('prescription', 'rx-1')).split('Belongs together')[1]!)[0]).toBe(
+    'Receipt 4711 · ₹400.00 paid, ₹90.05 due · 15 Nov 2023',
+  );
+  expect(await links('admission', 'adm-1')).toEqual(['admission_event', 'admission_clearance']);
   expect(await read('admission_event', 'ev-1')).toContain('/console/records/admission?business=');
 });
 
@@ -203,11 +228,8 @@ it('a patient’s page lists the records, and is reached from them by posting', 
     /action="\/console\/patients".*name="record" value="4711"/,
   );
   const page = await (await users.privacy.post('/patients', posted)).text();
-  expect(rowsOf(page, 'Records of the patient').map(([record]) => record)).toEqual([
-    'receipt 4711',
-    'consent form mc-1',
-  ]);
-  expect(rowsOf(page, 'Deliveries of the patient, newest first')).toHaveLength(2);
+  for (const href of [address('receipt', '4711'), address('consent_form', 'mc-1')])
+    expect(page).toContain(`/console${href}`.replaceAll('&', '&amp;'));
   expect(await entry()).toMatchObject({ action: 'reveal', filter: { business } });
   expect((await users.viewer.post('/patients', posted)).status).toBe(403);
 });
@@ -259,6 +281,6 @@ it('bodies that retention has reduced leave the versions that the tables hold', 
     `update inbox set envelope = jsonb_build_object('data', (envelope->'data') - 'url')
      where id not in (select delivery_id from consent_forms)`,
   );
-  expect(rowsOf(await read('receipt', '4711'), 'Versions, newest first')).toHaveLength(2);
-  expect(rowsOf(await read('consent_form', 'mc-1'), 'Versions, newest first')).toHaveLength(1);
+  expect(becameOf(await read('receipt', '4711'))).toHaveLength(2);
+  expect(becameOf(await read('consent_form', 'mc-1'))).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { readValues, roleOf, verifiedEmail } from '../../src/console/sign-in/roles.ts';
+import { readValues, roleOf, verifiedEmail } from '../../src/sign-in/roles.ts';
 
 it.each<[unknown, string, string[] | undefined]>([
   [{ roles: ['viewer', 5, 'x'] }, 'roles', ['viewer', 'x']],

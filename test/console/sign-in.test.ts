@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import * as client from '../../src/client/index.ts';
 import { createSessions, type User } from '../../src/console/session.ts';
-import { createSignedValues } from '../../src/console/signed-values.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import { StoreUnavailable } from '../../src/store/circuit.ts';
 import { sessionS } from '../../src/store/sessions.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
@@ -21,13 +21,7 @@ const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
 const pages = ['', ...pagesOf({ delivery: id, body: id, receipt: { business: 'b', id: '7' } }, ['silence'])];
 const more = ['/reports/silence/csv'];
-const assets = [
-  '/assets/charts.js',
-  '/assets/chart-library.js',
-  '/assets/icon.svg',
-  '/assets/nothing',
-  '/nothing',
-];
+const assets = ['/assets/charts.js', '/assets/chart-library.js', '/assets/nothing', '/nothing'];
 const forms = [
   '/replay',
   '/replay/preview',

@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const pages = ['/deliveries', '/failed', '/quarantine', '/search?q=11', '/reports/receipts/csv'];
+const pages = ['/deliveries', '/problems', '/quarantine', '/search?q=11', '/reports/receipts/csv'];
 const statuses = () => Promise.all(pages.map(async (page) => (await visitor.get(page)).status));
 
 it('while PostgreSQL is silent a page says so, and afterwards uses connections that work', async () => {

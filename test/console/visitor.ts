@@ -1,6 +1,6 @@
 import type { Role } from '../../src/console/rights.ts';
 import { createSessions, sessionCookie } from '../../src/console/session.ts';
-import { createSignedValues } from '../../src/console/signed-values.ts';
+import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import type { TestDatabase } from '../support/database.ts';
 
 export const adminToken = 'an-admin-token-of-tests';

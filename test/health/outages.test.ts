@@ -94,14 +94,14 @@ it('one that has ended just now is not named yet: another receiver may have held
   expect(await titles()).toEqual([]);
 });
 
-it('overview, Health and an alert name it; /readyz stays ok', async () => {
+it('Health and an alert name it; /readyz stays ok', async () => {
   const title = await outage(200, 102);
   const webhook = await startWebhook();
   try {
     const { url } = await start({ role: 'receiver', adminToken, alerts: alertsTo(webhook.url) });
     await until(() => webhook.messages.some((text) => text.includes(title)));
     const visitor = await signInTo(url);
-    for (const page of ['', '/health']) expect(await visitor.read(page)).toContain(title);
+    expect(await visitor.read('/health')).toContain(title);
     expect(await visitor.read('/reports/outages')).toContain('98');
     const ready = await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${adminToken}` } });
     expect(await ready.json()).toMatchObject({ parts: { processing: { ok: true } } });

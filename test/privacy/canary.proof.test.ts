@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { reports } from '../../src/console/reports/reports.ts';
 import { type Family, families, patientFields } from '../../src/families/index.ts';
+import { reports } from '../../src/reports/reports.ts';
 import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { pagesOf } from '../console/pages.ts';
 import { signInTo } from '../console/visitor.ts';

@@ -89,6 +89,26 @@ it('subscriptions and names are compared once a day, also where a pass was run b
   expect(await numberOf('reconciliations where ended_at is not null')).toBe(1);
 });
 
+it('a clock that was ahead for a while puts off neither the next pass nor the other comparisons', async () => {
+  const { platform } = withGap();
+  await newWorker(platform).run!();
+  await database.rows(
+    `update reconciliations set started_at = started_at + interval '400 days', ended_at = ended_at + interval '400 days',
+       attempted_at = attempted_at + interval '400 days', to_day = to_day + 400`,
+  );
+  await database.rows(`update platform_checks set checked_at = checked_at + interval '400 days'`);
+  const worker = newWorker(platform);
+  await worker.run!();
+  expect(worker.asked).toEqual(['subscriptions', 'names']);
+  expect(await numberOf('reconciliations where ended_at <= now()')).toBe(1);
+
+  await database.rows(
+    `update reconciliations set started_at = started_at - interval '3 days', ended_at = ended_at - interval '3 days'
+     where ended_at <= now()`,
+  );
+  expect(await kinds()).toContainEqual(['not reconciled', expect.stringMatching(/for 3 days/)]);
+});
+
 it('one worker at a time runs a pass', async () => {
   const { platform } = withGap();
   const worker = newWorker(platform);

@@ -139,6 +139,22 @@ it('sends the shares of duplicates and invalid callbacks, and writes a ledger', 
   expect(Object.keys(JSON.parse(lines[0]!))).toEqual(['id', 'event', 'business_id', 'status']);
 });
 
+it('sends a past until now, writes its names, and prints what repeats it', async () => {
+  const names = join(folder, 'names.csv');
+  const args = ['send', '--url', receiver.url, '--history', '3d', '--seed', '4', '--aliases', names];
+  const { out } = await run({ SIGNING_KEYS: 'first' }, ...args);
+  const sent = Number(/^sent {5}(\d+) callbacks/m.exec(out)![1]);
+  expect(sent).toBeGreaterThan(100);
+  expect(receiver.got).toHaveLength(sent);
+  expect(receiver.got.every(({ headers }) => /^t=/.test(String(headers['x-webhook-signature'])))).toBe(true);
+  expect(out).toMatch(/^repeat {3}--history 3d --seed 4 --start \d{4}-\d\d-\d\dT18:30:00.000Z$/m);
+  expect(await readFile(names, 'utf8')).toMatch(/^kind,id,alias\nbusiness,\d{15},Sunrise Clinics\nclinic,/);
+
+  const nowhere = join(folder, 'nowhere', 'names.csv');
+  const said = await run({}, ...args.slice(0, -1), nowhere);
+  expect(said).toMatchObject({ err: `send: cannot write the names ${nowhere} (ENOENT)\n`, code: 73 });
+});
+
 it('exits with 1 when a valid callback was not acknowledged', async () => {
   await receiver.close();
   const { out } = await run({}, 'send', '--url', receiver.url, '--count', '3');

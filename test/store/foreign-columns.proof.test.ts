@@ -110,7 +110,7 @@ async function live(database: TestDatabase, between: () => Promise<unknown>) {
     const pages = [
       '',
       '/deliveries',
-      '/failed',
+      '/problems',
       '/quarantine',
       '/search?q=1',
       '/reports/receipts',

@@ -37,6 +37,8 @@ const frozen: Record<string, string> = {
   '0029_uptime.sql': '739e6e94e05ed46e',
   '0030_reconciliation.sql': '5bd6eed218519963',
   '0031_follow_ups.sql': '8a2c71486ebeeae7',
+  '0032_search.sql': 'ae47bc9eded9c1db',
+  '0032_search_indexes.sql': '4a95dc1f6ce74dd9',
   '0033_changes.sql': 'a00a962a9d1f0b3d',
 };
 

@@ -73,15 +73,10 @@ const onThePath: Record<string, [reason: string, query: string]> = {
     `select net_amount from receipts where business_id = 'b1' and reporting.day(received_at) = reporting.today()
        and applied_at > now() - interval '1 hour'`,
   ],
-  receipts_number: [
-    'search for the number of a receipt',
-    `select from receipts where receipt_number <> '' and left(receipt_number, 100) = left('R-1', 100)`,
-  ],
   receipts_phone: [
     'search for a phone',
     `select from receipts where phone_key(mobile) = phone_key('+919999999999')`,
   ],
-  receipts_name: ['search for a name', `select from receipts where lower(left(name, 100)) like 'asha%'`],
   receipts_appointment: [
     'reporting.visits: the receipts of an appointment. Four bytes of each id',
     `select from receipts where aid = 'a1' and aid <> ''`,
@@ -168,6 +163,8 @@ const others: Record<string, string> = {
   other_events_day: ofDay,
   other_events_user_delete: 'the problem of deleted users that nobody has looked at',
   erased_receipts_day: 'the sums of an outdated day',
+  receipt_terms_pkey: 'the upsert of the terms of a receipt; deletion with the receipt',
+  receipt_terms_terms: 'search for a word of a name, the end of a phone number or a part of a receipt number',
 
   kept_activities_month: replacedMonth,
   kept_activity_days_month: shownMonth,
@@ -232,7 +229,9 @@ const others: Record<string, string> = {
   patient_pseudonyms_pkey: 'the patients of an entry of the access log',
 
   access_log_pkey: 'the pages of the access log, and its verification',
-  access_log_actor: 'the entries of a user since a time',
+  access_log_actor_entry: 'the entries of a user',
+  access_log_name_entry: 'the entries of a user by name',
+  access_log_action_entry: 'the entries of an action',
   access_log_time: 'the entries since a time. A few bytes per 128 pages',
   access_log_patients: 'the entries about a patient; whether a pseudonym is still in use',
   access_log_head_one_row: oneRow,

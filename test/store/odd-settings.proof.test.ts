@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { reports } from '../../src/console/reports/reports.ts';
+import { reports } from '../../src/reports/reports.ts';
 import type { Service } from '../../src/service/service.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { pagesOf, type Subjects } from '../console/pages.ts';

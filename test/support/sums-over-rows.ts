@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { readColumns } from '../../src/console/reports/columns.ts';
-import { reports } from '../../src/console/reports/reports.ts';
+import { readColumns } from '../../src/reports/columns.ts';
+import { reports } from '../../src/reports/reports.ts';
 import type { Db } from '../../src/store/tables.ts';
 
 const receiptsDaily = `

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
 import { listDeliveries } from '../../src/console/deliveries/list.ts';
-import { backlogQuery } from '../../src/console/overview/queries.ts';
+import { backlogQuery } from '../../src/console/health/figures.ts';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -74,7 +74,7 @@ describe('while a snapshot keeps 100,000 deleted rows', () => {
       const [problem] = await readProblems(single.pool, since);
       expect(problem).toMatchObject({ kind: 'no worker', subject: 'receipt' });
     },
-    'the overview': async (since) => {
+    Health: async (since) => {
       const { rows } = await backlogQuery(await since()).execute(single.db);
       expect(rows).toEqual([{ oldest: expect.any(Date), waiting: 1 }]);
     },

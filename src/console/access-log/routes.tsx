@@ -1,32 +1,42 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
-import { type AccessEntry, listAccess } from '../../privacy/log/audit.ts';
+import { listAccess, patientBehind, pseudonymOf } from '../../privacy/log/audit.ts';
 import type { Section } from '../dependencies.ts';
+import { BadInput, PageNotFound } from '../errors.ts';
 import { choice, localTime, parseForm, readForm, text } from '../read-form.ts';
+import { findPatient } from '../records/queries.ts';
 import { takePage } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
+import { EntryForm } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
-import { PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { PageLinks } from '../ui/table.tsx';
+import { Entries } from './entries.tsx';
 
 const size = 50;
+const pseudonym = z.string().regex(/^[\da-f]{64}$/, 'Unknown patient.');
 
 export const section: Section = {
-  entry: { title: 'Access log', path: '/access-log' },
-  addRoutes(routes, { timezone, db, logAccess }) {
+  addRoutes(routes, { families, timezone, db, logAccess }) {
     const shape = {
-      actor: text.meta({ label: 'Actor' }),
+      actor: text.meta({ label: 'Person' }),
       action: choice('Action', accessActions),
       since: localTime(timezone, 'From'),
       until: localTime(timezone, 'Before'),
+      about: pseudonym,
     };
     routes.get('/access-log', 'privacy', async (req, res) => {
       const { data, status, ...shown } = parseForm(req.query, shape);
       const { data: place } = readForm(req.query, { before: z.coerce.number().int().positive() });
-      const filter = { ...data, ...place };
-      const listed = status === 200 ? takePage(await listAccess(db, filter, size + 1), size) : undefined;
-      if (listed) await logAccess(res, { action: 'audit', filter, rows: listed.rows.length });
+      const { about, ...rest } = { ...data, ...place };
+      const listed =
+        status === 200
+          ? takePage(await listAccess(db, { ...rest, pseudonym: about }, size + 1), size)
+          : undefined;
+      const patient = about && (await patientBehind(db, about));
+      const patients = patient ? [patient] : [];
+      const filter = about ? { ...rest, about: about.slice(0, 8) } : rest;
+      if (listed) await logAccess(res, { action: 'audit', patients, filter, rows: listed.rows.length });
       const last = listed?.more && listed.rows.at(-1);
       const page = (
         <>
@@ -35,71 +45,36 @@ export const section: Section = {
             <code>npx receiver audit verify</code> checks that none was changed or removed.{' '}
             <a href="/console/sessions">Sessions</a> lists who may be signed in, and ends their sessions.
           </p>
-          <Filters action="/console/access-log" {...shown} />
+          {about ? (
+            <p class="note">
+              Only entries about the patient {patient ?? `erased ${about.slice(0, 8)}`}.{' '}
+              <a href="/console/access-log">All entries</a>
+            </p>
+          ) : (
+            <EntryForm
+              action="/console/access-log"
+              fields={[{ name: 'patient', label: 'Who looked at the patient (id)', autocomplete: 'off' }]}
+              submit="Find"
+              kind="second"
+            />
+          )}
+          <Filters action="/console/access-log" {...shown} hidden={{ about }} />
           {listed && <Entries entries={listed.rows} />}
           <PageLinks older={last && hrefTo('/access-log', { ...shown.entered, before: `${last.entry}` })} />
         </>
       );
       sendPage(res, 'Access log', page, { status });
     });
+
+    // Ids of patients are posted, so that an address has the pseudonym alone.
+    routes.post('/access-log', 'privacy', async (req, res) => {
+      const fields = { patient: text, family: text, business: text, record: text };
+      const { patient, family, business = '', record: id } = readForm(req.body, fields).data;
+      const known = families.find(({ name }) => name === family);
+      const found = known && id ? await findPatient(db, { family: known, business, id }) : patient;
+      if (known && !found) throw new PageNotFound('This record names no patient.');
+      if (!found) throw new BadInput('Enter the id of a patient.');
+      res.redirect(303, hrefTo('/access-log', { about: await pseudonymOf(db, found) }));
+    });
   },
 };
-
-function Entries({ entries }: { entries: readonly AccessEntry[] }) {
-  return (
-    <Table
-      label="Entries, newest first"
-      rows={entries}
-      empty="No matching entries."
-      columns={[
-        { head: 'Entry', cell: ({ entry }) => formatCount(entry), numeric: true },
-        { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
-        { head: 'Actor', cell: (entry) => <Who {...entry} /> },
-        { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
-        { head: 'Action', cell: ({ action }) => action },
-        {
-          head: 'Rows',
-          cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)),
-          numeric: true,
-        },
-        { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
-        { head: 'Filter', cell: ({ filter }) => <Filter filter={filter} />, wide: true },
-      ]}
-    />
-  );
-}
-
-function Who({ actor, actor_name }: AccessEntry) {
-  if (!actor_name) return <span class="id">{actor}</span>;
-  return (
-    <>
-      {actor_name}
-      <div class="id">{actor}</div>
-    </>
-  );
-}
-
-function Patients({ patients, patient_count }: AccessEntry) {
-  if (patient_count === 0) return <Nothing />;
-  const more = patient_count - patients.length;
-  return (
-    <>
-      {patients.map((patient) => (
-        <div class="id" key={patient}>
-          {patient}
-        </div>
-      ))}
-      {more > 0 && <div>… and {formatCount(more)} more</div>}
-    </>
-  );
-}
-
-function Filter({ filter }: Pick<AccessEntry, 'filter'>) {
-  const given = Object.entries(filter);
-  if (given.length === 0) return <Nothing />;
-  return given.map(([name, value]) => (
-    <div key={name}>
-      {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
-    </div>
-  ));
-}

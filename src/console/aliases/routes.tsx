@@ -22,7 +22,6 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 const kind = choice('Kind', aliasKinds);
 
 export const section: Section = {
-  entry: { title: 'Aliases', path: '/aliases' },
   addRoutes(routes, { db, logAccess }) {
     routes.get('/aliases', 'viewer', async (req, res) => {
       const { data, ...form } = parseForm(req.query, { kind, text: text.meta({ label: 'Id or name' }) });

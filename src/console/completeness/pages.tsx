@@ -171,7 +171,7 @@ function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
     has(isOpen) && (
       <>
         What is not filled waits or has failed: see <a href="/console/deliveries?status=received">waiting</a>{' '}
-        and <a href="/console/failed">failed</a> deliveries.
+        and <a href="/console/problems">failed</a> deliveries.
       </>
     ),
     has(({ unknown }) => unknown > 0) && (

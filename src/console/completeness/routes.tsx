@@ -6,7 +6,6 @@ import { gapsQuery, passesQuery, summaryQuery } from './queries.ts';
 
 /** What the comparison with the platform has found, and what to do. */
 export const section: Section = {
-  entry: { title: 'Completeness', path: '/completeness' },
   addRoutes(routes, { db }) {
     routes.get('/completeness', 'viewer', async (_req, res) => {
       const passes = await read(db, passesQuery);

@@ -1,17 +1,16 @@
 import { uuid } from '../../common/uuid.ts';
-import { type Family, userDelete } from '../../families/index.ts';
+import { type Family, titleOf, userDelete } from '../../families/index.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { Db } from '../../store/tables.ts';
 import { PageNotFound } from '../errors.ts';
-import { CauseText, sameCause } from '../failed/pages.tsx';
 import { Notes } from '../notes/routes.tsx';
-import { Fields, nameOf, ReceiptDeliveries } from '../records/pages.tsx';
+import { CauseText, sameCause } from '../problems/cause-text.tsx';
 import { readNewest } from '../records/queries.ts';
 import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { recordHref } from '../ui/links.ts';
+import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
@@ -60,10 +59,14 @@ export function DeliveryDetail(props: DetailProps) {
         <ShowPersonal {...{ revealed, address }} />
         {recordKey && record && (
           <a href={recordHref(recordKey.family.name, recordKey.business, recordKey.id)}>
-            The {nameOf(recordKey.family.name)} itself
+            The {titleOf(recordKey.family)} itself
           </a>
         )}
-        {recordKey && <ReceiptDeliveries {...recordKey} />}
+        {recordKey?.family.name === 'receipt' && (
+          <a href={hrefTo('/deliveries', { business: recordKey.business, receipt: recordKey.id })}>
+            All deliveries of this receipt
+          </a>
+        )}
       </div>
       <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
       {(cause || notes.length > 0 || delivery.event === userDelete) && (
@@ -98,7 +101,7 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
         ),
         Business: <Named kind="business" id={delivery.business_id} />,
         Client: delivery.client_id,
-        Source: delivery.source === 'reconcile' && 'found by reconciliation',
+        Source: delivery.source === 'reconcile' ? 'found by reconciliation' : undefined,
         'Event time': <Moment at={delivery.event_time} />,
         'First received': <Moment at={received_at} />,
         Applied: (
@@ -120,24 +123,21 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
   );
 }
 
-function Row({ delivery, recordKey, record, revealed }: DetailProps) {
+function Row({ delivery, recordKey, record }: Omit<DetailProps, 'revealed'>) {
   if (!recordKey) return <p class="empty">This version of the receiver does not have this family.</p>;
-  const { family } = recordKey;
-  if (!record) return <p class="empty">The table {family.table} has no row for this delivery.</p>;
+  const { table } = recordKey.family;
+  if (!record) return <p class="empty">The table {table} has no row for this delivery.</p>;
   const { delivery_id } = record.newest.row;
   return (
-    <>
-      <p>
-        Table <code>{family.table}</code>.{' '}
-        {delivery_id === delivery.id ? (
-          'This delivery is the row’s current version.'
-        ) : (
-          <>
-            The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />
-          </>
-        )}
-      </p>
-      <Fields {...{ recordKey, ...record, revealed }} />
-    </>
+    <p>
+      Table <code>{table}</code>.{' '}
+      {delivery_id === delivery.id ? (
+        'This delivery is the row’s current version.'
+      ) : (
+        <>
+          The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />
+        </>
+      )}
+    </p>
   );
 }

@@ -5,11 +5,16 @@ import { eventsOf, type Family, publicKey, readKey } from '../../families/index.
 import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
 import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
 import { allOf, businesses, read, takePage } from '../store.ts';
+import type { Visit } from '../ui/context.ts';
 
 export type DeliveryFilter = ReturnType<typeof parseFilter>['data'];
 
 /** Parses the filter in an address: which deliveries to show; absent fields do not filter. */
-export function parseFilter(query: Record<string, unknown>, families: readonly Family[], timezone: string) {
+export function parseFilter(
+  query: Record<string, unknown>,
+  families: readonly Family[],
+  { timezone, aliases }: Visit,
+) {
   const shape = {
     id: guid.meta({ label: 'Delivery id' }),
     receipt: receiptId.meta({ label: 'Receipt id' }),
@@ -23,10 +28,10 @@ export function parseFilter(query: Record<string, unknown>, families: readonly F
     receivedSince: localTime(timezone, 'Received from'),
     receivedUntil: localTime(timezone, 'Received before'),
   };
-  const parsed = parseForm(query, shape);
+  const parsed = parseForm(query, shape, aliases);
   const { id, receipt, family, event, business, status, error, order, ...times } = shape;
   const shown = { family, event, status, business, receipt, id, ...times, order };
-  return { ...parsed, fields: fieldsOf(parsed.entered.error ? { ...shown, error } : shown) };
+  return { ...parsed, fields: fieldsOf(parsed.entered.error ? { ...shown, error } : shown, true) };
 }
 
 /** Where a page begins, see `DeliveryLine`. */

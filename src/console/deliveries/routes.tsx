@@ -3,6 +3,7 @@ import { patientsIn } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Section } from '../dependencies.ts';
 import { readForm } from '../read-form.ts';
+import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
@@ -13,10 +14,9 @@ import { DeliveryDetail, readDetails } from './detail-page.tsx';
 import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
 
 export const section: Section = {
-  entry: { title: 'Deliveries', path: '/deliveries' },
-  addRoutes(routes, { families, timezone, db, pendingSince, logAccess }) {
+  addRoutes(routes, { families, db, pendingSince, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
-      const { data, status, ...filter } = parseFilter(req.query, families, timezone);
+      const { data, status, ...filter } = parseFilter(req.query, families, res.locals.visit as Visit);
       const { data: place } = readForm(req.query, placeFields);
       const list = async () => listDeliveries(db, families, data, place, 50, await pendingSince());
       const listed = status === 200 ? await list() : undefined;
@@ -80,7 +80,7 @@ function Lines({ rows, older, newer, entered, live }: LinesProps) {
   const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
   const href = (by: string) => link({ order: by === 'event' ? by : '' });
   return (
-    <div data-live={live ? '' : undefined}>
+    <div data-live={live ? 'delivery deliveries' : undefined}>
       <Table
         label={`Deliveries, newest ${order} first`}
         sorting={{ by: order, descending: true, href }}

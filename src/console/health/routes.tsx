@@ -1,105 +1,44 @@
-import type { Readiness } from '../../common/readiness.ts';
-import { withTimeout } from '../../common/with-timeout.ts';
-import type { Problem } from '../../health/problem.ts';
-import type { ConsoleDependencies, Section } from '../dependencies.ts';
-import { sendPage } from '../ui/page.tsx';
-import { Table } from '../ui/table.tsx';
+import type { Section } from '../dependencies.ts';
+import { originOf } from '../origin.ts';
+import { isEnough } from '../rights.ts';
+import { Fresh } from '../setup/pages.tsx';
+import { read } from '../store.ts';
+import type { Visit } from '../ui/context.ts';
+import { beginPage, sendPage } from '../ui/page.tsx';
+import { readHealth } from './checks.tsx';
+import { figuresOf, freshQuery } from './figures.ts';
+import { FiguresPage } from './pages.tsx';
 
-/** What works, and what is wrong: the one page that is there while PostgreSQL is unavailable. */
+/** What is broken, and how the receiver works: the one page that is there while PostgreSQL is unavailable. */
 export const section: Section = {
   worksInOutage: true,
   addRoutes(routes, dependencies) {
-    routes.get('/health', 'viewer', async (_req, res) => {
-      sendPage(res, 'Health', await readHealth(dependencies, res.locals.outage !== undefined));
+    const { receiver, db, circuit } = dependencies;
+    const readFigures = figuresOf(dependencies);
+
+    routes.get('/', 'viewer', (_req, res) => {
+      const { role } = res.locals.visit as Visit;
+      const isForOperations = isEnough(role, 'operator') || res.locals.outage;
+      res.redirect(303, isForOperations ? '/console/health' : '/console/today');
+    });
+
+    routes.get('/health', 'viewer', async (req, res) => {
+      const isAway = circuit.isOpen || Boolean(res.locals.outage);
+      const [state] = (!isAway && (await read(db, freshQuery).catch(() => undefined))) || [];
+      beginPage(res, 'Health', { charts: !isAway && !state?.fresh });
+      const [checks, figures] = await Promise.all([
+        readHealth(dependencies, isAway),
+        isAway ? undefined : readFigures(),
+      ]);
+      const setup = state?.fresh && <Fresh receiver={receiver} origin={originOf(req)} />;
+      sendPage(
+        res,
+        'Health',
+        <>
+          {checks}
+          {figures && <FiguresPage {...figures} setup={setup} />}
+        </>,
+      );
     });
   },
 };
-
-/** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
-export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
-  const { readiness, problems, receiver } = dependencies;
-  const [{ parts }, found, outage] = await Promise.all([
-    readiness(),
-    problems().catch(() => undefined),
-    isAway ? describeOutage(dependencies) : undefined,
-  ]);
-  return (
-    <>
-      {outage && (
-        <section class="warning">
-          <h2>PostgreSQL is unavailable</h2>
-          <p>{outage}</p>
-          <p>Until it is available, this is the only page. Reload it to see whether it is.</p>
-        </section>
-      )}
-      {!(outage && !found) && <ProblemList problems={found} />}
-      <HealthChecks parts={parts} open={receiver.checks.length === 0} />
-    </>
-  );
-}
-
-/** What is wrong with processing; undefined: it could not be read. */
-export function ProblemList({ problems }: { problems: readonly Problem[] | undefined }) {
-  if (!problems) {
-    return (
-      <section class="warning">
-        <h2>What is wrong with processing could not be read</h2>
-      </section>
-    );
-  }
-  if (problems.length === 0) return null;
-  return (
-    <section class="warning" aria-labelledby="problems">
-      <h2 id="problems">Problems</h2>
-      <ul>
-        {problems.map(({ kind, subject, status, title, detail, page }) => (
-          <li key={`${kind} ${subject}`}>
-            <strong class={status === 'fail' ? 'bad' : 'warn'}>{title}</strong>. {detail}
-            {page && (
-              <>
-                . <a href={`/console${page}`}>Show the oldest</a>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-/** @param open whether no access check of callbacks is configured */
-export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open: boolean }) {
-  return (
-    <Table
-      label="Health checks"
-      rows={Object.entries(parts)}
-      empty="No checks."
-      columns={[
-        { head: 'Check', cell: ([name]) => name },
-        { head: 'State', cell: ([name, { ok }]) => stateOf(ok, name === 'access' && open) },
-        { head: 'Detail', cell: ([, { detail }]) => detail },
-      ]}
-    />
-  );
-}
-
-function stateOf(ok: boolean, isOpen: boolean) {
-  if (isOpen) return <span class="warn">open</span>;
-  return <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>;
-}
-
-const timeoutMs = 1_000;
-
-/** What becomes of callbacks while PostgreSQL is unavailable. */
-export async function describeOutage({ fallback }: Pick<ConsoleDependencies, 'fallback'>): Promise<string> {
-  if (!fallback) {
-    return 'No Redis is configured, so callbacks get a 503 until then: what the sender does not send again is lost.';
-  }
-  try {
-    const [count, since] = await withTimeout(timeoutMs, Promise.all([fallback.count(), fallback.oldest()]));
-    if (!since) return 'Callbacks that arrive meanwhile are safe in Redis; there are none yet.';
-    return `Callbacks are safe in Redis until then: ${count} since ${since.toISOString()}. Do not wipe Redis.`;
-  } catch {
-    return 'How many callbacks are in Redis could not be read. While Redis is unavailable too, they get a 503.';
-  }
-}

@@ -17,14 +17,9 @@ import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { findPatient } from '../records/queries.ts';
 import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
-import {
-  ConfirmErasure,
-  ErasureDone,
-  ErasureRunning,
-  PatientPage,
-  PatientSearch,
-  readShown,
-} from './pages.tsx';
+import { readAround, readKnown } from './known.ts';
+import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
+import { PatientPage } from './patient-page.tsx';
 import { UncertainPage } from './uncertain-pages.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
@@ -35,7 +30,6 @@ const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const section: Section = {
-  entry: { title: 'Patients', path: '/patients' },
   addRoutes(routes, dependencies) {
     const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 
@@ -60,9 +54,10 @@ export const section: Section = {
       });
 
     const show = async (res: Response, patient: Patient) => {
-      const shown = await read(res, patient, 'reveal', (held) => readShown(held, families));
+      const known = await read(res, patient, 'reveal', (held) => readKnown(held, families));
+      const around = await readAround(db, families, patient);
       const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
-      sendPage(res, 'Patient', <PatientPage {...{ patient, ...shown, held, isRunning }} />);
+      sendPage(res, 'Patient', <PatientPage {...{ patient, ...known, ...around, held, isRunning }} />);
     };
     routes.post('/patients', 'privacy', async (req, res) => {
       const { family, record, business } = readForm(req.body, recordFields).data;

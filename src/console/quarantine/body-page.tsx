@@ -1,34 +1,25 @@
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import type { Note } from '../../store/notes.ts';
 import { Notes } from '../notes/routes.tsx';
-import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
+import { FaultList } from '../problems/cause-text.tsx';
+import { BodyActions } from '../problems/pages.tsx';
+import { reasonOfBody } from '../problems/reasons.ts';
+import { PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
-import type { CorrectableField } from './form.ts';
-import { Actions, FaultList } from './pages.tsx';
+import { type Attempt, CorrectionForm } from './correction-form.tsx';
+import type { fieldsOfBody } from './form.ts';
 import type { QuarantinedBody } from './queries.ts';
 
 interface BodyProps {
   body: QuarantinedBody;
   notes: readonly Note[];
-  fields: readonly CorrectableField[];
+  fields: ReturnType<typeof fieldsOfBody>;
   attempt?: Attempt | undefined;
   revealed?: boolean;
 }
-
-export interface Attempt {
-  message: string;
-  /** By path. */
-  faults?: Record<string, string>;
-  values?: Record<string, string>;
-  /** The whole body as entered. */
-  text?: string;
-}
-
-const by = (fields: readonly CorrectableField[], name: 'value' | 'messages') =>
-  Object.fromEntries(fields.map((field) => [field.path, field[name]]));
 
 const bodyLink = (id: string | null) => (id ? <IdLink to="quarantine" id={id} /> : undefined);
 
@@ -44,9 +35,9 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
     <>
       <Facts
         facts={{
-          Reason: words(body.reason),
+          Reason: reasonOfBody(body.reason)[0],
           Errors: <FaultList faults={body.errors} />,
-          'Expected family': words(body.family ?? 'unknown: its path is no longer registered'),
+          Expected: expectedAt(body.family),
           Business: body.business ? <Named kind="business" id={body.business} /> : 'none given',
           'First received': <Moment at={body.received_at} />,
           'Last received': <Moment at={body.last_received_at} />,
@@ -57,7 +48,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
         }}
       />
       <div class="actions">
-        {!body.replayed_at && <Actions values={{ id: body.id }} />}
+        {!body.replayed_at && <BodyActions values={{ id: body.id }} />}
         <ShowPersonal revealed={isShown} address={address} what="the body" />
       </div>
       {attempt && (
@@ -65,39 +56,36 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
           Nothing was stored or replayed. {attempt.message}
         </p>
       )}
-      {isOpen && fields.length > 0 && !isShown && (
-        <EntryForm
-          action={`${address}/fields`}
-          title="Correct and replay"
-          hint="Values are JSON: a text is in double quotes, a number is not. An empty field is removed; a hidden value stays as it is unless you enter another."
-          fields={fields.map(({ path, hidden }) => ({
-            name: path,
-            label: hidden ? `${path} (hidden)` : path,
-            autocomplete: 'off',
-          }))}
-          entered={{ ...by(fields, 'value'), ...attempt?.values }}
-          faults={{ ...by(fields, 'messages'), ...attempt?.faults }}
-          submit="Replay the corrected body"
-        />
+      {isOpen && (isEditable || !isShown) && fields.faulty.length > 0 && attempt?.text === undefined && (
+        <CorrectionForm action={`${address}/fields`} {...fields} {...{ attempt, revealed }} />
       )}
       <PersonalNote revealed={isShown} address={address}>
         The body ({formatCount(body.bytes)} bytes) may contain personal data.
       </PersonalNote>
       {isShown && isEditable && (
-        <PostForm action={`${address}/body`} class="card">
-          <label for="field-body">The body, to be corrected</label>
-          <textarea id="field-body" name="body" rows={16} spellcheck={false}>
-            {attempt?.text ?? received}
-          </textarea>
-          <div class="actions">
-            <Submit>Replay the corrected body</Submit>
-          </div>
-        </PostForm>
+        <details class="card" open={fields.faulty.length === 0 || attempt?.text !== undefined}>
+          <summary>The whole body as JSON</summary>
+          <PostForm action={`${address}/body`}>
+            <label for="field-body">The body, to be corrected</label>
+            <textarea id="field-body" name="body" rows={16} spellcheck={false}>
+              {attempt?.text ?? received}
+            </textarea>
+            <div class="actions">
+              <Submit kind={fields.faulty.length > 0 ? 'second' : undefined}>Replay this body</Submit>
+            </div>
+          </PostForm>
+        </details>
       )}
       {isShown && !isEditable && <Verbatim label="The body as it was received" text={visible} />}
       <Notes section="quarantine" subject={body.id} notes={notes} />
     </>
   );
+}
+
+/** Paths for every event expect none. */
+function expectedAt(family: string | null) {
+  if (family === 'other') return undefined;
+  return family ? `an event of the family ${words(family)}` : 'unknown: its path is no longer registered';
 }
 
 interface CorrectedProps {

@@ -1,40 +1,15 @@
-import { z } from 'zod';
-import { type Family, publicEnvelopeFields } from '../../families/index.ts';
+import { type Family, labelOf, publicEnvelopeFields } from '../../families/index.ts';
 import { valueAt } from '../../intake/correction.ts';
 import type { FieldError } from '../../intake/rejection.ts';
-import { quarantineReasons } from '../../store/tables.ts';
-import { BadInput } from '../errors.ts';
-import { guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import { isPublicField } from '../redact.ts';
+import { titled } from '../ui/links.ts';
 
-/**
- * Which bodies to replay or drop, and the form's fields to send again. An empty form selects all only where `all` says so.
- *
- * @throws BadInput
- */
-export function readQuarantineForm(form: Record<string, unknown>, timezone: string) {
-  const { data, entered } = readForm(form, {
-    id: guid,
-    reason: oneOf(quarantineReasons),
-    faults: text,
-    since: localTime(timezone),
-    until: localTime(timezone),
-    /** When the preview was: bodies received since then are left out. */
-    asOf: z.coerce.number().int().positive().max(8.64e15),
-    all: text,
-  });
-  const { asOf, all, ...filter } = data;
-  if (Object.keys(filter).length === 0 && all !== 'yes') {
-    throw new BadInput('Set a filter, or choose to select all.');
-  }
-  if (asOf) filter.until = new Date(Math.min(asOf, filter.until?.getTime() ?? asOf));
-  return { filter, entered };
-}
-
-/** A field of a rejected body that can be corrected without seeing the rest. */
-export interface CorrectableField {
+/** A field of a rejected body. */
+export interface BodyField {
   /** A JSON pointer, which is its name in the form too. */
   path: string;
+  label: string;
+  /** What is wrong with it; empty: nothing. */
   messages: string;
   /** Its value as JSON; empty: it is not there, or is hidden. */
   value: string;
@@ -42,30 +17,57 @@ export interface CorrectableField {
   hidden: boolean;
 }
 
-/** The fields that the errors name; none: the body is no JSON, or an error is not about a field. */
-export function correctableFields(
-  body: Buffer,
-  errors: readonly FieldError[],
-  families: readonly Family[],
-): CorrectableField[] {
-  const paths = [...new Set(errors.map(({ path }) => path))];
+interface Shown {
+  families: readonly Family[];
+  /** Whether personal data may be shown. */
+  revealed: boolean;
+}
+
+/**
+ * The fields that the errors name, and the others; all of them empty: the body is no JSON, or an error is not about a field.
+ * Of hidden others, only the documented ones: the names of the rest may be personal too.
+ */
+export function fieldsOfBody(body: Buffer, errors: readonly FieldError[], { families, revealed }: Shown) {
   const document = parseJson(body.toString());
-  if (!document || paths.some((path) => !path || /…|<key>/.test(path))) return [];
-  return paths.map((path) => {
+  const faulty = [...new Set(errors.map(({ path }) => path))];
+  if (!isObject(document) || faulty.some((path) => !path || /…|<key>/.test(path))) {
+    return { faulty: [], others: [] };
+  }
+  const fieldAt = (path: string): BodyField => {
     const value = valueAt(document, path);
     const [, field, nested] = /^\/data\/(\w+)(\/.+)?$/.exec(path) ?? [];
     const isPublic = field
       ? !nested && isPublicField(families, field)
       : publicEnvelopeFields.has(path.slice(1));
-    const isShown = isPublic && isImpersonal(value);
+    const isShown = value !== undefined && (revealed || (isPublic && isImpersonal(value)));
+    const json = isShown ? JSON.stringify(value) : '';
+    const family = families.find(({ fields }) => field && Object.hasOwn(fields, field));
+    const name = family && field && !nested ? labelOf(family, field) : titled(path.split('/').at(-1)!);
+    const messages = errors.flatMap((error) => (error.path === path ? error.message : [])).join('; ');
     return {
       path,
-      messages: errors.flatMap((error) => (error.path === path ? error.message : [])).join('; '),
-      value: isShown ? JSON.stringify(value) : '',
+      label: `${name} · ${path}`,
+      messages: json && json.length <= 60 ? messages.replace(/, got [a-z ]+$/, `, got ${json}`) : messages,
+      value: json,
       hidden: value !== undefined && !isShown,
     };
-  });
+  };
+  const { data, ...envelope } = document;
+  const paths = [
+    ...Object.keys(envelope).map((name) => `/${name}`),
+    ...(isObject(data) ? Object.keys(data).map((name) => `/data/${name}`) : []),
+  ];
+  const isDocumented = (path: string) =>
+    publicEnvelopeFields.has(path.slice(1)) ||
+    families.some(({ fields }) => Object.hasOwn(fields, path.slice('/data/'.length)));
+  const others = paths
+    .filter((path) => /^(\/data)?\/[^/~]+$/.test(path) && (revealed || isDocumented(path)))
+    .filter((path) => !faulty.some((one) => `${one}/`.startsWith(`${path}/`)));
+  return { faulty: faulty.map(fieldAt), others: others.map(fieldAt) };
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A number, a time or the name of an event, such as receipt.created. */
 const impersonal = /^([\d\s.,:+/TZ-]*|[a-z_]+(\.[a-z_]+)+)$/;
@@ -77,7 +79,7 @@ const isImpersonal = (value: unknown) =>
   (typeof value === 'string' && impersonal.test(value));
 
 /** What was entered into a form, by path: JSON, or an empty text for no value. */
-export function readChanges(form: Record<string, unknown>, fields: readonly CorrectableField[]) {
+export function readChanges(form: Record<string, unknown>, fields: readonly BodyField[]) {
   const changes: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const { path, value } of fields) {

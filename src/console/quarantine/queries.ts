@@ -1,31 +1,8 @@
 import { sql } from 'kysely';
-import { countQuarantine, faultsKey, type QuarantineRow, readDropped } from '../../intake/quarantine-rows.ts';
+import { faultsKey, type QuarantineRow } from '../../intake/quarantine-rows.ts';
 import { notesOf } from '../../store/notes.ts';
 import type { Db } from '../../store/tables.ts';
-import { allOf, read, takePage } from '../store.ts';
-
-export interface QuarantineGroup {
-  reason: string;
-  /** A hash of the errors, see `faultsKey`. */
-  key: string;
-  faults: QuarantineRow['errors'];
-  bodies: number;
-  times: number;
-  last: Date;
-}
-
-/** Groups are of these many bodies, the last received: the time of the page does not grow with the quarantine. */
-export const groupedBodies = 10_000;
-
-/** The quarantine by reason and errors, the most frequent first. */
-const quarantineGroups = sql<QuarantineGroup>`
-  select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as bodies,
-         sum(count)::int as times, max(last_received_at) as last
-  from (
-    select reason, errors, count, last_received_at from quarantine where replayed_at is null order by last_received_at desc limit ${groupedBodies}
-  ) newest
-  group by reason, ${faultsKey}
-  order by bodies desc, last desc limit 200`;
+import { allOf, takePage } from '../store.ts';
 
 type Columns = 'id' | 'reason' | 'received_at' | 'last_received_at' | 'count' | 'replayed_at' | 'corrects';
 
@@ -52,7 +29,8 @@ interface BodyFilter {
 
 const pageRows = 50;
 
-async function listBodies(db: Db, { reason, faults, before, since }: BodyFilter) {
+/** A page of the rejected bodies that were not replayed, last received first. */
+export async function listBodies(db: Db, { reason, faults, before, since }: BodyFilter) {
   const conditions = allOf([
     sql`q.replayed_at is null`,
     reason && sql`q.reason = ${reason}`,
@@ -66,21 +44,6 @@ async function listBodies(db: Db, { reason, faults, before, since }: BodyFilter)
     where ${conditions}
     order by q.last_received_at desc, q.id desc limit ${pageRows + 1}`.execute(db);
   return takePage(rows, pageRows);
-}
-
-export const droppedDays = 7;
-
-export type Quarantine = Awaited<ReturnType<typeof readQuarantine>>;
-
-/** `total`: the number of bodies, those included that are in no group; `dropped`: in the last days. */
-export async function readQuarantine(db: Db, filter: BodyFilter) {
-  const [groups, lines, dropped, total] = await Promise.all([
-    read(db, quarantineGroups),
-    listBodies(db, filter),
-    readDropped(db, droppedDays),
-    countQuarantine(db, {}),
-  ]);
-  return { groups, lines: lines.rows, more: lines.more, dropped, total };
 }
 
 export type QuarantinedBody = QuarantineLine &

@@ -2,24 +2,32 @@ import type { Request, Response } from 'express';
 import { uuid } from '../../common/uuid.ts';
 import { changeFields, replayCorrection } from '../../intake/correction.ts';
 import { quarantineId } from '../../intake/quarantine.ts';
-import { countQuarantine, dropQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
+import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
-import { replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
 import { readNotes } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
+import { addReplay } from '../problems/replay.tsx';
 import { guid, localTime, readForm, text } from '../read-form.ts';
+import { isEnough } from '../rights.ts';
+import type { Visit } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
+import { Outcome } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { type Attempt, BodyPage, Corrected } from './body-page.tsx';
-import { ConfirmDrop, ConfirmReplay, DropDone, ReplayDone } from './confirm-pages.tsx';
-import { correctableFields, readChanges, readQuarantineForm } from './form.ts';
-import { QuarantinePage } from './pages.tsx';
-import { type QuarantinedBody, readBody, readQuarantine } from './queries.ts';
+import { BodyPage, Corrected } from './body-page.tsx';
+import type { Attempt } from './correction-form.tsx';
+import { fieldsOfBody, readChanges } from './form.ts';
+import { BodiesPage, bodies } from './pages.tsx';
+import { listBodies, type QuarantinedBody, readBody } from './queries.ts';
+import { previewBodies, readQuarantineForm, replayOfBodies } from './replay-bodies.ts';
 
-/** A page has to be sent before the browser, or a proxy in between, gives up. */
-const limit = 1_000;
+/** How a rejected body is shown: with the values of personal fields, after an attempt, with errors found meanwhile. */
+interface Showing {
+  revealed?: boolean;
+  attempt?: Attempt;
+  errors?: FieldError[];
+}
 
 interface Correction extends Pick<Attempt, 'values' | 'text'> {
   body: Buffer;
@@ -27,45 +35,32 @@ interface Correction extends Pick<Attempt, 'values' | 'text'> {
   changed: readonly string[];
   /** Those found on the way included. */
   errors?: FieldError[];
+  revealed?: boolean;
 }
 
-/** Rejected bodies, and their replay or deletion: a preview first, then the action itself. */
+/** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
 export const section: Section = {
-  entry: { title: 'Quarantine', path: '/quarantine', count: 'quarantine' },
-  addRoutes(routes, { intake, families, timezone, db, logAccess }) {
+  addRoutes(routes, dependencies) {
+    const { intake, families, timezone, db, logAccess } = dependencies;
     routes.get('/quarantine', 'viewer', async (req, res) => {
       const since = localTime(timezone);
       const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-      const found = await readQuarantine(db, data);
-      const older = found.more && hrefTo('/quarantine', { ...entered, before: found.lines.at(-1)?.id });
+      const { rows, more } = await listBodies(db, data);
+      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
       const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-      sendPage(res, 'Quarantine', <QuarantinePage {...{ ...found, older, isNarrowed }} />);
+      sendPage(res, 'Rejected bodies', <BodiesPage lines={rows} {...{ older, isNarrowed }} />);
     });
 
-    const replay = async (filter: QuarantineFilter, dryRun: boolean) => ({
-      matching: await countQuarantine(db, { ...filter, corrected: false }),
-      ...(await replayQuarantine(db, filter, intake, { dryRun, limit })),
-    });
-
-    routes.post('/quarantine/preview', 'operator', async (req, res) => {
+    routes.post(previewBodies, 'operator', async (req, res, next) => {
+      if (req.body.action !== 'drop') return next();
       const { filter, entered } = readQuarantineForm(req.body, timezone);
-      if (req.body.action === 'drop') {
-        const asOf = String(Date.now());
-        const count = await countQuarantine(db, filter);
-        sendPage(res, 'Preview drop', <ConfirmDrop count={count} values={{ ...entered, asOf }} />);
-      } else {
-        const outcome = await replay(filter, true);
-        sendPage(res, 'Preview replay', <ConfirmReplay outcome={outcome} values={entered} />);
-      }
+      const values = { ...entered, asOf: String(Date.now()) };
+      const count = bodies(await countQuarantine(db, filter));
+      const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${count}` };
+      const intro = `${count} would be deleted permanently. Unless the sender resends them, their data is lost.`;
+      sendPage(res, 'Preview drop', <Outcome section="quarantine" isPreview intro={intro} next={drop} />);
     });
-
-    routes.post('/quarantine/replay', 'operator', async (req, res) => {
-      const { filter } = readQuarantineForm(req.body, timezone);
-      const rows = Math.min(await countQuarantine(db, filter), limit);
-      await logAccess(res, { action: 'quarantine replay', filter, rows });
-      const outcome = await replay(filter, false);
-      sendPage(res, 'Replayed', <ReplayDone outcome={outcome} />);
-    });
+    addReplay(routes, dependencies, replayOfBodies(dependencies));
 
     routes.post('/quarantine/drop', 'operator', async (req, res) => {
       const { filter } = readQuarantineForm(req.body, timezone);
@@ -74,7 +69,7 @@ export const section: Section = {
         await logAccess(res, { action: 'quarantine drop', filter, rows }, transaction);
         return rows;
       });
-      sendPage(res, 'Dropped', <DropDone count={count} />);
+      sendPage(res, 'Dropped', <Outcome section="quarantine" intro={`${bodies(count)} dropped.`} />);
     });
 
     const load = async (req: Request) => {
@@ -86,31 +81,31 @@ export const section: Section = {
     const sendBody = async (
       res: Response,
       body: QuarantinedBody,
-      { errors = body.errors, ...shown }: { revealed?: boolean; attempt?: Attempt; errors?: FieldError[] },
+      { errors = body.errors, revealed = false, attempt }: Showing,
     ) => {
-      const fields = correctableFields(body.body, errors, families);
+      if (revealed) {
+        const filter = { quarantine: body.id };
+        await logAccess(res, { action: 'body', patients: patientsNamedIn(body.body), filter, rows: 1 });
+      }
+      const fields = fieldsOfBody(body.body, errors, { families, revealed });
       const notes = await readNotes(db, body.id);
-      const page = <BodyPage {...{ body, notes, fields, ...shown }} />;
-      sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: shown.attempt ? 422 : 200 });
+      const page = <BodyPage {...{ body, notes, fields, attempt, revealed }} />;
+      sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: attempt ? 422 : 200 });
     };
 
     routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), {}));
     routes.post('/quarantine/:id/personal', 'privacy', async (req, res) => {
-      const body = await load(req);
-      const patients = patientsNamedIn(body.body);
-      const filter = { quarantine: body.id };
-      await logAccess(res, { action: 'body', patients, filter, rows: 1 });
-      await sendBody(res, body, { revealed: true });
+      await sendBody(res, await load(req), { revealed: true });
     });
 
     /** Replays a corrected body, or shows why it is rejected, with what was entered. */
     const correct = async (
       res: Response,
       old: QuarantinedBody,
-      { body, changed, errors, ...entered }: Correction,
+      { body, changed, errors, revealed = false, ...entered }: Correction,
     ) => {
       const reject = (attempt: Attempt) =>
-        sendBody(res, old, { attempt: { ...attempt, ...entered }, ...(errors && { errors }) });
+        sendBody(res, old, { attempt: { ...attempt, ...entered }, revealed, ...(errors && { errors }) });
       if (old.replayed_at ?? old.corrected_by)
         throw new BadInput('This body was replayed or corrected before.');
       if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
@@ -135,11 +130,13 @@ export const section: Section = {
     routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {
       const old = await load(req);
       const values = req.body as Record<string, string>;
+      const revealed = values.revealed === 'yes' && isEnough((res.locals.visit as Visit).role, 'privacy');
       let { errors } = old;
       for (;;) {
-        const { changes, faults } = readChanges(values, correctableFields(old.body, errors, families));
+        const { faulty, others } = fieldsOfBody(old.body, errors, { families, revealed });
+        const { changes, faults } = readChanges(values, revealed ? [...faulty, ...others] : faulty);
         if (Object.keys(faults).length > 0) {
-          return sendBody(res, old, { attempt: { message: '', faults, values }, errors });
+          return sendBody(res, old, { attempt: { message: '', faults, values }, errors, revealed });
         }
         const changed = Object.keys(changes);
         const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
@@ -150,7 +147,7 @@ export const section: Section = {
         const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
         errors = [...errors, ...further];
         if (further.some(({ path }) => values[path] !== undefined)) continue;
-        return correct(res, old, { body, changed, values, errors });
+        return correct(res, old, { body, changed, values, errors, revealed });
       }
     });
 

@@ -1,10 +1,10 @@
-import { type RawBuilder, sql } from 'kysely';
-import { uuid } from '../../common/uuid.ts';
-import { type Family, publicKey, readKey } from '../../families/index.ts';
+import { sql } from 'kysely';
+import type { Family } from '../../families/index.ts';
 import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
-import { findApplied, isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { findApplied, patientsOfRow } from '../../privacy/find-deliveries.ts';
+import type { TypedColumn } from '../../reports/column-kinds.ts';
+import { hasId } from '../../search/has-id.ts';
 import type { Db } from '../../store/tables.ts';
-import type { TypedColumn } from '../ui/field-value.tsx';
 
 /** A receipt, a consent form, and so on; `id`: of a delivery about it where the family has no public key. */
 export interface RecordKey {
@@ -34,6 +34,17 @@ export async function readNewest(db: Db, key: RecordKey) {
   return newest && { columns, newest };
 }
 
+/** What records of one family say now. */
+export async function readRows(db: Db, family: Family, business: string, ids: readonly string[]) {
+  const { table, identifiedBy, fields } = family;
+  const type = identifiedBy && fields[identifiedBy]!.json === 'numeric' ? sql`bigint` : sql`text`;
+  const condition = identifiedBy
+    ? sql`business_id = ${business} and ${sql.ref(identifiedBy)} = any(${ids}::${type}[])`
+    : sql`delivery_id = any(${ids}::uuid[])`;
+  const columns = await readTypes(db, family);
+  return readVersions(db, columns, sql`select * from ${sql.table(table)} made where ${condition}`, family);
+}
+
 /** The newest version is the first; undefined: there is no such record. */
 export async function readRecord(db: Db, families: readonly Family[], key: RecordKey) {
   const found = await readNewest(db, key);
@@ -41,8 +52,7 @@ export async function readRecord(db: Db, families: readonly Family[], key: Recor
   const { columns, newest } = found;
   const others = await readVersions(db, columns, await versionsOf(db, families, key, newest.row), key.family);
   const older = others.filter(({ row }) => row.delivery_id !== newest.row.delivery_id);
-  const related = await readRelated(db, families, key, newest.row);
-  return { columns, versions: [newest, ...older] satisfies [Version, ...Version[]], related };
+  return { columns, versions: [newest, ...older] satisfies [Version, ...Version[]] };
 }
 
 /** The documented fields in their order, then those that every family has. */
@@ -73,20 +83,6 @@ async function readVersions(
   return rows.map(({ received, ...row }) => ({ row, received }));
 }
 
-/** The condition on the id of a family's records; undefined: no record has this id. */
-export function hasId(family: Family, id: string): RawBuilder<unknown> | undefined {
-  const { identifiedBy, fields } = family;
-  if (!identifiedBy) return uuid.test(id) ? sql`delivery_id = ${id}::uuid` : undefined;
-  if (!publicKey(family)) {
-    const key = sql.raw(readKey(family, 'i')!);
-    const ofDelivery = sql`(select ${key} from inbox i where i.id = ${id}::uuid)`;
-    return uuid.test(id) ? sql`${sql.ref(identifiedBy)} = ${ofDelivery}` : undefined;
-  }
-  const isNumber = fields[identifiedBy]!.json === 'numeric';
-  if (isNumber && !/^\d{1,15}$/.test(id)) return undefined;
-  return sql`${sql.ref(identifiedBy)} = ${id}::${sql.raw(isNumber ? 'bigint' : 'text')}`;
-}
-
 /** The condition on a row, `made`, of the family's table. */
 function isKey({ family, business, id }: RecordKey) {
   const condition = hasId(family, id) ?? sql`false`;
@@ -109,32 +105,6 @@ async function versionsOf(db: Db, families: readonly Family[], key: RecordKey, r
       from inbox where id = any(${ids}::uuid[]) and envelope ? 'event_time'
     )
     select * from (${sql.raw(query)}) made where ${isKey(key)}`;
-}
-
-/** Parts; and what else of the same patient names this appointment or prescription. */
-async function readRelated(
-  db: Db,
-  families: readonly Family[],
-  { family, business, id }: RecordKey,
-  row: Version['row'],
-) {
-  const parts = families.flatMap(({ name, table, partOf, identifiedBy }) =>
-    partOf === family.name && identifiedBy
-      ? sql`select ${name} as family, ${sql.ref(identifiedBy)}::text as id from ${sql.table(table)}
-            where business_id = ${business} and ${sql.ref(`${partOf}_id`)} = ${id}`
-      : [],
-  );
-  const [patient] = patientsOfRow(row);
-  const names = [row.aid, row.appointment_id, row.prescription_id].filter(Boolean);
-  const visit = sql`
-    select i.family, coalesce(thing_of(i.family, i.envelope), i.id::text) as id from inbox i
-    where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
-      and array[envelope #>> '{data,aid}', envelope #>> '{data,appointment_id}',
-                envelope #>> '{data,prescription_id}'] && ${names}::text[]`;
-  const { rows } = await sql<{ family: string; id: string }>`
-    select * from (${sql.join([...parts, visit], sql` union `)}) as found
-    where (family, id) <> (${family.name}, ${id}) order by family, id limit 100`.execute(db);
-  return rows;
 }
 
 /** The columns that say what a version is, and not only which. */

@@ -3,13 +3,13 @@ import type { Section } from '../dependencies.ts';
 import { choice, localTime, oneOf, parseForm } from '../read-form.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
-import { RejectionsPage, rejectedByReason, rejectedByTime } from './pages.tsx';
+import { RejectionsPage } from './pages.tsx';
+import { rejectedByReason, rejectedByTime } from './queries.ts';
 
 const hourMs = 3_600_000;
 
 /** Why callbacks were rejected, and when: of the last 24 hours, unless the filter says otherwise. */
 export const section: Section = {
-  below: '/',
   addRoutes(routes, { families, timezone, db }) {
     const statuses = callbackStatuses.map(String);
     const shape = {
@@ -29,9 +29,7 @@ export const section: Section = {
         read(db, rejectedByReason(filter)),
         read(db, rejectedByTime(filter, unit)),
       ]);
-      sendPage(res, 'Rejected requests', <RejectionsPage {...{ rows, since, times, unit, form }} />, {
-        status,
-      });
+      sendPage(res, 'Rejected requests', <RejectionsPage {...{ rows, times, unit, form }} />, { status });
     });
   },
 };

@@ -1,84 +1,13 @@
-import { Duplex } from 'node:stream';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
-import { csvWriter } from '../../common/csv.ts';
 import type { Config } from '../../config/config.ts';
-import type { Aliases } from '../../store/aliases.ts';
+import type { RowsSummary } from '../../reports/queries.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
 import { isDisconnected, sendStream } from '../send-stream.ts';
-import { aliasKindOf, cellKindOf, type TypedColumn } from '../ui/field-value.tsx';
 import { formatCount } from '../ui/values.tsx';
-import type { ReportRow, RowsSummary } from './queries.ts';
-import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
-
-interface Format {
-  label: string;
-  /** The content type. */
-  type: string;
-  ending: string;
-  /** More rows are not sent. */
-  mostRows?: number;
-  /** The stages between the rows and the response. */
-  write: (columns: readonly TypedColumn[], aliases: Aliases | undefined) => Duplex[];
-}
-
-/** The columns that ids of businesses, clinics and doctors have their aliases in. */
-const aliasesOf = (columns: readonly TypedColumn[]) =>
-  columns.flatMap(({ name: id }) => {
-    const kind = aliasKindOf(id);
-    return kind ? [{ id, kind, name: `${id.replace(/_id$/, '')}_alias` }] : [];
-  });
-
-/** The cells of a spreadsheet: an id is followed by its alias. */
-const cellsOf = (columns: readonly TypedColumn[]): XlsxColumn[] =>
-  columns.flatMap((column) => [
-    { name: column.name, kind: cellKindOf(column) },
-    ...aliasesOf([column]).map(({ name }) => ({ name, kind: 'text' as const })),
-  ]);
-
-/** The stage that adds the aliases. */
-const addAliases = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
-  Duplex.from(async function* (rows: AsyncIterable<ReportRow>) {
-    const added = aliasesOf(columns);
-    for await (const row of rows) {
-      const values = added.map(({ id, kind, name }) => [name, aliases?.[kind].get(row[id] ?? '') ?? null]);
-      yield { ...row, ...Object.fromEntries(values) };
-    }
-  });
-
-/**
- * What a report can be downloaded as. Machines read the CSV: its columns are those of the view, then the aliases of each
- * kind that has some.
- */
-const known = {
-  csv: {
-    label: 'CSV for machines',
-    type: 'text/csv; charset=utf-8; header=present',
-    ending: 'csv',
-    write: (columns, aliases) => {
-      const added = aliasesOf(columns).filter(({ kind }) => aliases?.[kind].size);
-      return [
-        addAliases(columns, aliases),
-        csvWriter(
-          [...columns, ...added].map(({ name }) => name),
-          { forMachines: true },
-        ),
-      ];
-    },
-  },
-  xlsx: {
-    label: 'Excel',
-    type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-    ending: 'xlsx',
-    mostRows: 500_000,
-    write: (columns, aliases) => [addAliases(columns, aliases), xlsxWriter(cellsOf(columns))],
-  },
-} satisfies Record<string, Format>;
-export type FormatName = keyof typeof known;
-export const formats: Readonly<Record<FormatName, Format>> = known;
-export const formatNames = Object.keys(known) as FormatName[];
+import { type FileContent, type FormatName, formats } from './formats.ts';
 
 // Small, so that callbacks are handled in between.
 const batchSize = 100;
@@ -89,9 +18,9 @@ interface Download {
   summary: CompiledQuery<RowsSummary>;
   /** Logs the download, before the first row is sent. */
   logAccess: (summary: RowsSummary) => Promise<void>;
-  columns: readonly TypedColumn[];
   format: FormatName;
-  aliases: Aliases | undefined;
+  /** What the file has, with the number of its rows. */
+  content: (rows: number) => FileContent;
   /** The file's name, without its ending. */
   name: string;
   limits: Config['downloads'];
@@ -105,7 +34,7 @@ interface Download {
  *   LogUnavailable before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, logAccess, columns, aliases, name, limits } = download;
+  const { query, summary, logAccess, content, name, limits } = download;
   const { type, ending, mostRows, write } = formats[download.format];
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
@@ -124,7 +53,7 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
     await sendStream(res, () => [
       client.query(new QueryStream(query.sql, [...query.parameters], { batchSize })),
-      ...write(columns, aliases),
+      ...write(content(summaries[0]!.rows)),
     ]);
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(

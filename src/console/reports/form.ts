@@ -1,27 +1,43 @@
 import { z } from 'zod';
-import { choice, localTime, oneOf, readForm, receiptId, text } from '../read-form.ts';
+import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
+import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
+import { comparisons, periodBefore } from '../../reports/periods.ts';
+import { ages, ranges } from '../../reports/ranges.ts';
+import type { Report } from '../../reports/report.ts';
+import type { Aliases } from '../../store/aliases.ts';
+import { BadInput } from '../errors.ts';
+import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
-import { formatLocal, parseLocal } from '../ui/time.ts';
-import { ages, ranges } from './ranges.ts';
-import type { Report } from './reports.ts';
+import { formatDay, formatLocal, parseLocal } from '../ui/time.ts';
 
-export const pageRows = 200;
 /** The database reads the rows of the pages before, too. */
 export const mostPages = 50;
 
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
-/** Absent fields do not filter. */
-export type ReportFilter = ReturnType<typeof readReportForm>['filter'];
+interface FormOf {
+  report: Report;
+  columns: readonly ReportColumn[];
+  shown: readonly ReportColumn[];
+  timezone: string;
+  aliases?: Aliases | undefined;
+}
+
+/** What groups can be sorted by, besides the columns that are summed. */
+const ofGroups = ['label', 'rows', 'before', 'change', 'change_share'];
 
 /**
- * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take
- * precedence over a range; a receipt is looked for in all days.
+ * Reads which rows of a report are asked for, in which order, and how they are grouped and compared. `from` and `to` are both
+ * included, and take precedence over a range; a receipt is looked for in all days.
  *
- * @returns with `range`, unless other days are asked for; `entered`: the fields of its address, and the `shape` of those
- * @throws BadInput
+ * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of
+ *   its address; the `fields` that the report has; `faults` of these
+ * @throws BadInput for another field
  */
-export function readReportForm(form: Record<string, unknown>, report: Report, timezone: string) {
+export function readReportForm(form: Record<string, unknown>, of: FormOf) {
+  const { report, columns, shown, timezone, aliases } = of;
+  const filters = filtersOf(report, columns);
+  const names = shown.map(({ name }) => name);
   const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
   const shape = {
     from: oneDay.meta({ label: 'From', kind: 'date' }),
@@ -33,16 +49,25 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
-    sort: z.string().regex(/^-?\w{1,63}$/, 'Unknown column.'),
+    part: oneOf(['changed', 'page']),
+    since: localTime(timezone),
+    group: choice('Group by', groupingsOf(filters), 'nothing'),
+    compare: choice('Compare with', comparisons, 'nothing'),
+    of: oneOf([...names, 'rows']),
+    sort: z.string().refine((by) => [...names, ...ofGroups].includes(by.replace('-', '')), 'Unknown column.'),
+    columns: oneOf(['all']),
     page: z.coerce
       .number('Unknown page.')
       .int()
       .min(1)
       .max(mostPages, `There are ${mostPages} pages at most.`),
   };
-  const { data, entered, faults } = readForm(form, shape);
+  const { data, entered, faults, fields } = parseForm(form, shape, aliases);
   const usual = report.range ?? 'last_30_days';
-  const range = data.from || data.to ? undefined : (data.range ?? (data.receipt ? 'all' : usual));
+  const range =
+    data.from || data.to
+      ? undefined
+      : (data.range ?? (data.receipt || data.part === 'changed' ? 'all' : usual));
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
   const [year, month, date] = today.split('-').map(Number) as [number, number, number];
   const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
@@ -50,9 +75,35 @@ export function readReportForm(form: Record<string, unknown>, report: Report, ti
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
-  const { range: _, ...others } = data;
-  return { filter: { ...others, from, to, at }, range, entered, faults, shape };
+  if (data.from && data.to && data.from > data.to) faults.to = `This is before ${formatDay(data.from)}.`;
+  const { range: _, columns: wanted, group, compare, of: measure, sort, ...others } = data;
+  const earlier = compare && from && to ? periodBefore({ from, to }, compare) : undefined;
+  if (compare && !earlier) faults.compare ??= 'Choose a first and a last day.';
+  const isShown = ({ name }: { name: string }) =>
+    name === 'group' || (name === 'compare' ? filters.from : filters[name as keyof typeof filters]);
+  const known = fields.filter(isShown);
+  const unseen = Object.entries(faults).filter(([name]) => !known.some((field) => field.name === name));
+  if (unseen.length > 0) throw new BadInput(unseen.map(([, fault]) => fault).join(' '));
+  const grouped: GroupQuestion = { group, earlier, of: measure, sort };
+  return {
+    filter: {
+      ...others,
+      from,
+      to,
+      at,
+      since: data.part === 'changed' ? data.since : undefined,
+      sort: names.includes(sort?.replace('-', '') ?? '') ? sort : undefined,
+    },
+    grouped,
+    isWide: wanted === 'all',
+    range,
+    entered,
+    faults,
+    fields: known,
+  };
 }
+
+export type ReportForm = Omit<ReturnType<typeof readReportForm>, 'filter'>;
 
 export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
   hrefTo(`/reports/${view}`, fields);

@@ -1,63 +1,72 @@
 import { useContext } from 'preact/hooks';
+import { isNumeric } from '../../reports/column-kinds.ts';
+import type { Groups } from '../../reports/groups.ts';
+import { layOut } from '../../reports/layout.ts';
+import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
+import { chartTitleOf, titleOf } from '../../reports/report.ts';
+import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
-import { fieldsOf } from '../read-form.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue, formatAmountText, isNumeric } from '../ui/field-value.tsx';
-import { Filters, LinkList } from '../ui/filters.tsx';
-import { Hidden, PostButton, Submit } from '../ui/forms.tsx';
+import { FieldValue, headOf } from '../ui/field-value.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { formatAmount, formatCount } from '../ui/values.tsx';
-import { formatNames, formats } from './download.ts';
-import { mostPages, pageRows, reportHref } from './form.ts';
-import type { Asked, ReportRow } from './queries.ts';
-import { ranges } from './ranges.ts';
-import { chartTitleOf, titleOf } from './reports.ts';
-import { countedRows, type Figures, type readAges, type Totals } from './totals.ts';
+import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Compared } from './compared.tsx';
+import { DownloadMenu } from './download-menu.tsx';
+import { mostPages, type ReportForm, reportHref } from './form.ts';
+import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
   basis?: Basis;
+  /** With the sums of the earlier period. */
+  groups?: Groups;
   totals?: Totals;
   figures?: Figures;
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, Sums {
+interface ReportProps extends Asked, ReportForm, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
   /** Whether there are rows on a next page. */
   more: boolean;
   revealed: boolean;
+  /** When the user last downloaded what this page asks for; undefined: not lately. */
+  lastDownload: Date | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, comment, figures } = props;
+  const { report, figures } = props;
   const { chart } = report;
   const { aliases } = useContext(VisitContext);
   const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
-      <p>{comment}</p>
+      <p>{report.line}</p>
       {props.basis && <BasisLine {...props.basis} />}
       <ReportFilters {...props} />
+      {props.groups && <Compared {...props} groups={props.groups} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
         <Chart
           {...figures}
           title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
-          kind={chart.amounts && !chart.by ? 'line' : 'bar'}
+          kind={chart.by ? 'names' : chart.amounts ? 'line' : 'bar'}
           stacked={chart.stacked}
-          labels={figures.labels.map((label) => known?.get(label) ?? label)}
-          format={chart.amounts ? formatAmount : formatCount}
+          labels={figures.labels.map((label) => known?.get(label) ?? words(formatDay(label)))}
+          amounts={chart.amounts}
         />
       )}
       <Downloads {...props} />
-      <p class="note">{describeRows(props)}</p>
+      <p class="note">
+        {describeRows(props)} <ColumnsLink {...props} />
+      </p>
       <Rows {...props} />
       <Pages {...props} />
       <Legend {...props} />
@@ -72,7 +81,7 @@ function describeRows(props: ReportProps): string | undefined {
   const limit = formatCount(countedRows(props.report));
   const { many } = props.report;
   return [
-    rows !== undefined && `${isCut ? `More than ${limit}` : formatCount(rows)} rows.`,
+    rows !== undefined && (isCut ? `More than ${limit} rows.` : `${formatCountOf(rows, ['row', 'rows'])}.`),
     !isSortable(props) &&
       (many
         ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
@@ -80,6 +89,19 @@ function describeRows(props: ReportProps): string | undefined {
   ]
     .filter(Boolean)
     .join(' ');
+}
+
+/** Leads to the same rows with all columns, or with those that are read first. */
+function ColumnsLink({ report, shown, entered, isWide, revealed }: ReportProps) {
+  const hidden = shown.length - layOut(report, shown, false).length;
+  // The link would lead to the page without personal data.
+  if (hidden === 0 || revealed) return null;
+  const columns = isWide ? undefined : 'all';
+  return (
+    <a href={reportHref(report.view, { ...entered, columns })}>
+      {isWide ? 'Fewer columns' : `All ${shown.length} columns`}
+    </a>
+  );
 }
 
 const monthMs = 31 * 86_400_000;
@@ -91,44 +113,16 @@ function isSortable({ totals, report, isOfMany, filter: { business, from, to } }
   return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
 }
 
-function ReportFilters({ report, filters, entered, faults, shape, filter, range }: ReportProps) {
-  const names = Object.entries(filters).flatMap(([name, column]) => (column ? name : []));
-  const links = Object.keys(ranges).map((name) => ({
-    name: name === 'all' ? 'all days' : words(name),
-    href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
-    current: name === range,
-  }));
-  return (
-    <>
-      {filters.from && (
-        <LinkList label="Days" links={links}>
-          {filter.from && filter.to && (
-            <span>
-              {formatDay(filter.from)}
-              {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
-            </span>
-          )}
-        </LinkList>
-      )}
-      <Filters
-        action={reportHref(report.view)}
-        fields={fieldsOf(shape, names)}
-        {...{ entered, faults }}
-        hidden={{ sort: entered.sort, range: entered.range }}
-      />
-    </>
-  );
-}
-
 function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {
   const nameOf = (age: string) => `${words(age)} days`;
   return (
     <>
       <Chart
-        title="Amount due by age, in rupees"
+        title="Amount due by age"
+        kind="names"
+        amounts
         labels={found.map(({ age }) => nameOf(age))}
         series={[{ name: 'due', values: found.map(({ due }) => due) }]}
-        format={formatAmount}
       />
       <Table
         label="Amount due by age"
@@ -142,7 +136,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
             ),
           },
           { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
-          { head: 'Due', cell: ({ due }) => formatAmountText(due), numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
         ]}
       />
       <p>
@@ -153,7 +147,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
 }
 
 function Rows(props: ReportProps) {
-  const { report, shown, filter, entered, rows, totals, revealed } = props;
+  const { report, filter, entered, rows, totals, revealed } = props;
   if (!rows) {
     return (
       <p class="warning" role="status">
@@ -169,11 +163,11 @@ function Rows(props: ReportProps) {
     href: (by, descending) =>
       reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
   };
-  const columns = shown.map((column): Column<ReportRow> => {
+  const columns = layOut(report, props.shown, props.isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
-      head: words(name),
+      head: headOf(name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
@@ -184,7 +178,6 @@ function Rows(props: ReportProps) {
   return (
     <Table
       label={titleOf(report)}
-      scrolls
       rows={rows}
       empty="No matching rows."
       columns={columns}
@@ -219,51 +212,38 @@ function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed
   );
 }
 
-function Downloads({ report, columns, entered, revealed }: ReportProps) {
+function Downloads(props: ReportProps) {
+  const { report, columns, entered, revealed } = props;
   const address = reportHref(report.view);
-  const { page, ...values } = entered;
   const hasPersonal = columns.some((column) => column.personal);
   return (
     <>
       <div class="actions">
-        {formatNames.map((format) => (
-          <form key={format} method="get" action={`${address}/${format}`}>
-            <Hidden values={values} />
-            <Submit kind="second">Download {formats[format].label}</Submit>
-          </form>
-        ))}
+        <DownloadMenu {...props} rows={props.totals?.rows} />
         {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
       </div>
       {hasPersonal && (
-        <>
-          <div class="actions">
-            {formatNames.map((format) => (
-              <PostButton key={format} action={`${address}/${format}`} values={values} kind="second">
-                Download {formats[format].label} with personal data
-              </PostButton>
-            ))}
-          </div>
-          <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
-            Personal data is hidden: the columns with it are left out.
-          </PersonalNote>
-        </>
+        <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
+          Personal data is hidden: the columns with it are left out.
+        </PersonalNote>
       )}
     </>
   );
 }
 
-function Legend({ columns }: ReportProps) {
-  const explained = columns.filter(({ comment }) => comment !== null);
+function Legend({ report, columns, comment, isWide }: ReportProps) {
+  const explained = layOut(report, columns, isWide).filter(({ comment }) => comment !== null);
   if (explained.length === 0) return null;
   return (
     <details>
       <summary>What the columns mean</summary>
+      <p>{comment}</p>
       <Table
         label="What the columns mean"
-        scrolls
         rows={explained}
         columns={[
-          { head: 'Column', cell: ({ name }) => <code>{name}</code> },
+          { head: 'Column', cell: ({ name }) => headOf(name) },
+          { head: 'In SQL and CSV', cell: ({ name }) => <code>{name}</code> },
           { head: 'Meaning', cell: ({ comment }) => comment, wide: true },
         ]}
       />

@@ -1,105 +1,99 @@
+import type { Hit } from '../../search/hit.ts';
+import {
+  appointmentsOf,
+  lookupsOf,
+  personalLookups,
+  readByIndexes,
+  searchQuery,
+} from '../../search/lookups.ts';
+import { peopleQuery } from '../../search/people.ts';
+import type { Aliases } from '../../store/aliases.ts';
+import { aliasKinds } from '../../store/aliases.ts';
+import { areTermsIncomplete } from '../../store/search-terms.ts';
 import type { Section } from '../dependencies.ts';
 import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
 import { isEnough } from '../rights.ts';
-import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import { PostButton } from '../ui/forms.tsx';
-import { recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
-import { Table } from '../ui/table.tsx';
-import { Moment, Named, Nothing } from '../ui/values.tsx';
-import { type Hit, lookupsOf, personalLookups, searchQuery, shownHits } from './queries.ts';
+import { formatLocal } from '../ui/time.ts';
+import { hrefOf } from './hits.tsx';
+import { mostPeople, type Place, placeHref, SearchPage } from './pages.tsx';
 
-const isPersonal = (by: string) => by === 'phone' || by === 'name';
+const isPersonal = (by: string) => personalLookups.some((one) => one === by);
 
-/** Finds records, deliveries and rejected bodies by an id, and receipts and patients by what is known of a person. */
+/** Finds receipts, patients and appointments by what is known of them, clinics and doctors by name, and anything by id. */
 export const section: Section = {
-  addRoutes(routes, { families, db, logAccess, searches }) {
+  addRoutes(routes, { families, db, timezone, logAccess, searches }) {
     routes.get('/search', 'viewer', async (req, res) => {
       const { q = '' } = readForm(req.query, { q: text }).data;
-      const mayNamePeople = isEnough((res.locals.visit as Visit).role, 'privacy');
-      const lookups = q ? lookupsOf(families, q, mayNamePeople) : [];
+      const { role, aliases } = res.locals.visit as Visit;
+      const mayNamePeople = isEnough(role, 'privacy');
+      const today = formatLocal(Date.now(), timezone).slice(0, 10);
+      const lookups = q ? lookupsOf(families, { text: q, mayNamePeople, today }) : [];
       // Whoever tries numbers one after the other learns who is a patient.
-      if (lookups.some(({ by }) => isPersonal(by))) searches.consume(actorOf(res).id);
-      const hits = q ? await read(db, searchQuery(lookups)) : [];
-      for (const by of personalLookups) {
-        const found = hits.filter((hit) => hit.by === by);
-        const isAsked = lookups.some((lookup) => lookup.by === by);
-        // Any text may be the id of a patient.
-        if (!isAsked || (by === 'patient' && found.length === 0)) continue;
-        const patients = [...new Set(found.flatMap(({ patient }) => patient || []))];
-        await logAccess(res, { action: 'search', patients, filter: { by }, rows: found.length });
-      }
-      const addresses = new Set(hits.map(hrefOf));
+      if (lookups.some(({ by }) => isPersonal(by) && by !== 'patient'))
+        searches[mayNamePeople ? 'privacy' : 'others'].consume(actorOf(res).id);
+      const found = withoutRepeated(q ? await readByIndexes(db, searchQuery(lookups)) : []);
+      const byPerson = found.filter(({ by }) => isPersonal(by));
+      const patients = patientsOf(byPerson).slice(0, mostPeople + 1);
+      const linked =
+        byPerson.length > 0 ? await readByIndexes(db, appointmentsOf(patients, receiptsOf(byPerson))) : [];
+      const hits = withoutRepeated([...found, ...linked]);
+      const records = hits.filter(({ kind }) => kind !== 'patient');
+      const places = q ? placesWith(aliases, q) : [];
+      const people =
+        mayNamePeople && patients.length > 0 ? await readByIndexes(db, peopleQuery(families, patients)) : [];
+      const addresses = new Set([...records.map(hrefOf), ...places.map(placeHref)]);
       const [only] = addresses;
-      if (addresses.size === 1 && only) return res.redirect(303, only);
+      const opens = addresses.size === 1 && people.length === 0 ? only : undefined;
+      for (const { by } of lookups) {
+        const of = hits.filter((hit) => hit.by === by);
+        // Any text may be the id of a patient.
+        const isAsked = isPersonal(by) && (by !== 'patient' || of.length > 0);
+        const showsNames = mayNamePeople && !opens && of.some(({ details }) => details.name);
+        if (isAsked || showsNames)
+          await logAccess(res, {
+            action: 'search',
+            patients: patientsOf(of),
+            filter: { by },
+            rows: of.length,
+          });
+      }
+      if (opens) return res.redirect(303, opens);
+      const isIncomplete = q !== '' && (await areTermsIncomplete(db));
       const searched = lookups.map(({ by }) => by);
-      sendPage(res, 'Search', <SearchPage {...{ hits, searched, mayNamePeople }} />, { query: q });
+      const page = (
+        <SearchPage {...{ hits: records, places, people, searched, mayNamePeople, isIncomplete }} />
+      );
+      sendPage(res, 'Search', page, { query: q });
     });
   },
 };
 
-/** The page of what was found; undefined: it is posted. */
-function hrefOf({ kind, business_id, id }: Hit): string | undefined {
-  if (kind === 'patient') return undefined;
-  if (kind === 'delivery') return `/console/deliveries/${id}`;
-  return kind === 'quarantine' ? `/console/quarantine/${id}` : recordHref(kind, business_id ?? '', id);
-}
+const patientsOf = (hits: readonly Hit[]) => [
+  ...new Set(hits.flatMap(({ details }) => details.patient || [])),
+];
+const receiptsOf = (hits: readonly Hit[]) => hits.filter(({ kind }) => kind === 'receipt');
 
-interface SearchProps {
-  hits: readonly Hit[];
-  /** What the text was looked up as; empty: there was none. */
-  searched: readonly string[];
-  mayNamePeople: boolean;
-}
-
-function SearchPage({ hits, searched, mayNamePeople }: SearchProps) {
-  const kinds = mayNamePeople ? '' : ' Names and patients take the role privacy.';
-  if (hits.length === 0) {
-    return (
-      <p class="empty">
-        {searched.length > 0
-          ? `Nothing was found. Searched: ${searched.join(', ')}.${kinds}`
-          : `Enter the id of a record, a delivery or a rejected body, a receipt number, a phone number${mayNamePeople ? ', the beginning of a name, or the id of a patient' : ''}.${kinds}`}
-      </p>
-    );
+/** Of several hits of one record the first. */
+function withoutRepeated(hits: readonly Hit[]): Hit[] {
+  const keys = new Map<string, Hit>();
+  for (const hit of hits) {
+    const key = [hit.kind, hit.business_id, hit.id].join('\n');
+    // The entry of the access log is about the personal one.
+    if (!keys.has(key) || (isPersonal(hit.by) && !isPersonal(keys.get(key)!.by))) keys.set(key, hit);
   }
-  return (
-    <>
-      {hits.length > shownHits && (
-        <p class="note">
-          More than {shownHits} were found; only {shownHits} are shown.
-        </p>
-      )}
-      <Table
-        label="What was found, newest event first"
-        rows={hits.slice(0, shownHits)}
-        columns={[
-          { head: 'Found', cell: (hit) => <Found {...hit} /> },
-          { head: 'By', cell: ({ by }) => by },
-          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
-          { head: 'Last event', cell: ({ event }) => event ?? <Nothing /> },
-          { head: 'Event time', cell: ({ at }) => <Moment at={at} /> },
-        ]}
-      />
-    </>
-  );
+  return [...keys.values()];
 }
 
-function Found(hit: Hit) {
-  const { kind, id } = hit;
-  const href = hrefOf(hit);
-  if (!href) {
-    return (
-      <PostButton action="/console/patients" values={{ patient: id }} kind="small second">
-        Show the patient
-      </PostButton>
-    );
-  }
-  return (
-    <a href={href}>
-      {words(kind)} {id}
-    </a>
-  );
+const mostPlaces = 20;
+
+function placesWith(aliases: Aliases | undefined, searched: string): Place[] {
+  const part = searched.toLowerCase();
+  if (!aliases || part.length < 2) return [];
+  return aliasKinds
+    .flatMap((kind) => [...aliases[kind]].map(([id, alias]) => ({ kind, id, alias })))
+    .filter(({ alias }) => alias.toLowerCase().includes(part))
+    .slice(0, mostPlaces);
 }

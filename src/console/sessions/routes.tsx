@@ -8,7 +8,6 @@ import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
 
 export const section: Section = {
-  below: '/access-log',
   addRoutes(routes, { db, logAccess, sessionStore }) {
     routes.get('/sessions', 'privacy', async (_req, res) => {
       const users = await listSignedIn(db);

@@ -1,14 +1,14 @@
 import type { Request, Response } from 'express';
 import type { Actor } from '../../privacy/log/access-log.ts';
+import type { Provider } from '../../sign-in/provider.ts';
+import type { SignedValues } from '../../sign-in/signed-values.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { readClock } from '../../store/sessions.ts';
 import type { ConsoleDependencies, Way } from '../dependencies.ts';
 import { clientAddressOf, type LogAccess } from '../log-access.ts';
 import { type Sessions, sessionCookie, sessionOptions, type User } from '../session.ts';
-import type { SignedValues } from '../signed-values.ts';
 import type { ConsoleStore } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import type { Provider } from './provider.ts';
 import type { Recheck } from './recheck.ts';
 
 export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {

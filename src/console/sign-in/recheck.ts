@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
 import type { Log } from '../../common/log.ts';
+import type { Provider } from '../../sign-in/provider.ts';
+import { faultIn } from '../../sign-in/provider-fault.ts';
+import type { SignedValues } from '../../sign-in/signed-values.ts';
 import { sessionS } from '../../store/sessions.ts';
 import { clientAddressOf, type LogAccess } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie, sessionOptions, type User } from '../session.ts';
-import type { SignedValues } from '../signed-values.ts';
-import type { Provider } from './provider.ts';
-import { faultIn } from './provider-fault.ts';
 
 const refreshCookie = 'receiver_console_refresh';
 /** Browsers drop cookies of more than 4,096 bytes. */

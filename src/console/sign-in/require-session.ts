@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
+import type { SessionStore } from '../../sign-in/session-store.ts';
 import { entriesOf } from '../kept-form.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import { readCookie, type Session, sessionCookie } from '../session.ts';
-import type { SessionStore } from '../session-store.ts';
 import type { Visit } from '../ui/context.ts';
 import type { SignInDependencies } from './enter.ts';
 import { sendSignIn } from './pages.tsx';
@@ -38,8 +38,16 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
     }
     const { id, csrf, user } = session;
     const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
-    const { reportTimezone: timezone } = config;
-    res.locals.visit = { ...frame, timezone, csrf, actor, role: user.role, session: id } satisfies Visit;
+    const { reportTimezone: timezone, reportCurrency: currency } = config;
+    res.locals.visit = {
+      ...frame,
+      timezone,
+      currency,
+      csrf,
+      actor,
+      role: user.role,
+      session: id,
+    } satisfies Visit;
     next();
   };
 }

@@ -2,15 +2,15 @@ import type { CookieOptions, Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import type { Actor } from '../../privacy/log/access-log.ts';
+import type { Identity } from '../../sign-in/identity.ts';
+import type { Attempt, Provider } from '../../sign-in/provider.ts';
+import { faultIn } from '../../sign-in/provider-fault.ts';
 import type { Routes } from '../guard.ts';
 import { originOf } from '../origin.ts';
 import { roles } from '../rights.ts';
 import { readCookie, sessionOptions } from '../session.ts';
 import { enter, recordFailure, type SignInDependencies } from './enter.ts';
-import type { Identity } from './identity.ts';
 import { ownPath, sendForward, sendRefusal } from './pages.tsx';
-import type { Attempt, Provider } from './provider.ts';
-import { faultIn } from './provider-fault.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';

@@ -1,7 +1,7 @@
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
 import type { Routes } from '../guard.ts';
-import { readHealth } from '../health/routes.tsx';
+import { readHealth } from '../health/checks.tsx';
 import { clientAddressOf } from '../log-access.ts';
 import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';

@@ -4,23 +4,37 @@ import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import type { May, Role } from '../rights.ts';
 
-/** Failed deliveries and rejected bodies, of which the navigation shows the numbers. */
+/** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
 
 /** A place in the navigation. */
 export interface Entry {
   title: string;
-  /** Below /console. */
+  /** Below /console; pages below it belong to it. */
   path: string;
-  /** The number beside it. */
-  count?: keyof Problems;
+  /** The key that opens it, after g. */
+  key: string;
+  /** The paths of other pages that belong to it. */
+  also?: readonly string[];
+  /** Whether the number of problems stands beside it. */
+  counted?: true;
+}
+
+/** Entries for one kind of users. */
+export interface Group {
+  title: string;
+  entries: readonly Entry[];
+  /** Words that only its users know, and what they mean. */
+  words?: Readonly<Record<string, string>>;
 }
 
 /** What every component of a page may need. */
 export interface Visit {
-  navigation: readonly Entry[];
+  navigation: readonly Group[];
   may: May;
   timezone: string;
+  /** Of all amounts, a code of ISO 4217. */
+  currency: string;
   /** The token of the session's forms. */
   csrf: string;
   /** The user, and from where. */
@@ -34,6 +48,12 @@ export interface Visit {
 
 /** Only the pages of a signed-in user provide it. */
 export const VisitContext = createContext({} as Visit);
+
+/** Tells whether the user may open a page of the console, by its path below /console. */
+export function useMayOpen(): (path: string) => boolean {
+  const { may, role } = useContext(VisitContext);
+  return (path) => may(role, 'GET', path);
+}
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {

@@ -40,7 +40,7 @@ const kinds: Kind[] = [
     matches: isOf(TooManyRequests),
     status: 429,
     title: 'Too many searches',
-    text: 'Searches by phone number or name are limited to 30 a minute for each user. Wait a minute.',
+    text: 'Searches by phone number or name are limited to 30 a minute for each user of the role privacy, 10 for others. Wait a minute.',
   },
   { matches: isOf(LogUnavailable), status: 503, title: 'Access log unavailable', forAll: true },
   {
@@ -89,7 +89,6 @@ export function sendError(res: Response, error: unknown, outage?: string): numbe
       )}
     </>
   );
-  res.locals.place = undefined;
   if (res.locals.visit) sendPage(res, title, content, { status });
   else sendBarePage(res, status, title, kind.forAll && content);
   return status;

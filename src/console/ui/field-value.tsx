@@ -1,24 +1,8 @@
 import { type Family, families } from '../../families/index.ts';
-import type { AliasKind } from '../../store/aliases.ts';
-import type { XlsxColumn } from '../reports/xlsx.ts';
-import { recordHref, words } from './links.ts';
+import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
+import { recordHref, titled, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
-import { formatCount, IdLink, Moment, Named, Nothing } from './values.tsx';
-
-/** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
-export type TypedColumn = Record<'name' | 'type', string>;
-
-const aliased: Record<string, AliasKind> = {
-  business_id: 'business',
-  bid: 'business',
-  owner: 'business',
-  clinic_id: 'clinic',
-  facility_id: 'clinic',
-  facilityid: 'clinic',
-  doctor_id: 'doctor',
-  doctor_oid: 'doctor',
-  docid: 'doctor',
-};
+import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
 
 /** Columns that hold the id of a record, and the family of that. */
 const recordColumns: Record<string, string> = {
@@ -33,42 +17,13 @@ const recordColumns: Record<string, string> = {
   first_appointment_id: 'appointment',
 };
 
-/** What can have an alias in a column of this name. */
-export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
-
-const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
-const isMeasure = (name: string) => /_(seconds|hours|share|callbacks)$|^quantity$/.test(name);
-export const isAmount = ({ name, type }: TypedColumn) =>
-  type === 'numeric' && !isId(name) && !isMeasure(name);
-
-/** Whether the digits of a column are to be compared, so that they stand on the right. */
-export const isNumeric = ({ name, type }: TypedColumn) =>
-  ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
-
-const cellKinds: Record<string, XlsxColumn['kind']> = {
-  boolean: 'boolean',
-  date: 'date',
-  interval: 'duration',
-  'timestamp with time zone': 'moment',
-};
-
-/** What a column's values are in a spreadsheet. */
-export const cellKindOf = (column: TypedColumn): XlsxColumn['kind'] =>
-  cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
-
-/** Whether the sum of a column says something. */
-export const isSummable = (column: TypedColumn) =>
-  (isAmount(column) || ['bigint', 'integer'].includes(column.type)) &&
-  !isId(column.name) &&
-  !/(^|_)(version|days|rate|value)(_|$)/.test(column.name);
-
-// Exact: the digits of a numeric are a text.
-const rupees = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 20 });
-
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
-export const formatAmountText = (value: string) =>
-  /^-?\d+(\.\d+)?$/.test(value) ? rupees.format(value as never) : value;
+/** What a column is called at its head. */
+export const headOf = (name: string) => {
+  const word = name.replace(aliasKindOf(name) ? /_o?id$/ : /_amount$|(?<=receipt)_number$/, '');
+  return titled(word);
+};
 
 /** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({
@@ -79,16 +34,19 @@ export function FieldValue({
   row: Readonly<Record<string, string | null>>;
 }) {
   const { name, type } = column;
-  const value = row[name];
+  const value = name === 'receipt_number' ? row[name] || row.receipt_id : row[name];
   if (value === null || value === undefined) return <Nothing />;
   if (value === '') return <span class="nothing">empty</span>;
   const kind = aliasKindOf(name);
   if (kind) return <Named kind={kind} id={value} />;
+  if (name === 'receipt_number' && row.business_id && row.receipt_id)
+    return <a href={recordHref('receipt', row.business_id, row.receipt_id)}>{value}</a>;
   const family = recordColumns[name];
   if (family && row.business_id != null)
-    return <a href={recordHref(family, row.business_id, value)}>{value}</a>;
-  if (name === 'delivery_id' || name === 'example_delivery') return <IdLink to="deliveries" id={value} />;
-  if (name === 'quarantine_id') return <IdLink to="quarantine" id={value} />;
+    return <Id id={value} href={recordHref(family, row.business_id, value)} />;
+  if (name === 'delivery_id' || name === 'example_delivery')
+    return <Id id={value} href={`/console/deliveries/${value}`} />;
+  if (name === 'quarantine_id') return <Id id={value} href={`/console/quarantine/${value}`} />;
   if (/^https?:\/\/\S+$/.test(value)) {
     return (
       <a href={value} rel="noreferrer" target="_blank">
@@ -96,11 +54,12 @@ export function FieldValue({
       </a>
     );
   }
-  if (isAmount(column)) return formatAmountText(value);
+  if (isAmount(column)) return <Amount value={value} />;
   const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
   if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
   if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));
   if (type === 'numeric' && !isId(name)) return formatCount(value);
+  if (isId(name) && !/number$/.test(name)) return <Id id={value} />;
   if (type === 'bigint' || type === 'integer') return isId(name) ? value : formatCount(value);
   if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
   if (type === 'date') return formatDay(value);
@@ -109,5 +68,6 @@ export function FieldValue({
     const at = parseMoment(value);
     return at ? <Moment at={at} /> : value;
   }
-  return type === 'jsonb' ? <code>{value}</code> : value;
+  if (type === 'jsonb') return <code>{value}</code>;
+  return name === 'state' ? words(value) : value;
 }

@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import { isAliasKind } from '../../store/aliases.ts';
 import type { parseForm } from '../read-form.ts';
-import { Fields, Hidden, Submit } from './forms.tsx';
+import { VisitContext } from './context.ts';
+import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 
 /** A filter as it was entered into the address of its page. */
 export type FilterForm = Omit<ReturnType<typeof parseForm>, 'data' | 'status'>;
@@ -12,23 +15,28 @@ interface FiltersProps extends FilterForm {
   hidden?: Record<string, string | undefined>;
   /** Whether it is a line that opens. */
   folded?: boolean;
+  submit?: string;
 }
 
 /** The filter of a list, in its page's address. */
-export function Filters({ action, fields, entered, faults, hidden = {}, folded = false }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { action, fields, entered, faults, hidden = {}, folded = false, submit = 'Show' } = props;
+  const { aliases } = useContext(VisitContext);
+  const nameOf = ({ kind, name }: FormField) =>
+    (isAliasKind(kind) && aliases?.[kind].get(entered[name]!)) || entered[name];
   const given = fields.filter(({ name }) => entered[name]);
   const form = (
-    <form method="get" action={action} class={folded ? undefined : 'card'}>
+    <form method="get" action={action} class={folded ? 'filters' : 'filters card'}>
       <Hidden values={hidden} />
       <Fields {...{ fields, entered, faults }} />
       <div class="actions">
-        <Submit>Show</Submit>
+        <Submit>{submit}</Submit>
         {given.length > 0 && <a href={action}>Show all</a>}
       </div>
     </form>
   );
   if (!folded) return form;
-  const words = given.map(({ name, label }) => `${label.toLowerCase()} ${entered[name]}`);
+  const words = given.map((field) => `${field.label.toLowerCase()} ${nameOf(field)}`);
   return (
     <>
       <details class="card" open={Object.keys(faults).length > 0}>

@@ -1,6 +1,6 @@
-import type { ComponentChildren, InputHTMLAttributes } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useContext, useId } from 'preact/hooks';
-import type { AliasKind } from '../../store/aliases.ts';
+import { type AliasKind, isAliasKind } from '../../store/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 import { words } from './links.ts';
 
@@ -48,16 +48,28 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
 
 /** `list`: the id of a list of values. */
 type FieldProps = Omit<FormField, 'kind'> &
-  Partial<Record<'type' | 'value' | 'fault' | 'list' | 'placeholder' | 'data-aliases', string | undefined>>;
+  Partial<
+    Record<
+      'type' | 'value' | 'fault' | 'list' | 'placeholder' | 'data-aliases' | 'data-by-name',
+      string | undefined
+    >
+  >;
 
-/** A labelled field, with its error. Its id is no other's: two forms of a page may have fields of one name. */
-export function Field({ label, fault, ...input }: FieldProps) {
+type LabelledProps = Pick<FieldProps, 'label' | 'fault'> & {
+  input: (attributes: {
+    id: string;
+    'aria-invalid'?: true;
+    'aria-describedby'?: string;
+  }) => ComponentChildren;
+};
+
+/** An input with its label and its error. Its id is no other's: two forms of a page may have fields of one name. */
+function Labelled({ label, fault, input }: LabelledProps) {
   const id = useId();
-  const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${id}-fault` } : {};
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} {...(input as InputHTMLAttributes)} {...described} />
+      {input(fault ? { id, 'aria-invalid': true, 'aria-describedby': `${id}-fault` } : { id })}
       {fault && (
         <p class="fault" id={`${id}-fault`} role="alert">
           {fault}
@@ -67,45 +79,61 @@ export function Field({ label, fault, ...input }: FieldProps) {
   );
 }
 
+export function Field({ label, fault, ...input }: FieldProps) {
+  return (
+    <Labelled
+      {...{ label, fault }}
+      input={(attributes) => <input {...attributes} {...(input as object)} />}
+    />
+  );
+}
+
 /** A page does not grow with the aliases. */
 const mostOptions = 200;
 
-/** A field for the id of a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. */
-function AliasField({ kind, ...field }: FieldProps & { kind: AliasKind }) {
+/**
+ * A field for a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. It holds the
+ * alias where it may be entered as well as the id.
+ */
+function AliasField({ kind, byName, value, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
   const list = useId();
   const known = [...(aliases?.[kind] ?? [])];
   // Where this is a part of them, scripts look up the rest while somebody types.
   const part = known.length > mostOptions;
-  const search = part ? { placeholder: 'type to find a name', 'data-aliases': kind } : {};
+  const search = part
+    ? { placeholder: 'type to find a name', 'data-aliases': kind, 'data-by-name': byName ? 'yes' : undefined }
+    : {};
+  const shown = (byName && value && aliases?.[kind].get(value)) || value;
   return (
     <>
-      <Field {...field} list={list} autocomplete="off" {...search} />
+      <Field {...field} value={shown} list={list} autocomplete="off" {...search} />
       <datalist id={list}>
         {known.slice(0, mostOptions).map(([id, alias]) => (
-          <option key={id} value={id} label={alias} />
+          <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
         ))}
       </datalist>
     </>
   );
 }
 
-type ChoiceField = Extract<FormField, { kind: 'choice' }>;
+type ChoiceField = Extract<FormField, { kind: 'choice' }> & Pick<FieldProps, 'value' | 'fault'>;
 
-function Choice({ label, name, value, options, any = 'any' }: ChoiceField & { value: string | undefined }) {
-  const id = useId();
+function Choice({ label, name, value, fault, options, any = 'any' }: ChoiceField) {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={name}>
-        {any && <option value="">{any}</option>}
-        {options.map((option) => (
-          <option key={option} value={option} selected={option === value}>
-            {words(option)}
-          </option>
-        ))}
-      </select>
-    </div>
+    <Labelled
+      {...{ label, fault }}
+      input={(attributes) => (
+        <select name={name} {...attributes}>
+          {any && <option value="">{any}</option>}
+          {options.map((option) => (
+            <option key={option} value={option} selected={option === value}>
+              {words(option)}
+            </option>
+          ))}
+        </select>
+      )}
+    />
   );
 }
 
@@ -119,7 +147,14 @@ export function Submit({ kind, children }: { kind?: string | undefined; children
 }
 
 /** A field of a form; the ids of businesses, clinics and doctors are pick-lists. */
-export type FormField = { name: string; label: string; required?: boolean; autocomplete?: string } & (
+export type FormField = {
+  name: string;
+  label: string;
+  required?: boolean;
+  autocomplete?: string;
+  /** Whether an alias may be entered. */
+  byName?: boolean | undefined;
+} & (
   | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
   /** `any` is the choice of none; false: there is no such choice. */
   | { kind: 'choice'; options: readonly string[]; any?: string | false }
@@ -133,12 +168,15 @@ interface FieldsProps {
 }
 
 export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
-  const input = ({ kind = 'text', ...field }: FormField) => {
+  const input = ({ kind = 'text', byName, ...field }: FormField) => {
     const { name } = field;
     const props = { ...field, key: name, value: entered[name], fault: faults[name] };
     if ('options' in props) return <Choice {...props} kind="choice" />;
-    const hasAliases = kind === 'business' || kind === 'clinic' || kind === 'doctor';
-    return hasAliases ? <AliasField {...props} kind={kind} /> : <Field {...props} type={kind} />;
+    return isAliasKind(kind) ? (
+      <AliasField {...props} {...{ kind, byName }} />
+    ) : (
+      <Field {...props} type={kind} />
+    );
   };
   return <div class="fields">{fields.map(input)}</div>;
 }

@@ -5,20 +5,12 @@ import { titled } from './links.ts';
 import { Table } from './table.tsx';
 import { Figures, formatCount, formatCountOf, IdLink } from './values.tsx';
 
+const problems = { address: '/console/problems', back: 'Back to the problems' };
+
 const sections = {
-  failed: {
-    back: 'Back to failed deliveries',
-    rows: ['delivery', 'deliveries'],
-    messages: 'Errors of those that fail again',
-    link: 'deliveries',
-  },
-  quarantine: {
-    back: 'Back to the quarantine',
-    rows: ['body', 'bodies'],
-    messages: 'Why some are still rejected',
-    link: 'quarantine',
-  },
-  patients: { back: 'Back to the patients', rows: ['patient', 'patients'], messages: '', link: 'deliveries' },
+  deliveries: { ...problems, rows: ['delivery', 'deliveries'] },
+  quarantine: { ...problems, rows: ['body', 'bodies'] },
+  patients: { address: '/console/patients', back: 'Back to the patients', rows: ['patient', 'patients'] },
 } as const;
 
 /** How many rows match, and how many the figures of a preview are about. */
@@ -31,22 +23,18 @@ interface OutcomeProps {
   figures?: Record<string, number>;
   messages?: readonly MessageGroup[];
   next?: { action: string; values: Record<string, string | undefined>; kind?: string; text: string } | false;
+  /** The id of the one delivery or body that it is about. */
+  about?: string | undefined;
   /** Whether leaving the page cancels something. */
   isPreview?: boolean;
   children?: ComponentChildren;
 }
 
-export interface ReplayProps<Result> {
-  /** `matching`: how many rows match the filter. */
-  outcome: Result & { matching: number };
-  /** The form's fields, to be sent again. */
-  values: Record<string, string>;
-}
-
 /** What an action on many rows did, or would do, and how to go on. */
 export function Outcome(props: OutcomeProps) {
-  const { section, covers, intro, figures, messages = [], next, isPreview, children } = props;
-  const { back, rows, messages: label, link } = sections[section];
+  const { section, covers, intro, figures, messages = [], next, about, isPreview, children } = props;
+  const { address, back, rows } = sections[section];
+  const link = section === 'quarantine' ? section : 'deliveries';
   return (
     <>
       {(covers || intro) && (
@@ -57,7 +45,7 @@ export function Outcome(props: OutcomeProps) {
       )}
       {figures && <Figures figures={figures} />}
       <Table
-        label={label}
+        label="Errors"
         scrolls
         rows={messages}
         columns={[
@@ -67,9 +55,14 @@ export function Outcome(props: OutcomeProps) {
         ]}
       />
       {children}
+      {about && (
+        <p>
+          {titled(rows[0])} <IdLink to={link} id={about} />
+        </p>
+      )}
       <div class="actions">
         {next && <PostButton {...next}>{next.text}</PostButton>}
-        <a href={`/console/${section}`}>{next && isPreview ? 'Cancel' : back}</a>
+        <a href={address}>{next && isPreview ? 'Cancel' : back}</a>
       </div>
     </>
   );

@@ -2,11 +2,10 @@ import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
-import { countLimit } from '../frame.ts';
-import { type Entry, type Visit, VisitContext } from './context.ts';
-import { PostForm, Submit } from './forms.tsx';
+import { type Visit, VisitContext } from './context.ts';
+import { findEntry, Header } from './header.tsx';
 import { hrefTo } from './links.ts';
-import { formatCount } from './values.tsx';
+import { Facts, Moment } from './values.tsx';
 
 interface PageOptions {
   charts?: boolean;
@@ -24,7 +23,11 @@ export function sendPage(
 ): void {
   const { rest, ...locals } = res.locals as PageLocals;
   if (rest === undefined) {
-    sendHtml(res, options.status ?? 200, <Page {...{ ...locals, ...options, title, children }} />);
+    sendHtml(
+      res,
+      options.status ?? 200,
+      <Page {...{ ...locals, ...options, path: res.req.path, title, children }} />,
+    );
   } else {
     const content = <VisitContext.Provider value={locals.visit}>{children}</VisitContext.Provider>;
     res.end(renderToString(content) + rest);
@@ -36,7 +39,7 @@ export function beginPage(res: Response, title: string, options: PageOptions): v
   const locals = res.locals as PageLocals;
   const gap = '<!---->';
   const children = <span dangerouslySetInnerHTML={{ __html: gap }} />;
-  const page = renderToString(<Page {...{ ...locals, ...options, title, children }} />);
+  const page = renderToString(<Page {...{ ...locals, ...options, path: res.req.path, title, children }} />);
   const [begin, rest] = page.split(`<span>${gap}</span>`);
   locals.rest = rest;
   res.type('html').write(`<!doctype html>${begin}`);
@@ -44,10 +47,6 @@ export function beginPage(res: Response, title: string, options: PageOptions): v
 
 interface PageLocals {
   visit: Visit;
-  /** The path of its entry in the navigation. */
-  place?: string | undefined;
-  /** Whether it is the page of that entry, or else has a link back to it. */
-  isFirst?: boolean;
   /** What follows the content of a page that was begun. */
   rest?: string | undefined;
 }
@@ -55,84 +54,50 @@ interface PageLocals {
 /** Whether only the content of a page is missing. */
 export const isBegun = (res: Response): boolean => (res.locals as PageLocals).rest !== undefined;
 
-interface PageProps extends Omit<PageLocals, 'rest'>, PageOptions {
+interface PageProps extends PageOptions {
+  visit: Visit;
+  /** Below /console. */
+  path: string;
   title: string;
   children: ComponentChildren;
 }
 
-function Page({ visit, place, isFirst, title, charts = false, query, children }: PageProps) {
-  const { navigation, may, role } = visit;
-  const section = navigation.find(({ path }) => path === place);
+function Page({ visit, path, title, charts = false, query, children }: PageProps) {
+  const { entry, group } = findEntry(visit.navigation, path) ?? {};
   return (
     <VisitContext.Provider value={visit}>
       <Document {...{ title, charts }} inside>
         <a class="skip" href="#main">
           Skip to content
         </a>
-        <header class="bar">
-          <a class="brand" href="/console">
-            Webhook receiver
-          </a>
-          <search>
-            <form action="/console/search" method="get">
-              <label class="unseen" for="search">
-                Search
-              </label>
-              <input
-                id="search"
-                name="q"
-                type="search"
-                value={query}
-                placeholder="Search: receipt, id, phone, name"
-                autocomplete="off"
-                aria-keyshortcuts="/"
-              />
-            </form>
-          </search>
-          <nav aria-label="Sections">
-            {navigation
-              .filter(({ path }) => may(role, 'GET', path))
-              .map((entry) => (
-                <a
-                  key={entry.path}
-                  href={pageOf(entry)}
-                  {...(entry === section ? { 'aria-current': 'page' as const } : {})}
-                >
-                  {entry.title}
-                  <ProblemCount count={entry.count && visit.problems?.[entry.count]} />
-                </a>
-              ))}
-          </nav>
-          <p class="user">
-            {visit.actor.name ?? visit.actor.id} <span>{role}</span>
-          </p>
-          <PostForm action="/console/sign-out" class="sign-out">
-            <Submit kind="quiet">Sign out</Submit>
-          </PostForm>
-        </header>
+        <Header current={entry} query={query} />
         <main id="main" tabindex={-1}>
-          {section && !isFirst && (
+          {entry && path !== entry.path && (
             <p class="trail">
-              <a href={pageOf(section)}>← {section.title}</a>
+              <a href={hrefTo(entry.path)}>← {entry.title}</a>
             </p>
           )}
           <h1>{title}</h1>
           {children}
         </main>
         <footer>
-          <p>Times are in {visit.timezone}.</p>
+          {group?.words && <Words words={group.words} />}
+          <p>
+            As of <Moment at={new Date()} />. Times are in {visit.timezone}.
+          </p>
         </footer>
       </Document>
     </VisitContext.Provider>
   );
 }
 
-const pageOf = ({ path }: Entry) => hrefTo(path === '/' ? '' : path);
-
-function ProblemCount({ count = 0 }: { count: number | undefined }) {
-  if (count === 0) return null;
-  const text = count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count);
-  return <span class="count"> {text}</span>;
+function Words({ words }: { words: Readonly<Record<string, string>> }) {
+  return (
+    <details>
+      <summary>What the words of these pages mean</summary>
+      <Facts facts={words} />
+    </details>
+  );
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
@@ -175,7 +140,7 @@ function Document(props: DocumentProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
         <title>{`${props.title} · Webhook receiver`}</title>
-        {props.inside && <link rel="icon" href={assetUrl('icon.svg')} />}
+        <link rel="icon" href={assetUrl('icon.svg')} />
         <link rel="stylesheet" href={assetUrl('console.css')} />
         {props.inside && <script src={assetUrl('console.js')} defer />}
         {props.charts && <script src={assetUrl('chart-library.js')} defer />}

@@ -33,7 +33,7 @@ interface TableProps<Row> {
   empty?: ComponentChildren;
   /** Two or three narrow columns. */
   small?: boolean;
-  /** On a narrow screen it scrolls; others, except for small ones, have a card for each row there. */
+  /** Within its place on the page. Others do not scroll, and, except for small ones, have a card for each row on a narrow screen. */
   scrolls?: boolean;
   sorting?: Sorting | undefined;
 }
@@ -43,7 +43,11 @@ export function Table<Row>({ label, columns, rows, empty, small, scrolls, sortin
   const cards = !small && !scrolls;
   const hasTotals = columns.some(({ total }) => total !== undefined);
   return (
-    <section class={`scroll${small ? ' small' : ''}${cards ? ' cards' : ''}`} aria-label={label} tabindex={0}>
+    <section
+      class={`list${small ? ' small' : ''}${cards ? ' cards' : ''}${scrolls ? ' scroll' : ''}`}
+      aria-label={label}
+      tabindex={scrolls ? 0 : undefined}
+    >
       <table aria-label={label}>
         <thead>
           <tr>
@@ -65,8 +69,8 @@ export function Table<Row>({ label, columns, rows, empty, small, scrolls, sortin
           <tfoot>
             <tr>
               <th scope="row">{columns[0]!.total ?? 'Total'}</th>
-              {columns.slice(1).map(({ total, numeric }, index) => (
-                <td key={index} class={numeric ? 'number' : undefined}>
+              {columns.slice(1).map(({ head, total, numeric }, index) => (
+                <td key={index} class={numeric ? 'number' : undefined} data-head={headOfCard(cards, head)}>
                   {total}
                 </td>
               ))}
@@ -94,15 +98,14 @@ function Cell<Row>({ column, row, cards }: { column: Column<Row>; row: Row; card
   if (rowHead) return <th scope="row">{cell(row)}</th>;
   const className = numeric ? 'number' : wide ? 'wide' : undefined;
   return (
-    <td
-      class={className}
-      data-head={cards && typeof head === 'string' ? head : undefined}
-      data-value={value?.(row)}
-    >
+    <td class={className} data-head={headOfCard(cards, head)} data-value={value?.(row)}>
       {cell(row)}
     </td>
   );
 }
+
+const headOfCard = (cards: boolean, head: ComponentChildren) =>
+  cards && typeof head === 'string' ? head : undefined;
 
 /** Each is the address of a page, a link to it, or empty where there is none. */
 export function PageLinks({ newer, older }: { newer?: ComponentChildren; older: ComponentChildren }) {

@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
-import { recordHref, titled, words } from './links.ts';
+import { titled } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
@@ -24,17 +24,29 @@ export function Nothing() {
   return <span class="nothing">–</span>;
 }
 
-/** The id of a business, a clinic or a doctor, with its alias. */
+/** An id: its ends, where it is long. A click on it, or beside the link, copies it. */
+export function Id({ id, href }: { id: string; href?: string }) {
+  const short = id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id;
+  const copy = { type: 'button', 'data-copy': id, title: `Copy ${id}` } as const;
+  if (!href) return <button {...copy} class="id" children={short} />;
+  return (
+    <>
+      <a class="id" href={href} title={id}>
+        {short}
+      </a>
+      <button {...copy} class="id" aria-label={`Copy ${id}`}>
+        copy
+      </button>
+    </>
+  );
+}
+
+/** A business, a clinic or a doctor by its alias; without one, its id. */
 export function Named({ kind, id }: { kind: AliasKind; id: string | null | undefined }) {
   const { aliases } = useContext(VisitContext);
   if (!id) return <Nothing />;
   const alias = aliases?.[kind].get(id);
-  if (!alias) return <>{id}</>;
-  return (
-    <span class="named">
-      {alias} <small>{id}</small>
-    </span>
-  );
+  return alias ? <span title={id}>{alias}</span> : <Id id={id} />;
 }
 
 /** The status of a delivery, by word and not by colour alone. */
@@ -79,16 +91,7 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   );
 }
 
-export function RecordLink({ family, business, id }: { family: string; business: string; id: string }) {
-  return (
-    <a href={recordHref(family, business, id)}>
-      {words(family)} {id}
-    </a>
-  );
-}
-
 const whole = new Intl.NumberFormat('en-IN');
-const paise = new Intl.NumberFormat('en-IN', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
 /** How often something was received: 2×. */
 export const formatTimes = (count: number) => `${whole.format(count)}×`;
@@ -100,5 +103,22 @@ export const formatCount = (value: number | string) => whole.format(value as num
 export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-/** An amount in rupees, exact to the paisa. */
-export const formatAmount = (value: number | string) => paise.format(value as number);
+// A currency is written as in its country, which the first two letters of its code are: rupees with Indian grouping.
+const monies = new Map<string, Intl.NumberFormat>();
+const moneyIn = (currency: string) => {
+  const style = { style: 'currency', currency, maximumFractionDigits: 20 } as const;
+  const money = monies.get(currency) ?? new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, style);
+  monies.set(currency, money);
+  return money;
+};
+
+/** An amount such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
+export function formatAmount(value: number | string, currency: string): string {
+  const exact = typeof value === 'number' ? value.toFixed(2) : value;
+  return /^-?\d+(\.\d+)?$/.test(exact) ? moneyIn(currency).format(exact as never) : exact;
+}
+
+/** An amount in the currency of the reports. */
+export function Amount({ value }: { value: number | string }) {
+  return <>{formatAmount(value, useContext(VisitContext).currency)}</>;
+}

@@ -32,7 +32,7 @@ interface Searched {
 
 export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at, searched`;
 
-const searchedForWords = ['events that no family lists', 'the quarantine'];
+const searchedForWords = ['events of unknown kinds', 'rejected callbacks'];
 
 export async function completeCertificate(
   tx: Db,

@@ -58,7 +58,7 @@ export function describePreview({ linked, others, uncertain }: Preview): [name: 
   const texts: [string, string][] = [
     ['Other ids of the patient, erased too', linked.join(', ')],
     ['Other patients in what is erased', others.ids.join(', ')],
-    ['Deliveries with a person in billing', others.billing > 0 ? String(others.billing) : ''],
+    ['Callbacks with a person in billing', others.billing > 0 ? String(others.billing) : ''],
     [
       'Bodies with the id as a word, hidden until a person decides',
       left.length > 0 ? `${left.length}: ${left.slice(0, shown).join(', ')}` : '',

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../store/tables.ts';
 
 /** Selects entries of the access log; undefined fields do not filter. */
@@ -8,6 +8,8 @@ export interface AccessFilter {
   action?: string | undefined;
   /** The id of a patient. */
   patient?: string | undefined;
+  /** A patient's pseudonym, in hexadecimal. */
+  pseudonym?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
   /** Entries older than this one. */
@@ -23,6 +25,8 @@ export interface AccessEntry {
   action: string;
   /** The first few: their ids, or `erased` and the start of the pseudonym. */
   patients: string[];
+  /** Theirs, in hexadecimal. */
+  pseudonyms: string[];
   /** The number of all. */
   patient_count: number;
   filter: Record<string, unknown>;
@@ -30,19 +34,43 @@ export interface AccessEntry {
 }
 
 /** Entries of the access log, newest first. */
-export async function listAccess(db: Db, filter: AccessFilter, limit: number): Promise<AccessEntry[]> {
-  const { rows } = await sql<AccessEntry>`
+export const listAccess = async (db: Db, filter: AccessFilter, limit: number): Promise<AccessEntry[]> =>
+  (await accessQuery(filter, limit).execute(db)).rows;
+
+/** The query for the entries, by an index for each filter. */
+export function accessQuery(filter: AccessFilter, limit: number): RawBuilder<AccessEntry> {
+  // Of each condition on the actor the newest, by an index of its own.
+  const { actor, ...others } = filter;
+  const newest = (isActor: RawBuilder<unknown>) => sql`(
+    select entry, at, actor, actor_name, address, action, patients, filter, rows from access_log
+    where ${isActor} and ${matching(others)} order by entry desc limit ${limit})`;
+  const found =
+    actor === undefined
+      ? newest(sql`true`)
+      : sql`${newest(sql`actor = ${actor}`)} union ${newest(sql`actor_name = ${actor}`)}`;
+  const ofFirst = (value: RawBuilder<unknown>) => sql`array(
+    select ${value} from unnest(patients[1:5]) with ordinality as first (seen, position) order by position)`;
+  const patient = sql`(select patient_id from patient_pseudonyms where pseudonym = seen)`;
+  return sql<AccessEntry>`
     select entry, at, actor, actor_name, address, action, filter, rows, cardinality(patients) as patient_count,
-           array(
-             select coalesce(patient_id, 'erased ' || left(encode(seen, 'hex'), 8))
-             from unnest(patients[1:5]) with ordinality as first (seen, position)
-             left join patient_pseudonyms on pseudonym = seen
-             order by position
-           ) as patients
-    from access_log
-    where ${matching(filter)}
-    order by entry desc limit ${limit}`.execute(db);
-  return rows;
+           ${ofFirst(sql`coalesce(${patient}, 'erased ' || left(encode(seen, 'hex'), 8))`)} as patients,
+           ${ofFirst(sql`encode(seen, 'hex')`)} as pseudonyms
+    from (${found}) as newest
+    order by entry desc limit ${limit}`;
+}
+
+/** The pseudonym of a patient in the access log, in hexadecimal. */
+export async function pseudonymOf(db: Db, patient: string): Promise<string> {
+  const { rows } = await sql<{ pseudonym: string }>`
+    select encode(patient_hash(salt, '', ${patient}), 'hex') as pseudonym from erasure_salt`.execute(db);
+  return rows[0]!.pseudonym;
+}
+
+/** The patient of a pseudonym; undefined: erased, or no entry names one by it. */
+export async function patientBehind(db: Db, pseudonym: string): Promise<string | undefined> {
+  const { rows } = await sql<{ patient_id: string }>`
+    select patient_id from patient_pseudonyms where pseudonym = decode(${pseudonym}, 'hex')`.execute(db);
+  return rows[0]?.patient_id;
 }
 
 /** The number of patients in the matching entries, and of entries that name none. */
@@ -77,14 +105,19 @@ export function patientsSeen(db: Db, filter: AccessFilter) {
     order by min(at), pseudonym`.compile(db);
 }
 
-function matching({ actor, action, patient, since, until, before }: AccessFilter) {
+function matching({ actor, action, patient, pseudonym, since, until, before }: AccessFilter) {
   const conditions = [
     actor && sql`(actor = ${actor} or actor_name = ${actor})`,
     action && sql`action = ${action}`,
-    patient && sql`patients @> array[patient_hash((select salt from erasure_salt), '', ${patient})]`,
+    patient && isAbout(sql`patient_hash((select salt from erasure_salt), '', ${patient})`),
+    pseudonym && isAbout(sql`decode(${pseudonym}, 'hex')`),
     since && sql`at >= ${since}`,
     until && sql`at < ${until}`,
     before && sql`entry < ${before}`,
   ].filter((condition) => typeof condition === 'object');
   return conditions.length > 0 ? sql.join(conditions, sql` and `) : sql`true`;
 }
+
+/** The entries are looked up first: the planner does not know that a patient has few, and would read the newest ones. */
+const isAbout = (pseudonym: RawBuilder<unknown>) =>
+  sql`entry = any(array(select about.entry from access_log about where about.patients @> array[${pseudonym}]))`;

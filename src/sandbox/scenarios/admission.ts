@@ -3,11 +3,16 @@ import type { Random } from '../random.ts';
 import { inRupees, interleaved, type Scenario, type ScenarioEvent, sometimes } from './scenario.ts';
 
 /** An admission to a hospital: billed and paid in parts; with its clearances the patient leaves. */
-export function* admissionScenario(random: Random, clinic: Clinic, admittedAt: number): Scenario {
+export function* admissionScenario(
+  random: Random,
+  clinic: Clinic,
+  admittedAt: number,
+  patient?: ReturnType<typeof newPatient>,
+): Scenario {
   const id = hexId(random);
   const nurse = { id: random.pick(clinic.doctors), name: 'Asha Sample' };
   const admission: Admission = { transactionId: `ipd/${clinic.businessId}/admissions/${id}`, nurse };
-  const fields = { id, ...fieldsOf(random, clinic, admittedAt) };
+  const fields = { id, ...fieldsOf(random, clinic, admittedAt, patient) };
   let billed = 0;
   let paid = 0;
   const version = (action: 'created' | 'updated', changes: Record<string, unknown> = {}): ScenarioEvent => {
@@ -36,8 +41,12 @@ export function* admissionScenario(random: Random, clinic: Clinic, admittedAt: n
 
 const newBed = (random: Random) => ({ name: `B-${random.between(1, 40)}`, ward: 'General' });
 
-function fieldsOf(random: Random, { businessId, clinicId, doctors }: Clinic, admittedAt: number) {
-  const patient = newPatient(random);
+function fieldsOf(
+  random: Random,
+  { businessId, clinicId, doctors }: Clinic,
+  admittedAt: number,
+  patient = newPatient(random),
+) {
   const attendee = newPatient(random);
   const doctor = random.pick(doctors);
   const number = random.between(1, 9_999);

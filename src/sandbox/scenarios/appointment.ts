@@ -70,13 +70,15 @@ export function* appointmentScenario(
   if (random.chance(0.3)) yield { event: 'appointment.followup_reminder_instant', data: aboutVisit(visit) };
 }
 
-function versionsOf(random: Random, visit: Visit, bookedAt: number) {
+/** @param more fields of each version */
+export function versionsOf(random: Random, visit: Visit, bookedAt: number, more: object = {}) {
   const partners = { partner_appointment_id: partnerId(visit.appointmentId), ...partnerPartiesOf(visit) };
   const assessment = random.text(8, '0123456789abcdef');
   const appointment: Record<string, unknown> = {
     ...aboutVisit(visit),
     created_at: inSeconds(bookedAt),
     partner_meta: { source: random.pick(['app', 'desk', 'phone']) },
+    ...more,
   };
   let modifiedAt = 0;
 

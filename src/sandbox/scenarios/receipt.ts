@@ -73,7 +73,7 @@ export function* receiptScenario(random: Random, clinic: Clinic, createdAt: numb
   yield version('receipt.updated', { updated_at: now, archive: 0, remarks: 'Restored' });
 }
 
-function paymentRequest(random: Random, visit: Visit, due: number): ScenarioEvent {
+export function paymentRequest(random: Random, visit: Visit, due: number): ScenarioEvent {
   const page = random.text(20, 'abcdefghijkmnpqrstuvwxyz0123456789');
   return {
     event: 'receipt_payment.requested',

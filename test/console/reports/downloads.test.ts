@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { formatNames, formats } from '../../../src/console/reports/download.ts';
+import { formatNames, formats } from '../../../src/console/reports/formats.ts';
 import { type XlsxColumn, xlsxWriter } from '../../../src/console/reports/xlsx.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
@@ -62,25 +62,36 @@ describe('downloads', () => {
 
   it('an Excel file keeps digits of ids and phones, the time of the reports, and no formula', async () => {
     const response = await visitor.post('/reports/receipts/xlsx', fields);
-    const { rows, sheet } = await readXlsx(response);
-    const [head, row] = rows;
+    const { rows, sheet, about } = await readXlsx(response);
+    const [head, row, totals] = rows;
     const found = Object.fromEntries(head!.map((name, index) => [name!.value, row![index]]));
     const days = (moment: string) => Date.parse(moment) / 86_400_000 + 25_569;
+    const rupees = '[>=10000000]"₹"##\\,##\\,##\\,##0.00;[>=100000]"₹"##\\,##\\,##0.00;"₹"##,##0.00';
     expect(found).toMatchObject({
-      business_id: { value: business_id, format: '@' },
-      business_alias: { value: '=Anna Nagar' },
-      clinic_id: { value: '7e5', format: '@' },
-      receipt_id: { value: '7', format: '@' },
-      mobile: { value: '+91 98765 43210' },
-      name: { value: formula, format: '@' },
-      net_amount: { value: 1234567.5, format: '#,##,##0.00' },
-      day: { value: days('2026-03-02'), format: 'd mmm yyyy' },
-      issued_at: { format: 'd mmm yyyy, hh:mm:ss' },
-      remarks: { value: '' },
+      'Business id': { value: business_id, format: '@' },
+      Business: { value: '=Anna Nagar' },
+      'Clinic id': { value: '7e5', format: '@' },
+      'Receipt id': { value: '7', format: '@' },
+      'Receipt number': { value: '2026-11' },
+      Mobile: { value: '+91 98765 43210' },
+      Name: { value: formula, format: '@' },
+      'Net amount': { value: 1234567.5, format: rupees },
+      Day: { value: days('2026-03-02'), format: 'd mmm yyyy' },
+      'Issued at': { format: 'd mmm yyyy, hh:mm:ss' },
+      Remarks: { value: '' },
     });
-    expect(found.issued_at!.value).toBeCloseTo(days('2026-03-02T00:00:05.250Z'), 8);
-    expect(found.flavour).toBeUndefined();
-    expect(sheet).not.toContain('<f>');
+    expect(found['Issued at']!.value).toBeCloseTo(days('2026-03-02T00:00:05.250Z'), 8);
+    expect(found.Flavour).toBeUndefined();
+    const ofTotals = Object.fromEntries(head!.map((name, index) => [name!.value, totals![index]?.value]));
+    expect(ofTotals).toMatchObject({ 'Net amount': 1234567.5, 'Clinic id': undefined });
+    expect(sheet.replace(/<f>SUBTOTAL\(109,[A-Z]+2:[A-Z]+2\)<\/f>/g, '')).not.toContain('<f>');
+    expect(Object.fromEntries(about)).toMatchObject({
+      Report: 'Receipts',
+      Days: '1 Mar 2026 to 2 Mar 2026',
+      Rows: '1',
+      'Personal data': 'included',
+      'Due amount': 'Amount still to pay (amount_due), in rupees',
+    });
     expect(sheet).toMatch(/<pane ySplit="1" [^>]*state="frozen"/);
     const width = head!.length;
     const letters = String.fromCharCode(64 + Math.floor((width - 1) / 26), 65 + ((width - 1) % 26));
@@ -121,6 +132,50 @@ describe('downloads', () => {
     },
   );
 
+  it('of one page, and of what changed since a moment, has its rows, a name of its own, and its entry', async () => {
+    await database.rows(`
+      insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at, applied_at)
+      select '${business_id}', 100 + n, 'c', 'receipt.created', '2026-03-01 12:00Z', '{}', gen_random_uuid(), now(),
+        timestamptz '2026-03-05 10:00+05:30' + n * interval '1 minute'
+      from generate_series(1, 200) as n`);
+    const download = async (part: string) => {
+      const response = await visitor.get(`/reports/receipts/csv?business=${business_id}&${part}`);
+      const [entry] = await database.rows('select filter, rows from access_log order by entry desc limit 1');
+      const name = /filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1];
+      const ids = parseCsv(await response.text())
+        .slice(1)
+        .map((row) => row[1]);
+      expect(entry).toMatchObject({ rows: String(ids.length) });
+      return { name, ids, filter: entry!.filter };
+    };
+    const page = await download('from=2026-03-01&to=2026-03-02&part=page&page=2');
+    expect(page).toMatchObject({ name: 'receipts_2026-03-01_2026-03-02_page-2.csv', ids: ['300'] });
+    // Of all days, because none are asked for.
+    const changed = await download('part=changed&since=2026-03-05T13:19');
+    expect(changed).toMatchObject({
+      name: 'receipts_changed-since-2026-03-05-1319.csv',
+      ids: ['7', '299', '300'],
+      filter: { part: 'changed', since: '2026-03-05T07:49:00.000Z' },
+    });
+    expect((await visitor.get('/reports/receipts/csv?part=changed')).status).toBe(400);
+    expect((await visitor.get('/reports/silence/csv?part=changed&since=2026-03-05T13:19')).status).toBe(400);
+  });
+
+  it('the menu offers the time of the last download of the same business, less what was being written then', async () => {
+    const since = async (filter: string) =>
+      /name="since"( value="([^"]*)")?/.exec(
+        await visitor.read(`/reports/receipts?range=all&${filter}`),
+      )?.[2];
+    const own = `business=${business_id}&clinic=7e5`;
+    await visitor.read(`/reports/receipts/csv?range=all&${own}&part=page`);
+    expect(await since(own)).toBeUndefined();
+    await visitor.read(`/reports/receipts/csv?range=all&${own}`);
+    const [{ before }] = (await database.rows(`
+      select to_char((max(at) - interval '5 minutes') at time zone 'Asia/Kolkata', 'YYYY-MM-DD"T"HH24:MI') as before
+      from access_log`)) as [{ before: string }];
+    expect([await since(own), await since('business=another')]).toEqual([before, undefined]);
+  });
+
   it('an Excel file of too many rows is refused before it is logged', async () => {
     jest.replaceProperty(formats.xlsx, 'mostRows', 0.5);
     const entries = () => database.rows('select count(*) from access_log');
@@ -135,12 +190,13 @@ describe('downloads', () => {
     const unit = fc.constantFrom('a', '<', '&', '"', '\n', ' ', '=', 'अ', '😀', '1', '-', '_');
     const value = fc.option(fc.string({ unit }), { nil: null });
     const columns: XlsxColumn[] = [
-      { name: 'one', kind: 'text' },
-      { name: 'two', kind: 'amount' },
+      { name: 'one', title: 'One', kind: 'text' },
+      { name: 'two', title: 'Two', kind: 'amount' },
     ];
+    const about = [['Rows', '"all" & <some>']] as const;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ one: value, two: value })), async (rows) => {
-        const writer = xlsxWriter(columns);
+        const writer = xlsxWriter({ title: "A/B's <report>", columns, about, currency: 'INR' });
         const file = new Response(await buffer(Readable.from(rows).pipe(writer)));
         const [, ...read] = (await readXlsx(file)).rows;
         const isNumber = (text: string) => /^-?\d+$/.test(text);

@@ -21,7 +21,7 @@ describe('dues', () => {
   it('of a single receipt are found by its id, without ages', async () => {
     await apply(database, [due(1, 0), due(2, 500)]);
     const page = await visitor.read('/reports/outstanding_receipts?receipt=2');
-    expect(page).toContain('1 rows.');
+    expect(page).toContain('1 row.');
     expect(page).not.toContain('Amount due by age');
   });
 
@@ -41,7 +41,7 @@ describe('dues', () => {
     const page = await visitor.read('/reports/outstanding_receipts');
     for (const [age, expected] of Object.entries(byAge)) {
       expect(page).toContain(
-        `age=${age}">${age.replaceAll('_', ' ')} days</a></td><td class="number">2</td><td class="number">200.00<`,
+        `age=${age}">${age.replaceAll('_', ' ')} days</a></td><td class="number">2</td><td class="number">₹200.00<`,
       );
       expect(ids(await visitor.read(`/reports/outstanding_receipts/csv?age=${age}`))).toEqual([...expected]);
     }

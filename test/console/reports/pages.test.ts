@@ -1,10 +1,11 @@
-import { readComments } from '../../../src/console/reports/columns.ts';
-import { reports } from '../../../src/console/reports/reports.ts';
 import { families } from '../../../src/families/index.ts';
+import { readColumns } from '../../../src/reports/columns.ts';
+import { reportGroups, reports } from '../../../src/reports/reports.ts';
 import { paths, receiptCallback, samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { post } from '../../support/service.ts';
 import { useConsole } from '../use-console.ts';
+import { visitAs } from '../visitor.ts';
 import { parseCsv } from './read-files.ts';
 import { now, today } from './times.ts';
 
@@ -24,16 +25,56 @@ it('shows every view of the schema', async () => {
   );
 });
 
-it('a report says what the comment on its view or function says, in the list and on its page', async () => {
-  const comments = await readComments(database.db);
-  const list = await visitor.read('/reports');
-  const shown = (view: string) =>
-    `<p>${comments.get(view)!.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`;
-  for (const { view } of reports) expect(list).toContain(shown(view));
-  for (const view of ['receipts_daily', 'receipts_as_of']) {
-    expect(await visitor.read(`/reports/${view}`)).toContain(shown(view));
+/** A page without its navigation. */
+const readMain = async (path: string) => (await visitor.read(path)).replace(/^.*<main/, '');
+
+it('the list has a clinic’s reports by group, each with its line; those of operations are a page for operators', async () => {
+  const list = await readMain('/reports');
+  const operations = await readMain('/reports?group=operations');
+  for (const [name, group] of Object.entries(reportGroups)) {
+    for (const { view, line } of group.reports) {
+      const isListed = [list, operations].map((page) => page.includes(`href="/console/reports/${view}"`));
+      expect([view, ...isListed]).toEqual([view, name !== 'operations', name === 'operations']);
+      expect(list + operations).toContain(`<p>${line}</p>`);
+    }
   }
-  expect(list).toContain('<a href="/console/reports/receipts_daily">Receipts per day</a>');
+  const viewer = await visitAs(service.url, 'viewer');
+  expect(await viewer.read('/reports')).not.toContain('group=operations');
+});
+
+it('a report is found by a word of its title, its line, its columns and of what they mean', async () => {
+  const findsBy = async (q: string) =>
+    [
+      ...(await readMain(`/reports?q=${encodeURIComponent(q)}`)).matchAll(
+        /<li><a href="\/console\/reports\/(\w+)"/g,
+      ),
+    ].map(([, view]) => view);
+  expect(await findsBy('who owes')).toEqual(['outstanding_by_phone']);
+  expect(await findsBy('gateway')).toEqual(expect.arrayContaining(['payments', 'payments_daily']));
+  expect(await findsBy('drift')).toEqual(['schema_drift']);
+  expect(await findsBy('no such word')).toEqual([]);
+});
+
+it('a page shows what a row is read for, money first; all columns take a click', async () => {
+  await apply(database, [receiptCallback({ ...today(), data: { receipt_id: 7, created_at: Date.now() } })]);
+  const headsOf = async (query: string) =>
+    [
+      ...(await visitor.read(`/reports/receipts${query}`)).matchAll(
+        /<th scope="col"[^>]*><a href="[^"]*sort=-?(\w+)"/g,
+      ),
+    ].map(([, name]) => name);
+  const heads = await headsOf('');
+  expect(heads.slice(0, 5)).toEqual([
+    'issued_at',
+    'receipt_number',
+    'net_amount',
+    'paid_amount',
+    'due_amount',
+  ]);
+  expect(heads).not.toContain('delivery_id');
+  const columns = await readColumns(database.db, { view: 'receipts' });
+  const open = columns.filter(({ personal }) => !personal).map(({ name }) => name);
+  expect((await headsOf('?columns=all')).toSorted()).toEqual(open.toSorted());
 });
 
 it.each(reports.map(({ view }) => view))(

@@ -1,5 +1,5 @@
 import { readReportForm } from '../../../src/console/reports/form.ts';
-import { reports } from '../../../src/console/reports/reports.ts';
+import { reports } from '../../../src/reports/reports.ts';
 import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';
@@ -44,11 +44,17 @@ it.each([
   ['last_month', '2026-03-31', '2026-02-01', '2026-02-28'],
   ['last_month', '2026-01-15', '2025-12-01', '2025-12-31'],
   ['this_month', '2026-03-31', '2026-03-01', '2026-03-31'],
+  ['this_week', '2026-03-01', '2026-02-23', '2026-03-01'],
+  ['last_week', '2026-03-02', '2026-02-23', '2026-03-01'],
+  ['this_year', '2026-03-02', '2026-01-01', '2026-03-02'],
   ['last_30_days', '2026-03-02', '2026-02-01', '2026-03-02'],
 ])('%s on %s is from %s to %s', (range, day, from, to) => {
   // In India it is the next day already.
   jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
-  const { filter } = readReportForm({ range }, reports[0]!, 'Asia/Kolkata');
+  const { filter } = readReportForm(
+    { range },
+    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata' },
+  );
   jest.restoreAllMocks();
   expect(filter).toMatchObject({ from, to });
 });

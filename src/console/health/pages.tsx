@@ -1,0 +1,166 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useContext } from 'preact/hooks';
+import { countLimit } from '../frame.ts';
+import { RejectedTable } from '../rejections/pages.tsx';
+import { Chart } from '../ui/chart.tsx';
+import { type Problems, VisitContext } from '../ui/context.ts';
+import { hrefTo, words } from '../ui/links.ts';
+import { Table } from '../ui/table.tsx';
+import { formatDuration } from '../ui/time.ts';
+import { Ago, formatCount, Moment, Named } from '../ui/values.tsx';
+import type { Figures } from './figures.ts';
+
+/** One of the figures, where its query did not time out. */
+type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
+
+interface FiguresProps extends Figures {
+  /** Shown in place of charts before the first callback. */
+  setup: VNode | false | undefined;
+}
+
+const timedOut = (what: string) => (
+  <p class="empty">{what}: the query timed out. Reload the page to try again.</p>
+);
+
+export function FiguresPage(props: FiguresProps) {
+  const { arrivals, silences, rejected, setup } = props;
+  return (
+    <>
+      <section class="tiles" aria-label="Summary">
+        {tilesOf(props, useContext(VisitContext).problems).map(([name, state, text, href]) => (
+          <div key={name} class={`tile tile-${state}`}>
+            <h2>{href ? <a href={`/console/${href}`}>{name}</a> : name}</h2>
+            <p>{text ?? 'unknown'}</p>
+          </div>
+        ))}
+      </section>
+      {setup || <Silences result={silences} />}
+      {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
+        <>
+          <h2>Rejected requests, last hour</h2>
+          {rejected ? <RejectedTable rows={rejected} /> : timedOut('Rejected requests')}
+          <p>
+            <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
+          </p>
+        </>
+      )}
+      <p>
+        <a href="/console/reports?group=operations">Reports about the receiver itself</a>
+      </p>
+      {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
+    </>
+  );
+}
+
+/** A text that is undefined is unknown; the address is below /console. */
+type Tile = [name: string, state: 'good' | 'warn' | 'bad', text: ComponentChildren, href?: string];
+
+// The receiver is behind once a delivery waits longer.
+const lateMs = 60_000;
+
+function tilesOf(
+  { backlog, arrivals, latency, rejected }: FiguresProps,
+  problems: Problems | undefined,
+): Tile[] {
+  const goodIf = (isGood: boolean | undefined, otherwise: 'warn' | 'bad' = 'bad') =>
+    isGood ? 'good' : otherwise;
+  const last = arrivals?.findLast((one) => one.last)?.last;
+  const isLate = backlog?.oldest && Date.now() - backlog.oldest.getTime() > lateMs;
+  const requests = rejected?.reduce((sum, one) => sum + (one.unrouted ? 0 : Number(one.requests)), 0);
+  const { failed, quarantine } = problems ?? {};
+  const ago = last && [<Ago key="last" at={last} />, ' ago'];
+  return [
+    ['Last callback', 'good', ago ?? 'none in the last 24 hours'],
+    [
+      'Waiting',
+      goodIf(backlog && !isLate),
+      backlog && <Waiting {...backlog} />,
+      'deliveries?status=received',
+    ],
+    ['Failed', goodIf(failed === 0), formatBounded(failed), 'problems'],
+    ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'problems'],
+    ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
+    ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
+  ];
+}
+
+function Waiting({ oldest, waiting }: Given<'backlog'>) {
+  if (!oldest) return 'none';
+  return (
+    <>
+      {formatBounded(waiting)}, the oldest for <Ago at={oldest} />
+    </>
+  );
+}
+
+const formatLatency = ({ p50, p95 }: Given<'latency'>) =>
+  p50 === null || p95 === null ? 'no callbacks' : `p50 ${formatDuration(p50)}, p95 ${formatDuration(p95)}`;
+
+/** Undefined stays undefined. */
+function formatBounded(count: number | undefined) {
+  if (count === undefined) return undefined;
+  return count > countLimit ? `more than ${formatCount(countLimit)}` : formatCount(count);
+}
+
+function Silences({ result }: { result: Figures['silences'] }) {
+  if (result === 'running') {
+    return <p class="note">The check for silent businesses is still running. Reload the page in a moment.</p>;
+  }
+  if (result === 'failed') return <p class="note">The check for silent businesses failed or timed out.</p>;
+  if (result.value.length === 0) return <p class="note">All businesses are sending as usual.</p>;
+  return (
+    <section class="warning">
+      <h2>Unusually silent businesses</h2>
+      <Table
+        label="Unusually silent businesses"
+        rows={result.value}
+        columns={[
+          {
+            head: 'Business',
+            cell: ({ business }) => (
+              <a href={hrefTo('/deliveries', { business })}>
+                <Named kind="business" id={business} />
+              </a>
+            ),
+          },
+          { head: 'Family', cell: ({ family }) => words(family) },
+          { head: 'Last callback', cell: ({ last }) => <Moment at={last} /> },
+          { head: 'Silent for', cell: ({ last }) => <Ago at={last} />, numeric: true },
+          { head: 'Callbacks expected since', cell: ({ expected }) => formatCount(expected), numeric: true },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** Colours are few, and the small parts of a bar cannot be told apart. */
+const mostSeries = 6;
+
+const sum = (rows: Given<'arrivals'>) => rows.reduce((total, { callbacks }) => total + callbacks, 0);
+
+function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
+  const { timezone } = useContext(VisitContext);
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
+  const hours = [...new Set(arrivals.map(({ hour }) => hour.getTime()))];
+  const series = [...new Set(arrivals.flatMap(({ family }) => family ?? []))]
+    .map((name) => ({
+      name: words(name),
+      rows: arrivals.filter(({ family }) => family === name),
+    }))
+    .toSorted((one, other) => sum(other.rows) - sum(one.rows));
+  if (series.length > mostSeries) {
+    const rest = series.splice(mostSeries - 1);
+    series.push({ name: `${rest.length} other families`, rows: rest.flatMap(({ rows }) => rows) });
+  }
+  return (
+    <Chart
+      title="Callbacks per hour by family, last 24 hours"
+      stacked
+      labels={hours.map((hour) => clock.format(hour))}
+      series={series.map(({ name, rows }) => ({
+        name,
+        values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
+      }))}
+    />
+  );
+}

@@ -1,0 +1,62 @@
+import { type ErrorStatus, errorStatuses } from '../../common/http-statuses.ts';
+import type { QuarantineReason } from '../../store/tables.ts';
+
+/** What a rejection means, what to do, and why the body is in the quarantine, if it is. */
+type Reason = [meaning: string, action?: string, quarantine?: QuarantineReason];
+
+const resent = 'The sender resends after any error.';
+const correct = 'Open one: correct and replay it, or report the change to the service.';
+
+/** By the name of the error. */
+const reasons: Record<string, Reason> = {
+  SignatureMissing: [
+    'It was not signed.',
+    'See whether the sender signs, or a proxy removes SIGNATURE_HEADER.',
+  ],
+  SignatureWrong: [
+    'The signature matches no signing key.',
+    'The signing key differs, or a proxy changes the body: compare SIGNING_KEYS with the service.',
+  ],
+  SignatureStale: ['It was signed too long ago, or ahead of the clock.', 'Compare the clocks of both sides.'],
+  AddressNotAllowed: [
+    'The address is not in ALLOWED_IPS.',
+    'Add the sender’s network. If every address is that of your proxy, set TRUST_PROXY.',
+  ],
+  TenantNotAllowed: [
+    'The client or the business is not on its list.',
+    'If it is yours, add it to ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS. Such bodies are not in the quarantine.',
+  ],
+  BodyTooLarge: [
+    'The body is larger than BODY_LIMIT.',
+    'If it is legitimate, raise BODY_LIMIT, and that of a proxy: abha.hiu_data_push contains health records.',
+  ],
+  BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
+  NotJson: ['The body is not JSON.', correct, 'not_json'],
+  InvalidCallback: ['A field is missing or has another type.', correct, 'invalid'],
+  UnknownEvent: [
+    'The event is unknown.',
+    'Subscribe EVENTS_PATH to it, or update the receiver; then replay.',
+    'invalid',
+  ],
+  WrongFamily: [
+    'The event belongs to another path.',
+    'Correct the address at the platform, and replay.',
+    'wrong_family',
+  ],
+  DataRefused: ['PostgreSQL cannot store the data.', correct, 'refused_by_database'],
+  TooManyRequests: [
+    'The address sent too many requests, or too many rejected ones.',
+    `See what was rejected before. Limits: RATE_LIMIT, REJECTION_LIMIT. ${resent}`,
+  ],
+  Busy: ['Too many large bodies were in progress.', resent],
+  Unavailable: ['No store was available.', `See the health checks, and the log of that time. ${resent}`],
+  NotFound: ['Nothing is served at the path.', 'If the platform sent it, compare its registered addresses.'],
+};
+
+/** Of a rejected request. */
+export const reasonOf = (error: string, status: number): Reason =>
+  reasons[error] ?? [`${errorStatuses[status as ErrorStatus] ?? error}.`];
+
+/** Of a body in the quarantine. */
+export const reasonOfBody = (reason: string): Reason =>
+  Object.values(reasons).find(([, , quarantine]) => quarantine === reason) ?? [reason];

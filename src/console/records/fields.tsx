@@ -1,0 +1,95 @@
+import { type Family, labelOf, meaningOf, shownGroups } from '../../families/index.ts';
+import type { TypedColumn } from '../../reports/column-kinds.ts';
+import { FieldValue } from '../ui/field-value.tsx';
+import { Amount, Facts, Named } from '../ui/values.tsx';
+import type { Version } from './queries.ts';
+
+export interface FieldsProps {
+  family: Family;
+  columns: readonly TypedColumn[];
+  /** As far as it may be shown. */
+  row: Version['row'];
+}
+
+/** A value for people: codes by their meaning, links by their names. The record's own id is no link: it would lead here. */
+export function Value({ family, column, row }: Omit<FieldsProps, 'columns'> & { column: TypedColumn }) {
+  const { name } = column;
+  const value = row[name];
+  if (value && family.fields[name]?.meanings?.[value]) return <>{meaningOf(family, name, value)}</>;
+  if (value && [family.identifiedBy, family.printed].includes(name)) return <span class="id">{value}</span>;
+  if (value && /^https?:\/\/\S+$/.test(value)) {
+    return (
+      <a href={value} rel="noreferrer" target="_blank">
+        Open<span class="unseen"> {labelOf(family, name)}</span>
+      </a>
+    );
+  }
+  return <FieldValue column={column} row={row} />;
+}
+
+/** What people read of a record, in groups; empty fields are left out. */
+export function Groups({ family, columns, row }: FieldsProps) {
+  const groups = Object.entries(shownGroups).map(([group, title]) => {
+    const names = Object.keys(family.shown?.[group as keyof typeof shownGroups] ?? {});
+    const facts = names.flatMap((name) => {
+      const column = columns.find((one) => one.name === name);
+      if (!column || !row[name] || row[name] === '[]') return [];
+      return [
+        [signOf(family, name) + labelOf(family, name), <Value key={name} {...{ family, column, row }} />],
+      ];
+    });
+    if (group === 'people')
+      facts.push(['Business', <Named key="own" kind="business" id={row.business_id} />]);
+    return { group, title, facts: Object.fromEntries(facts) };
+  });
+  return (
+    <div class="groups">
+      {groups
+        .filter(({ facts }) => Object.keys(facts).length > 0)
+        .map(({ group, title, facts }) => (
+          <section key={group} class={`group-${group}`} aria-labelledby={group}>
+            <h2 id={group}>{title}</h2>
+            <Facts facts={facts} />
+            {group === 'money' && <WrongSums {...{ family, row }} />}
+          </section>
+        ))}
+    </div>
+  );
+}
+
+function signOf({ sums = {} }: Family, name: string): string {
+  if (sums[name]) return '= ';
+  return Object.values(sums).some((of) => of!.slice(1).includes(name)) ? '− ' : '';
+}
+
+/** Names the amounts that are not what they are made of. */
+function WrongSums({ family, row }: Omit<FieldsProps, 'columns'>) {
+  const wrong = Object.entries(family.sums ?? {}).flatMap(([total, of]) => {
+    const [first, ...others] = of!.map((name) => row[name] ?? null);
+    if (first == null || row[total] == null) return [];
+    const sum = others.reduce((left, one) => left - Number(one ?? 0), Number(first));
+    return Math.abs(sum - Number(row[total])) < 0.005 ? [] : [{ total, sum }];
+  });
+  return wrong.map(({ total, sum }) => (
+    <p key={total} class="warn">
+      As sent, this does not add up: {labelOf(family, total)} would be <Amount value={sum} />.
+    </p>
+  ));
+}
+
+/** Every field by its own name, in a line that opens. */
+export function AsReceived({ family, columns, row }: FieldsProps) {
+  const names = columns.filter(
+    ({ name }) => name !== 'deleted_at' && !(name === 'extra' && row.extra === '{}'),
+  );
+  const facts = names.map((column) => [
+    column.name === 'extra' ? labelOf(family, 'extra') : column.name,
+    row[column.name] === '' ? 'empty' : row[column.name],
+  ]);
+  return (
+    <details class="card">
+      <summary>As received</summary>
+      <Facts facts={Object.fromEntries(facts)} />
+    </details>
+  );
+}

@@ -1,0 +1,97 @@
+import { useContext } from 'preact/hooks';
+import type { NamedColumn } from '../../reports/columns.ts';
+import { type Report, titleOf } from '../../reports/report.ts';
+import { type ReportGroup, reportGroups } from '../../reports/reports.ts';
+import { isEnough } from '../rights.ts';
+import { VisitContext } from '../ui/context.ts';
+import { headOf } from '../ui/field-value.tsx';
+import { type FilterForm, Filters, LinkList } from '../ui/filters.tsx';
+import { hrefTo } from '../ui/links.ts';
+import { reportHref } from './form.ts';
+
+/** What a clinic asks most. */
+const mostUsed = Object.entries({
+  'Takings of yesterday': 'receipts_daily?range=yesterday',
+  'This month against last, by doctor':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period',
+  'Who fell most this month':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
+  'Who owes us, the oldest first': 'outstanding_receipts',
+  'Appointments of this month': 'appointments_daily?range=this_month',
+  'Receipts of last month': 'receipts?range=last_month',
+}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
+
+const clinicGroups = (Object.keys(reportGroups) as ReportGroup[]).filter((name) => name !== 'operations');
+
+interface ListProps {
+  /** The group that is shown; without it, all of a clinic's. */
+  group?: ReportGroup | undefined;
+  /** What is searched for. */
+  q?: string | undefined;
+  form: FilterForm;
+  /** Of all reports; read for a search. */
+  columns: readonly NamedColumn[];
+}
+
+/** The reports by what they are about, or those that a search finds. */
+export function ReportList({ group, q, form, columns }: ListProps) {
+  const { role } = useContext(VisitContext);
+  const isOperator = isEnough(role, 'operator');
+  const all = [...clinicGroups, ...(isOperator ? (['operations'] as const) : [])];
+  const shown = (group ? [group] : q ? all : clinicGroups).map((name) => ({
+    ...reportGroups[name],
+    found: reportGroups[name].reports.flatMap((report) => findIn(report, columns, q) ?? []),
+  }));
+  const isEmpty = shown.every(({ found }) => found.length === 0);
+  return (
+    <>
+      {!group && !q && <LinkList label="Most used" links={mostUsed} />}
+      <Filters action={hrefTo('/reports')} {...form} submit="Search" />
+      {isEmpty && (
+        <p class="empty">
+          No report has all of these words. Try one word, such as <q>paid</q> or <q>doctor</q>.
+        </p>
+      )}
+      {shown.map(
+        ({ title, found }) =>
+          found.length > 0 && (
+            <section key={title}>
+              <h2>{title}</h2>
+              <ul class="reports">
+                {found.map(({ report, matches }) => (
+                  <li key={report.view}>
+                    <a href={reportHref(report.view)}>{titleOf(report)}</a>
+                    <p>{report.line}</p>
+                    {matches.length > 0 && <p>Columns: {matches.join(', ')}</p>}
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ),
+      )}
+      {!group && isOperator && (
+        <p>
+          <a href={hrefTo('/reports', { group: 'operations' })}>Reports about the receiver itself</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A report that has every word in its title, its line or its columns, with those of its columns that have one. */
+function findIn(report: Report, columns: readonly NamedColumn[], q = '') {
+  const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const itself = `${titleOf(report)} ${report.line}`.toLowerCase();
+  const own = columns
+    .filter(({ view }) => view === (report.rowsOf ?? report.view))
+    .map(({ name, comment }) => ({ head: headOf(name), text: `${headOf(name)} ${comment}`.toLowerCase() }));
+  const isFound = wanted.every(
+    (word) => itself.includes(word) || own.some(({ text }) => text.includes(word)),
+  );
+  if (!isFound) return undefined;
+  const missing = wanted.filter((word) => !itself.includes(word));
+  return {
+    report,
+    matches: own.flatMap(({ head, text }) => (missing.some((word) => text.includes(word)) ? head : [])),
+  };
+}

@@ -1,0 +1,98 @@
+import { type Hit, shownHits } from '../../search/hit.ts';
+import type { Person } from '../../search/people.ts';
+import type { AliasKind } from '../../store/aliases.ts';
+import { PostButton } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
+import type { Column } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from './hits.tsx';
+
+/** How many patients have their sums and appointments read. */
+export const mostPeople = 20;
+const shownOfPeople = 10;
+
+/** A clinic, a doctor or a business whose alias contains what was searched. */
+export interface Place {
+  kind: AliasKind;
+  id: string;
+  alias: string;
+}
+
+export const placeHref = ({ kind, id }: Place) => hrefTo('/reports/receipts', { [kind]: id });
+
+interface SearchProps {
+  hits: readonly Hit[];
+  places: readonly Place[];
+  people: readonly Person[];
+  /** What the text was looked up as; empty: there was none. */
+  searched: readonly string[];
+  mayNamePeople: boolean;
+  /** Whether what came before is still being made ready for the search. */
+  isIncomplete: boolean;
+}
+
+export function SearchPage({ hits, places, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
+  const receipts = hits.filter(({ kind }) => kind === 'receipt');
+  const appointments = hits.filter(({ kind }) => kind === 'appointment');
+  // Those of each patient are on the patient's page.
+  const most = people.length > 0 ? shownOfPeople : shownHits;
+  const others = hits.filter(({ kind }) => kind !== 'receipt' && kind !== 'appointment');
+  const isEmpty = hits.length + places.length + people.length === 0;
+  return (
+    <>
+      {isIncomplete && (
+        <p class="note">Older receipts are still being made ready for the search: it may miss some.</p>
+      )}
+      {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
+      <Group title="Patients" rows={people} columns={ofPerson} most={mostPeople} />
+      <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
+      <Group
+        title="Receipts"
+        rows={receipts}
+        columns={columnsOfReceipts(receipts, mayNamePeople)}
+        most={most}
+      />
+      <Group
+        title="Appointments"
+        rows={appointments}
+        columns={columnsOfAppointments(appointments)}
+        most={most}
+      />
+      <Group title="Others" rows={others} columns={columnsOfOthers} />
+    </>
+  );
+}
+
+function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayNamePeople'>) {
+  const kinds = mayNamePeople ? '' : ' Names, patients and parts of phone numbers take the role privacy.';
+  const people = mayNamePeople ? ', the last digits of one, a word of a name, or the id of a patient' : '';
+  return (
+    <p class="empty">
+      {searched.length > 0
+        ? `Nothing was found. Searched: ${searched.join(', ')}.${kinds}`
+        : `Enter a receipt number or a part of it, an amount with a day (1,500 yesterday), the name of a clinic or a doctor, an id, or a phone number${people}.${kinds}`}
+    </p>
+  );
+}
+
+const ofPerson: Column<Person>[] = [
+  { head: 'Name', cell: (person) => person.name ?? <Nothing /> },
+  { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
+  { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+  { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+  { head: 'Phone', cell: ({ mobile }) => mobile ?? <Nothing /> },
+  { head: 'Latest', cell: ({ latest }) => <Moment at={latest} /> },
+  {
+    head: 'Patient',
+    cell: ({ patient }) => (
+      <PostButton action="/console/patients" values={{ patient }} kind="small second">
+        Show the patient
+      </PostButton>
+    ),
+  },
+];
+
+const ofPlace: Column<Place>[] = [
+  { head: 'Name', cell: (place) => <a href={placeHref(place)}>{place.alias}</a> },
+  { head: 'Kind', cell: ({ kind }) => kind },
+];

@@ -1,0 +1,231 @@
+import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import { useMayOpen, VisitContext } from '../ui/context.ts';
+import { hrefTo, recordHref, titled } from '../ui/links.ts';
+import { Table } from '../ui/table.tsx';
+import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
+import { type Figures, mostClinics, type Takings, usualWeeks } from './queries.ts';
+
+type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
+
+const timedOut = (what: string) => <p class="empty">{what} took too long to add up. Reload the page.</p>;
+
+export function Today({ takings, appointments, newest, dues, ...rest }: Figures) {
+  return (
+    <>
+      <ToDo {...rest} />
+      {takings ? <TakingsOfToday {...takings} /> : timedOut('The takings')}
+      <h2>Newest receipts</h2>
+      {newest ? <Newest rows={newest} /> : timedOut('The newest receipts')}
+      <h2>Appointments with news today</h2>
+      {appointments ? <Appointments rows={appointments} /> : timedOut('The appointments')}
+      <h2>Dues that came of age today</h2>
+      {dues ? <Dues rows={dues} /> : timedOut('The dues')}
+    </>
+  );
+}
+
+/** What needs a person, in the words of the desk. */
+function ToDo({ missing = 0, found }: Pick<Figures, 'missing' | 'found'>) {
+  const { problems } = useContext(VisitContext);
+  const mayOpen = useMayOpen();
+  const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
+  const unread = problems ? problems.failed + problems.quarantine : 0;
+  const has = (isSo: (problem: NonNullable<typeof found>[number]) => boolean) => found?.some(isSo);
+  const items: ComponentChildren[] = [
+    !(found && problems) && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
+    has(({ status }) => status === 'fail') && (
+      <>The newest figures may be missing: something is broken. {link('/health', 'What is broken')}</>
+    ),
+    unread > 0 && (
+      <>
+        {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
+        {link('/problems', 'Problems')}
+      </>
+    ),
+    missing > 0 && (
+      <>
+        {formatCountOf(missing, ['appointment', 'appointments'])} of the last seven days are missing here.{' '}
+        {link('/completeness', 'Completeness')}
+      </>
+    ),
+    has(({ kind }) => kind === 'user deletion') && (
+      <>
+        The platform has deleted users: somebody has to decide whether a patient’s data has to be erased.{' '}
+        {link('/health', 'Who')}
+      </>
+    ),
+  ].filter(Boolean);
+  if (items.length === 0) return null;
+  return (
+    <section class="warning" aria-labelledby="todo">
+      <h2 id="todo">Needs somebody</h2>
+      <ul>
+        {items.map((item, index) => (
+          <li key={index}>{item}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** By how much an amount differs from another. */
+const changeOf = (now: string, before: string | null) =>
+  before === null || Number(before) === 0
+    ? undefined
+    : `${signed.format((Number(now) - Number(before)) / Number(before))}`;
+const signed = new Intl.NumberFormat('en-IN', {
+  style: 'percent',
+  signDisplay: 'exceptZero',
+  maximumFractionDigits: 0,
+});
+
+function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
+  const { timezone } = useContext(VisitContext);
+  const [total] = rows.filter(({ isTotal }) => isTotal);
+  const clinics = rows.filter(({ isTotal }) => !isTotal);
+  const weekday = new Date().toLocaleDateString('en-GB', { timeZone: timezone, weekday: 'long' });
+  if (!total) {
+    return (
+      <p class="empty">
+        No receipts today, yesterday or on the last {usualWeeks} {weekday}s.{' '}
+        <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
+      </p>
+    );
+  }
+  return (
+    <>
+      <section class="tiles" aria-label="Takings">
+        {(['Net', 'Paid', 'Due'] as const).map((name) => (
+          <Tile key={name} name={name} takings={total} isUntilNow={isUntilNow} />
+        ))}
+      </section>
+      <p class="note">
+        {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Usual is the median of the
+        last {usualWeeks} {weekday}s with receipts
+        {isUntilNow ? '; like yesterday, up to this time of the day.' : '; like yesterday, of the whole day.'}
+      </p>
+      <h2>By clinic</h2>
+      <Table
+        label="Takings by clinic"
+        rows={clinics}
+        empty="No receipts."
+        columns={[
+          {
+            head: 'Clinic',
+            cell: ({ clinic }) => (clinic ? <Named kind="clinic" id={clinic} /> : 'No clinic'),
+            rowHead: true,
+          },
+          { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
+          { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
+          {
+            head: 'Change',
+            cell: ({ net, usualNet }) => (isUntilNow && changeOf(net, usualNet)) || <Nothing />,
+            numeric: true,
+          },
+          { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
+          { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+        ]}
+      />
+      {clinics.length === mostClinics && (
+        <p>
+          <a href={hrefTo('/reports/clinics_daily', { range: 'today' })}>All clinics</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount value={value} />);
+
+interface TileProps {
+  name: 'Net' | 'Paid' | 'Due';
+  takings: Takings;
+  isUntilNow: boolean;
+}
+
+function Tile({ name, takings, isUntilNow }: TileProps) {
+  const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
+  const [usual, yesterday] = [takings[`usual${name}`], takings[`yesterday${name}`]];
+  // A part of a day is no more or less than a whole one.
+  const change = isUntilNow && changeOf(now, usual);
+  return (
+    <div class="tile">
+      <h2>{name} today</h2>
+      <p>
+        <Amount value={now} />
+      </p>
+      <dl>
+        <dt>Usual</dt>
+        <dd>
+          {amount(usual)} {change && <span>({change})</span>}
+        </dd>
+        <dt>Yesterday</dt>
+        <dd>{amount(yesterday)}</dd>
+      </dl>
+    </div>
+  );
+}
+
+function Newest({ rows }: { rows: Given<'newest'> }) {
+  return (
+    <div data-live="receipt receipts">
+      <Table
+        label="Newest receipts"
+        rows={rows}
+        empty="No receipts came today or yesterday."
+        columns={[
+          { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
+          {
+            head: 'Receipt',
+            cell: ({ business, id, number }) => (
+              <a href={recordHref('receipt', business, id)}>{number || id}</a>
+            ),
+          },
+          { head: 'Net', cell: ({ net }) => amount(net), numeric: true },
+          { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
+          { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+          { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
+          { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Appointments({ rows }: { rows: Given<'appointments'> }) {
+  return (
+    <Table
+      label="Appointments with news today, by state"
+      rows={rows}
+      small
+      empty="No appointment was booked or changed today."
+      columns={[
+        { head: 'State', cell: ({ state }) => titled(state) },
+        { head: 'Appointments', cell: ({ appointments }) => formatCount(appointments), numeric: true },
+        { head: 'Booked today', cell: ({ booked }) => formatCount(booked), numeric: true },
+      ]}
+    />
+  );
+}
+
+function Dues({ rows }: { rows: Given<'dues'> }) {
+  return (
+    <Table
+      label="Dues that came of age today"
+      rows={rows}
+      small
+      columns={[
+        {
+          head: 'Age',
+          cell: ({ days, day }) => (
+            <a href={hrefTo('/reports/outstanding_receipts', { from: day, to: day })}>{days} days</a>
+          ),
+        },
+        { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,135 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Problem } from '../../health/problem.ts';
+import type { RouteDependencies } from '../dependencies.ts';
+import { businesses, read, unlessTimeout } from '../store.ts';
+
+/** Amounts in rupees, as PostgreSQL writes them; null: no such day has receipts. */
+export interface Takings {
+  /** Null in the total: of all; elsewhere: receipts without a clinic. */
+  clinic: string | null;
+  isTotal: boolean;
+  receipts: string;
+  net: string;
+  paid: string;
+  due: string;
+  usualNet: string | null;
+  usualPaid: string | null;
+  usualDue: string | null;
+  yesterdayNet: string | null;
+  yesterdayPaid: string | null;
+  yesterdayDue: string | null;
+}
+
+/** How many of the same weekday before today are "usual". */
+export const usualWeeks = 8;
+/** So many receipts are read one by one. */
+const mostRead = 20_000;
+export const mostClinics = 20;
+
+const usualDays = sql`array(select reporting.today() - 7 * n from generate_series(1, ${usualWeeks}) as n)`;
+const comparedDays = sql`(array[reporting.today(), reporting.today() - 1] || ${usualDays})`;
+const ofComparedDays = sql`business_id = any(array${businesses}) and day = any(${comparedDays})`;
+
+const receiptsQuery = sql<{ receipts: number }>`
+  select coalesce(sum(receipts), 0)::float8 as receipts from reporting.receipts_daily where ${ofComparedDays}`;
+
+const byDay = sql`
+  select clinic_id, day, receipts, net_amount, paid_amount, due_amount from reporting.receipts_daily where ${ofComparedDays}`;
+
+const untilNow = sql`
+  select clinic_id, day, 1 as receipts, net_amount, paid_amount, due_amount from reporting.receipts
+  where ${ofComparedDays} and (issued_at at time zone reporting.timezone())::time <= (now() at time zone reporting.timezone())::time`;
+
+/** The sums of all, then of the clinics with the largest takings. */
+const takingsQuery = (source: RawBuilder<unknown>) => {
+  const of = (name: 'net' | 'paid' | 'due') => {
+    const [usual, yesterday] = [sql.ref(`usual${titled(name)}`), sql.ref(`yesterday${titled(name)}`)];
+    const column = sql.ref(name);
+    return sql`
+      coalesce(sum(${column}) filter (where day = reporting.today()), 0)::text as ${column},
+      round((percentile_cont(0.5) within group (order by ${column}) filter (where day = any(${usualDays})))::numeric, 2)::text as ${usual},
+      sum(${column}) filter (where day = reporting.today() - 1)::text as ${yesterday}`;
+  };
+  return sql<Takings>`
+    select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
+      ${sql.join([of('net'), of('paid'), of('due')])}
+    from (
+      select clinic_id as clinic, grouping(clinic_id) = 1 as "isTotal", day, sum(receipts) as receipts,
+        sum(net_amount) as net, sum(paid_amount) as paid, sum(due_amount) as due
+      from (${source}) as receipts
+      group by grouping sets ((clinic_id, day), (day))
+    ) as days
+    group by clinic, "isTotal"
+    order by "isTotal" desc, coalesce(sum(net) filter (where day = reporting.today()), 0) desc, clinic nulls last
+    limit ${mostClinics + 1}`;
+};
+
+const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
+
+/** Takings up to this time of the day, where there are few enough receipts to read each, and some; else of whole days. */
+async function readTakings(db: RouteDependencies['db']) {
+  const [count] = await read(db, receiptsQuery);
+  const rows = count!.receipts <= mostRead ? await read(db, takingsQuery(untilNow)) : [];
+  if (rows.length > 0) return { isUntilNow: true, rows };
+  return { isUntilNow: false, rows: await read(db, takingsQuery(byDay)) };
+}
+
+/** The appointments whose last change was received today, by their state; a change may be the booking. */
+const appointmentsQuery = sql<{ state: string; appointments: number; booked: number }>`
+  select state, count(*)::int as appointments, (count(*) filter (where day = reporting.today()))::int as booked
+  from reporting.appointments
+  where business_id = any(array${businesses}) and reporting.day(received_at) = reporting.today()
+  group by state order by appointments desc, state`;
+
+export interface NewestReceipt {
+  business: string;
+  id: string;
+  number: string | null;
+  clinic: string | null;
+  doctor: string | null;
+  at: Date;
+  net: string | null;
+  paid: string | null;
+  due: string | null;
+}
+
+/** The receipts of today and yesterday that were last received. */
+const newestQuery = sql<NewestReceipt>`
+  select newest.* from unnest(array${businesses}) as sender
+  cross join lateral (
+    select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic,
+      doctor_id as doctor, applied_at as at, net_amount as net, paid_amount as paid, due_amount as due
+    from reporting.receipts
+    where business_id = sender and reporting.day(received_at) >= reporting.today() - 1
+    order by reporting.day(received_at) desc, applied_at desc limit 10
+  ) as newest
+  order by at desc limit 10`;
+
+/** Dues that are as many days old today. */
+const duesQuery = sql<{ days: number; day: string; receipts: string; due: string }>`
+  select days, (reporting.today() - days)::text as day, coalesce(sum(outstanding_receipts), 0)::text as receipts,
+    coalesce(sum(outstanding_due_amount), 0)::text as due
+  from unnest(array[30, 90]) as days
+  left join summed_activity_days s
+    on s.day = reporting.today() - days and s.business_id = any(array${businesses})
+  group by days order by days`;
+
+/** Appointments of the last week that the platform has, and that have not come. */
+const missingQuery = sql<{ missing: number }>`
+  select coalesce(sum(missing_found - missing_filled), 0)::int as missing from reporting.completeness
+  where method = 'reconciled' and day > reporting.today() - 7`;
+
+export type Figures = Awaited<ReturnType<typeof readToday>>;
+
+/** Reads what the page Today shows. Undefined in it: the query timed out, or could not be answered. */
+export async function readToday({ db, problems }: Pick<RouteDependencies, 'db' | 'problems'>) {
+  const [takings, appointments, newest, dues, missing, found] = await Promise.all([
+    unlessTimeout(readTakings(db)),
+    unlessTimeout(read(db, appointmentsQuery)),
+    unlessTimeout(read(db, newestQuery)),
+    unlessTimeout(read(db, duesQuery)),
+    unlessTimeout(read(db, missingQuery)),
+    problems().catch((): readonly Problem[] | undefined => undefined),
+  ]);
+  return { takings, appointments, newest, dues, missing: missing?.[0]?.missing, found };
+}

@@ -1,0 +1,91 @@
+import { useContext } from 'preact/hooks';
+import { assetUrl } from '../assets.ts';
+import { countLimit } from '../frame.ts';
+import { type Entry, type Group, type Problems, useMayOpen, VisitContext } from './context.ts';
+import { PostForm, Submit } from './forms.tsx';
+import { hrefTo } from './links.ts';
+import { formatCount } from './values.tsx';
+
+/** The entry that a page belongs to, and its group: the one with the longest path that the page is at or below. */
+export function findEntry(groups: readonly Group[], path: string) {
+  const places = groups.flatMap((group) =>
+    group.entries.flatMap((entry) => [entry.path, ...(entry.also ?? [])].map((at) => ({ group, entry, at }))),
+  );
+  return places
+    .filter(({ at }) => path === at || path.startsWith(`${at}/`))
+    .toSorted((one, other) => other.at.length - one.at.length)[0];
+}
+
+/** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
+export function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
+  const { navigation, actor, role, problems } = useContext(VisitContext);
+  const mayOpen = useMayOpen();
+  return (
+    <header class="bar">
+      <a class="brand" href="/console">
+        <img src={assetUrl('icon.svg')} alt="" width="24" height="24" /> <span>Webhook receiver</span>
+      </a>
+      <search>
+        <form action="/console/search" method="get">
+          <label class="unseen" for="search">
+            Search
+          </label>
+          <input
+            id="search"
+            name="q"
+            type="search"
+            value={query}
+            placeholder="Search: receipt, id, phone, name"
+            autocomplete="off"
+            aria-keyshortcuts="/"
+          />
+        </form>
+      </search>
+      <details class="menu">
+        <summary>Menu</summary>
+      </details>
+      <details class="user">
+        <summary>
+          {actor.name ?? actor.id} <span>{role}</span>
+        </summary>
+        <div class="popup">
+          {mayOpen('/sessions') && <a href="/console/sessions">Sessions</a>}
+          <a href="/console/keys" aria-keyshortcuts="?">
+            Keys
+          </a>
+          <PostForm action="/console/sign-out">
+            <Submit kind="quiet">Sign out</Submit>
+          </PostForm>
+        </div>
+      </details>
+      <nav aria-label="Sections">
+        {navigation.map(({ title, entries }) => (
+          <ul key={title} aria-label={title}>
+            {entries
+              .filter(({ path }) => mayOpen(path))
+              .map((entry) => (
+                <li key={entry.path}>
+                  <a
+                    href={hrefTo(entry.path)}
+                    data-key={entry.key}
+                    aria-current={entry === current ? 'page' : undefined}
+                  >
+                    {entry.title}
+                    {entry.counted && problems && <ProblemCount {...problems} />}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+function ProblemCount({ failed, quarantine }: Problems) {
+  const count = failed + quarantine;
+  if (count === 0) return null;
+  return (
+    <span class="count"> {count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count)}</span>
+  );
+}

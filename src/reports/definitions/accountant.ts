@@ -1,0 +1,63 @@
+import type { Report } from '../report.ts';
+import * as summed from '../summed-rows.ts';
+import { activities, amounts, byReceipt, versions } from './parts.ts';
+
+export const accountant: readonly Report[] = [
+  {
+    view: 'activities_monthly',
+    line: 'Totals of each month by doctor and clinic: billed, discounts, paid, due, deleted.',
+    details: ['consent_forms', 'review_requests', 'payment_requests', 'requested_amount'],
+    families: activities,
+    order: 'month desc, business_id, clinic_id, doctor_id',
+    range: 'all',
+    summed: summed.businessesDaily,
+    chart: amounts('net', 'paid', 'due'),
+  },
+  {
+    view: 'businesses_daily',
+    line: 'Totals of each day for the whole business.',
+    details: ['consent_forms', 'review_requests'],
+    families: activities,
+    order: 'day desc, business_id',
+    newestDayFirst: true,
+    summed: summed.businessesDaily,
+    chart: amounts('net', 'paid', 'due'),
+  },
+  {
+    view: 'deleted_receipts',
+    line: 'Receipts that were deleted, with their amounts.',
+    details: ['gross_amount'],
+    families: ['receipt'],
+    ...byReceipt,
+    summed: summed.deletedReceipts,
+    chart: { title: 'Deleted receipts by day of the receipt' },
+  },
+  {
+    view: 'receipts_as_of',
+    line: 'All receipts as they were at a date and time, for a closed month.',
+    details: ['gross_amount'],
+    families: ['receipt'],
+    title: 'Receipts as of a date',
+    rowsOf: 'all_receipts',
+    ...byReceipt,
+    summed: summed.allReceipts,
+    withoutTotals: true,
+  },
+  {
+    view: 'receipt_history',
+    line: 'Each change of a receipt: amounts before and after.',
+    details: ['issued_at', 'gross_amount', 'status'],
+    families: ['receipt'],
+    ...versions('receipt_id'),
+    withoutTotals: true,
+  },
+  {
+    view: 'all_receipts',
+    line: 'All receipts, the deleted ones too.',
+    details: ['gross_amount'],
+    families: ['receipt'],
+    ...byReceipt,
+    summed: summed.allReceipts,
+    withoutTotals: true,
+  },
+];

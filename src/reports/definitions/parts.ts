@@ -1,0 +1,31 @@
+import type { ReportChart } from '../report.ts';
+
+export const counts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, `sum(${name})`]));
+
+export const amounts = (...names: string[]) => ({
+  title: 'Amounts per day',
+  series: Object.fromEntries(names.map((name) => [name, `sum(${name}_amount)`])),
+  amounts: true,
+});
+
+export const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
+  ...amounts('net', 'due'),
+  title: `Top twelve ${ids}s by net amount`,
+  ids,
+  by: `coalesce(${ids}_id, 'none')`,
+  largest: 12,
+});
+
+export const newestFirst = (time: string, key: string) => ({
+  order: `${time} desc, business_id, ${key}`,
+  newestDayFirst: true,
+});
+export const byBusiness = (time: string, key: string) => ({
+  ...newestFirst(time, key),
+  leadsWithBusiness: true,
+});
+export const daily = byBusiness('day', 'clinic_id, doctor_id');
+export const byReceipt = byBusiness('issued_at', 'receipt_id');
+export const activities = ['receipt', 'consent_form', 'review_request', 'payment_request'] as const;
+
+export const versions = (key: string) => byBusiness('received_at', `${key}, version desc`);

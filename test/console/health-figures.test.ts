@@ -1,0 +1,217 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { applyDeliveries } from '../../src/apply/apply.ts';
+import { createLog } from '../../src/common/log.ts';
+import { families } from '../../src/families/index.ts';
+import { countRejectedRequests } from '../../src/http/rejected-requests.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { apply, insertCallbacks } from '../support/deliveries.ts';
+import { post } from '../support/service.ts';
+import { useConsole } from './use-console.ts';
+import { signInTo, visitAs } from './visitor.ts';
+
+const plain = (text: string) =>
+  text
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+describe('before the first callback', () => {
+  const key = 'a-signing-key-of-tests';
+  const { database, service, visitor, startAnother } = useConsole({
+    prepare: async () => ({ role: 'all' }),
+  });
+
+  it('Health shows the addresses to whoever may use them, and no empty charts', async () => {
+    const page = await visitor.read('/health');
+    for (const path of [paths.receipt, paths.consent_form, paths.review_request]) {
+      expect(page).toContain(service.url + path);
+    }
+    expect(page).not.toContain('chart');
+    const viewer = await (await visitAs(service.url, 'viewer')).read('/health');
+    expect(viewer).toContain('No callback was received yet');
+    expect(viewer).not.toContain(paths.receipt);
+  });
+
+  it('an open door is amber, in words', async () => {
+    const page = await visitor.read('/health');
+    expect(page).toContain('Anybody can send callbacks');
+    expect(page).toContain('<span class="warn">open</span>');
+    const other = await startAnother({ adminToken: 'another-token-of-tests', ...signed() });
+    const closed = await (await signInTo(other.url, 'another-token-of-tests')).read('/health');
+    expect(closed).not.toMatch(/Anybody can send|class="warn"/);
+  });
+
+  const authentication = {
+    signingKeys: [] as string[],
+    signatureHeader: 'X-Webhook-Signature',
+    signatureToleranceS: 180,
+    allowedIps: [] as string[],
+    trustProxy: 0,
+    allowedClientIds: [] as string[],
+    allowedBusinessIds: [] as string[],
+    allowUnauthenticated: false,
+  };
+  const signed = () => ({
+    authentication: {
+      ...authentication,
+      signingKeys: [key],
+      allowedClientIds: ['client-1'],
+      allowedBusinessIds: ['business-1'],
+    },
+  });
+
+  it('a test callback takes the real path, is applied, is logged, and stays out of the receipts', async () => {
+    const text = plain(await (await visitor.post('/test-callback')).text());
+    expect(text).toMatch(/It was accepted and applied after [\d.]+ s: delivery/);
+    expect(await database.rows('select event, business_id, family, status from deliveries')).toEqual([
+      { event: 'receiver.test', business_id: 'test', family: 'other', status: 'applied' },
+    ]);
+    expect(await database.rows('select from reporting.receipts')).toEqual([]);
+    expect(await database.rows(`select from access_log where action = 'test callback'`)).toHaveLength(1);
+    expect(await visitor.read('/health')).toContain('No callback was received yet');
+  });
+
+  it('a test callback is signed and has an allowed client and business; curl sends the same', async () => {
+    const other = await startAnother({ adminToken: 'another-token-of-tests', ...signed() });
+    const own = await signInTo(other.url, 'another-token-of-tests');
+    expect(plain(await (await own.post('/test-callback')).text())).toContain('It was accepted');
+    const page = await own.read('/health');
+    const script = plain(/A test callback from a shell".*?<pre>(.*?)<\/pre>/s.exec(page)![1]!);
+    const env = { ...process.env, SIGNING_KEY: key };
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${script} -s`], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'accepted' });
+    expect(
+      await database.rows(
+        `select from deliveries where business_id = 'business-1' and client_id = 'client-1'`,
+      ),
+    ).toHaveLength(2);
+    const wrong = await promisify(execFile)('bash', ['-c', `${script} -s`], {
+      env: { ...env, SIGNING_KEY: 'x' },
+    });
+    expect(JSON.parse(wrong.stdout)).toMatchObject({ status: 401 });
+  });
+
+  it('a test callback that is refused says why', async () => {
+    const other = await startAnother({
+      adminToken: 'another-token-of-tests',
+      authentication: { ...authentication, allowedIps: ['192.0.2.0/24'] },
+    });
+    const own = await signInTo(other.url, 'another-token-of-tests');
+    const text = plain(await (await own.post('/test-callback')).text());
+    expect(text).toContain('rejected with status 403: This address is not on the list of allowed addresses.');
+    expect(text).toContain('ALLOWED_IPS');
+  });
+
+  it('a test callback reaches a receiver that listens on a socket file', async () => {
+    const socket = `/tmp/receiver-test-${process.pid}.sock`;
+    const { sendTestCallback } = await import('../../src/http/test-callback.ts');
+    const other = await startAnother({ socket });
+    expect(other.url).toBe(`unix:${socket}`);
+    const response = await sendTestCallback({ authentication, paths: {} }, paths.other, other.url);
+    expect(response).toMatchObject({ status: 200, id: expect.any(String) });
+  });
+
+  it('the first real callback ends it', async () => {
+    await post(service.url + paths.receipt, receiptCallback());
+    const page = await visitor.read('/health');
+    expect(page).not.toContain('No callback was received yet');
+    expect(page).toContain('Callbacks per hour');
+  });
+});
+
+describe('rejected requests', () => {
+  const { database, service, visitor } = useConsole();
+  const observer = () =>
+    countRejectedRequests(
+      database.pool,
+      { isOpen: false, probeAfter: async () => false },
+      createLog('silent'),
+    );
+
+  it('every reason says what it means and what to do, and rejected bodies are linked', async () => {
+    await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
+    const counts = observer();
+    const responses: [number, string][] = [
+      [401, 'SignatureWrong'],
+      [403, 'TenantNotAllowed'],
+      [413, 'BodyTooLarge'],
+      [422, 'InvalidCallback'],
+      [429, 'TooManyRequests'],
+      [503, 'Unavailable'],
+      [500, 'SomethingNew'],
+    ];
+    for (const [status, reason] of responses)
+      counts.observer.responded({ family: 'receipt', status, reason });
+    counts.observer.unrouted({}, 404, 'NotFound');
+    await counts.close();
+    const page = await visitor.read('/health');
+    for (const words of [
+      'The signing key differs',
+      'ALLOWED_CLIENT_IDS',
+      'BODY_LIMIT',
+      'A field is missing',
+      'REJECTION_LIMIT',
+      'No store was available',
+      'An error in the receiver',
+    ]) {
+      expect(page).toContain(words);
+    }
+    expect(page).toMatch(/Requests to other paths: 1</);
+    expect(page).toMatch(/Rejected, last hour<\/a><\/h2><p>7</);
+    const link = plain(/href="\/console(\/quarantine\?[^"]*reason=invalid[^"]*)"/.exec(page)![1]!);
+    const bodies = await visitor.read(link);
+    expect(bodies).toContain('Show all');
+    expect(bodies.match(/href="\/console\/quarantine\/[\da-f-]{36}"/g)).toHaveLength(1);
+  });
+
+  it('a page shows when they were rejected: by minute or hour, filtered in the address', async () => {
+    await database.pool.query(`truncate rejected_requests;
+      insert into rejected_requests
+      select date_trunc('minute', now()) - n * interval '1 minute', 'receipt', 401, 'SignatureWrong', 2
+      from generate_series(60, 64) as n;
+      insert into rejected_requests values (date_trunc('minute', now()) - interval '5 hours', 'consent_form', 503, 'Unavailable', 7)`);
+    const rowsOf = (page: string) =>
+      /last first".*?<tbody>(.*?)<\/tbody>/s.exec(page)![1]!.split('<tr>').length - 1;
+    const day = await visitor.read('/rejections');
+    expect(day).toContain('By hour');
+    expect(rowsOf(day)).toBeLessThanOrEqual(3);
+    const local = (ago: number) =>
+      new Date(Date.now() - ago * 60_000)
+        .toLocaleString('sv-SE', { timeZone: 'Asia/Kolkata' })
+        .replace(' ', 'T');
+    const query = new URLSearchParams({ since: local(120), until: local(30) });
+    const hour = await visitor.read(`/rejections?${query}`);
+    expect(hour).toContain('By minute');
+    expect(rowsOf(hour)).toBe(5);
+    expect(hour).not.toContain('No store was available');
+    expect(await visitor.read('/rejections?status=503')).not.toContain('signing key');
+    expect((await visitor.get('/rejections?since=yesterday')).status).toBe(400);
+  });
+});
+
+describe('from arrival to row', () => {
+  const { database, visitor } = useConsole();
+
+  it('are the median and the 95th percentile of the last hour, without replays', async () => {
+    const receipts = [1, 2, 3].map((receipt_id) => receiptCallback({ data: { receipt_id } }));
+    await apply(database, receipts);
+    await database.pool.query(
+      `update applied_deliveries set received_at = now() - interval '1 minute', applied_at = now() - interval '58 seconds'`,
+    );
+    await database.pool.query(`alter table receipts add constraint plain check (receipt_id <> 4)`);
+    const ids = await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 4 } })]);
+    await applyDeliveries(database.db, families, ids);
+    await database.pool.query(
+      `alter table receipts drop constraint plain;
+       update failed_deliveries set received_at = now() - interval '50 minutes';
+       update inbox set received_at = now() - interval '50 minutes' where id = '${ids[0]}'`,
+    );
+    await applyDeliveries(database.db, families, ids, { status: 'failed' });
+    expect(await database.rows('select from applied_deliveries where replayed')).toHaveLength(1);
+    expect(await visitor.read('/health')).toContain('p50 2 s, p95 2 s');
+  });
+});
