@@ -53,6 +53,16 @@ program.hook('preAction', (_program, command) => {
   }
 });
 
+program.hook('preAction', (_program, command) => {
+  // The receiver goes on without a reader of its output.
+  if (command.name() === 'start') return;
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Its reader, such as head, has enough.
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

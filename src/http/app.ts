@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
@@ -19,6 +21,10 @@ export interface AppDependencies {
   log: Log;
 }
 
+const icon = readFileSync(join(import.meta.dirname, '../../assets/console/icon.svg'));
+/** Where browsers look for an icon by themselves. */
+const iconPath = /^\/(favicon\.ico|icon\.svg|apple-touch-icon(-precomposed)?\.png)$/;
+
 type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
 export function createApp(dependencies: AppDependencies): Express {
@@ -29,6 +35,10 @@ export function createApp(dependencies: AppDependencies): Express {
   for (const [path, handle] of callbacks) app.all(path, handle);
 
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
+  // Not found, it would be counted as a rejected request.
+  app.get(iconPath, (_req, res) => {
+    res.writeHead(200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'max-age=86400' }).end(icon);
+  });
   const readReadiness = sharedReadiness(health);
   app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readReadiness();

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { PastFlags } from './past/send-past.ts';
 import { addSendOptions, days, httpAddress, receiverAddress, share, wholeNumber } from './send-options.ts';
 import type { SandboxFlags } from './serve.ts';
@@ -37,7 +37,12 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .description('simulate the platform; with --send-to, send callbacks too')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen', wholeNumber, 8090)
-    .option('--token <token>', 'the accepted bearer token (default: the one it prints)', env.SERVICE_TOKEN)
+    .addOption(
+      new Option('--token <token>', 'the accepted bearer token; without it, one that is printed').default(
+        env.SERVICE_TOKEN,
+        'SERVICE_TOKEN',
+      ),
+    )
     .option('--expires-in <number>', 'lifetime of the tokens of a login, seconds', wholeNumber, 3_600)
     .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);

@@ -17,7 +17,12 @@ export interface SendFlags
 export function addSendOptions(command: Command, defaults: Pick<SendFlags, 'count' | 'rate'>): Command {
   return command
     .option('--count <number>', 'number of callbacks; 0: endless', wholeNumber, defaults.count)
-    .option('--rate <number>', 'callbacks per second (default: no limit)', positiveNumber, defaults.rate)
+    .option(
+      '--rate <number>',
+      `callbacks per second${defaults.rate ? '' : ' (default: no limit)'}`,
+      positiveNumber,
+      defaults.rate,
+    )
     .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option(
       '--seed <number>',

@@ -179,7 +179,7 @@ it('on a phone, a record says what changed, within the width of the screen', asy
   await go(`/search?q=11`);
   await heading('Receipt 11');
   expect(await page.locator('.timeline li').first().textContent()).toMatch(
-    /^Patient changed, Due ₹90\.05 → ₹0\.00by an update/,
+    /^Patient changed, Due ₹90\.05 → ₹0\.00as new at/,
   );
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
 });

@@ -28,7 +28,7 @@ let page: Page;
 const requested: string[] = [];
 const browserErrors: string[] = [];
 /** Paths where the tests provoke a status other than 200. */
-const provoked = ['/favicon.ico', '/console', '/console/deliveries', '/console/nothing'];
+const provoked = ['/console', '/console/deliveries', '/console/nothing'];
 const isProvoked = (path: string) => provoked.includes(path) || path.endsWith('/fields');
 
 beforeAll(async () => {

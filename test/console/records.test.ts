@@ -48,7 +48,7 @@ it('a version that the reconciliation has found says so', async () => {
   await applyDeliveries(database.db, families, [found.id]);
   expect(becameOf(await read('appointment', callback.data.appointment_id))).toEqual([
     expect.stringMatching(/Status booked → completed, with a prescription.*found by reconciliation/),
-    expect.stringMatching(/First: booked.*new at/),
+    expect.stringMatching(/First: booked.*as new at/),
   ]);
   expect(await users.viewer.read(`/deliveries/${found.id}`)).toContain('found by reconciliation');
 });

@@ -59,6 +59,18 @@ it('the stylesheet of the form needs no session', async () => {
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
 });
 
+it('a browser finds an icon without a session, and its requests are not rejected ones', async () => {
+  for (const path of ['/favicon.ico', '/apple-touch-icon.png', '/console/assets/icon.svg']) {
+    const response = await fetch(service.url + path);
+    expect([path, response.status, await response.text()]).toEqual([
+      path,
+      200,
+      expect.stringContaining('<svg'),
+    ]);
+  }
+  expect(await (await fetch(`${service.url}/console`)).text()).toContain('rel="icon"');
+});
+
 it('without an admin token and an identity provider there is no console', async () => {
   const other = await startAnother({});
   for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {

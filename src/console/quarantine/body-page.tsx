@@ -35,7 +35,7 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
     <>
       <Facts
         facts={{
-          Reason: <Meaning reason={body.reason} />,
+          Reason: reasonOfBody(body.reason)[0],
           Errors: <FaultList faults={body.errors} />,
           Expected: expectedAt(body.family),
           Business: body.business ? <Named kind="business" id={body.business} /> : 'none given',
@@ -86,15 +86,6 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
 function expectedAt(family: string | null) {
   if (family === 'other') return undefined;
   return family ? `an event of the family ${words(family)}` : 'unknown: its path is no longer registered';
-}
-
-function Meaning({ reason }: { reason: string }) {
-  const [meaning, action] = reasonOfBody(reason);
-  return (
-    <>
-      <strong>{meaning}</strong> {action}
-    </>
-  );
 }
 
 interface CorrectedProps {

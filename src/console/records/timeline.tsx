@@ -17,7 +17,7 @@ const acts: Readonly<Record<string, string>> = {
 function actOf({ reconciledBy }: Family, event: string): string {
   if (event === reconciledBy) return 'found by reconciliation';
   const act = event.split('.').slice(1).join(' ');
-  if (act === 'created') return 'new';
+  if (act === 'created') return 'as new';
   return `by ${acts[act] ?? words(act || event)}`;
 }
 

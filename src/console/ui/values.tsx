@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
-import { recordHref, titled, words } from './links.ts';
+import { titled } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
@@ -87,14 +87,6 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   return (
     <a class={at ? undefined : 'id'} href={`/console/${to}/${id}`}>
       {at ? <Moment at={at} /> : id}
-    </a>
-  );
-}
-
-export function RecordLink({ family, business, id }: { family: string; business: string; id: string }) {
-  return (
-    <a href={recordHref(family, business, id)}>
-      {words(family)} {id}
     </a>
   );
 }

@@ -39,6 +39,15 @@ export const money: readonly Report[] = [
     summed: summed.outstandingByPhone,
   },
   {
+    view: 'duplicate_receipts',
+    line: 'Receipts of the same patient, amount and day: one of them may be too many.',
+    details: ['issued_at', 'first_receipt_id'],
+    families: ['receipt'],
+    order: 'day desc, business_id, first_receipt_id, copy_number',
+    newestDayFirst: true,
+    counted: 2_000,
+  },
+  {
     view: 'doctors_daily',
     line: 'What each doctor billed, and what is due.',
     families: activities,
