@@ -43,7 +43,7 @@ const allowed = table({
   client: '',
   sandbox: '',
   openapi: 'families',
-  http: 'changes families intake privacy store',
+  http: 'changes families intake privacy store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
   console: 'apply destinations families health intake privacy queue reports search sign-in store ../assets',
   commands: 'alerts apply changes destinations families intake privacy reconcile store',
