@@ -136,6 +136,18 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
         }
       : undefined,
     followUps: { with: e.RECONCILE_WITH, perMinute: e.RECONCILE_WITH_PER_MINUTE },
+    /** The feed of changes; undefined: off. */
+    changes:
+      e.CHANGES_TOKENS.length > 0
+        ? {
+            tokens: e.CHANGES_TOKENS,
+            allowedIps: e.CHANGES_ALLOWED_IPS,
+            /** How many streams a process serves. */
+            streams: 50,
+            heartbeatMs: 15_000,
+            stalledMs: 10_000,
+          }
+        : undefined,
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: e.REPORT_CURRENCY,

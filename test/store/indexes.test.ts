@@ -113,6 +113,11 @@ const shownMonth = 'the sums of a month with an outdated day';
 
 /** All others: the query that asks for each. */
 const others: Record<string, string> = {
+  change_feed_pkey: 'one row',
+  changed_records_pkey:
+    'what was committed since positions were given. Nothing is in it while nobody has opened the feed',
+  changes_pkey: 'a page of the feed; the last position',
+
   failed_deliveries_pkey: 'a replay deletes by id; the page of a failed delivery',
   resends_pkey: 'the upsert that counts a resend; the number of resends of a delivery',
 

@@ -21,6 +21,8 @@ export const accessActions = [
   'reveal',
   'body',
   'download',
+  /** A page of the feed of changes was read. */
+  'changes',
   'export',
   'replay',
   'quarantine replay',
