@@ -60,11 +60,6 @@ export function createApp(dependencies: AppDependencies): Express {
   }
   if (changes) app.get('/changes', changes);
   if (console) app.use('/console', console);
-  // Browsers ask for it by themselves: it is no rejected request.
-  app.get('/favicon.ico', (_req, res) => {
-    if (console) res.redirect('/console/assets/icon.svg');
-    else res.status(204).end();
-  });
 
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, req, res, _next) => {

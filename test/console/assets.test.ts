@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { useConsole } from './use-console.ts';
 
-const { service, database } = useConsole();
+const { service } = useConsole();
 
 const css = readFileSync('assets/console/console.css');
 
@@ -40,10 +40,4 @@ it('an asset that a browser has is not sent again; one in another encoding is', 
   expect(again.headers.vary).toBe('Accept-Encoding');
   const other = await get({ 'if-none-match': headers.etag });
   expect([other.status, other.body.length]).toEqual([200, css.length]);
-});
-
-it('whoever asks gets the icon, and asking for it is no rejected request', async () => {
-  const response = await fetch(`${service.url}/favicon.ico`);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
-  expect(await database.rows('select from rejected_requests')).toEqual([]);
 });
