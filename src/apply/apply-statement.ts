@@ -6,9 +6,11 @@ import {
   literal,
   qualified,
   quoted,
+  recordsOf,
   rowsMadeOf,
   versionOrder,
 } from '../families/sql.ts';
+import { recordChanges } from '../store/changed-records.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import { failure } from '../store/failure.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
@@ -58,6 +60,10 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   select id, family, business_id, event_time, received_at, coalesce(applied_at, now())${isReplayed} from loaded
   returning id
 )`;
+  // An older version may change what a report tells of the record, such as when an appointment was completed.
+  const changedRecords = families.map((family) =>
+    recordsOf(family, quoted(`${family.versions ? 'incoming' : 'changed'}_${family.name}`)),
+  );
   const numberOf = (name: string) => `(select count(*) from ${name})`;
   const numberChanged = changed.map(numberOf).join(' + ');
   const isDropped = [
@@ -72,7 +78,8 @@ with ${erasureGate}, taken as materialized (${taken[status](names)}
 ), loaded as materialized (
   select id, d.event, d.family, d.client_id, d.business_id, d.event_time, d.envelope, d.received_at, taken.applied_at
   from taken join inbox d using (id)
-), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}
+), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}, recorded as (${recordChanges('changed', changedRecords.join(' union all '))}
+)
 select ${numberOf('loaded')}::int as applied, (${numberChanged})::int as changed,
   case when ${isDropped.join(' or ')} then ${failure} end as dropped,
   (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
@@ -121,7 +128,7 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   where (${order('excluded').join(', ')})
      >= (${order('existing').join(', ')})
     and (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})
-  returning ${listOf([...new Set([...key, 'delivery_id'])])}
+  returning ${listOf([...new Set(['business_id', ...key, 'delivery_id'])])}
 )`,
   ];
   if (versions) {

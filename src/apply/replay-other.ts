@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { type Family, other } from '../families/index.ts';
+import { recordsOf } from '../families/sql.ts';
 import { createParser } from '../intake/parse-callback.ts';
 import { Rejection } from '../intake/rejection.ts';
+import { recordChanges } from '../store/changed-records.ts';
 import { describeRefusal, isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
 import { withPlanForAnySize } from '../store/transactions.ts';
@@ -86,7 +88,11 @@ async function moveToFamilies(tx: Db, families: readonly Family[], known: readon
       update ${sql.table(table)} d set family = known.family from ${rowsOf(moving)}
       where d.id = known.id and d.family = ${other.name}`.execute(tx);
   }
-  await sql`delete from ${sql.table(other.table)} where delivery_id = any(${ids}::uuid[])`.execute(tx);
+  await sql`
+    with gone as (
+      delete from ${sql.table(other.table)} where delivery_id = any(${ids}::uuid[]) returning business_id, delivery_id
+    )
+    ${sql.raw(recordChanges('deleted', recordsOf(other, 'gone')))}`.execute(tx);
   return { changed: await applyAgain(tx, families, ids), erased };
 }
 

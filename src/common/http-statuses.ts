@@ -19,13 +19,21 @@ const ofOtherRequests = {
   431: 'The request headers are too large',
 };
 
+/** The errors of the feed of changes. */
+const ofChanges = {
+  410: 'What follows the cursor is not known: a backup was restored, or it is too old. Read from the beginning',
+};
+
 /**
  * Every HTTP status that reports an error, with its meaning. The responses, the OpenAPI document, the metrics and
  * the table of docs/security.md follow it. A title is the standard phrase of its status, as RFC 9457 asks.
  */
-export const errorStatuses = { ...ofCallbacks, ...ofOtherRequests };
+export const errorStatuses = { ...ofCallbacks, ...ofOtherRequests, ...ofChanges };
 
 export type ErrorStatus = keyof typeof errorStatuses;
+
+/** What a request to the path of a callback may get, by status. */
+export const errorsOfCallbacks = { ...ofCallbacks, ...ofOtherRequests };
 
 /** Every status that a callback may get. */
 export const callbackStatuses: readonly number[] = [200, ...Object.keys(ofCallbacks).map(Number)];

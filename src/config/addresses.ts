@@ -59,7 +59,7 @@ const path = z
 
 export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
 
-const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json'];
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json', '/changes'];
 
 export const issuer = z
   .string()

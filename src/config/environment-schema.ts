@@ -2,7 +2,19 @@ import { z } from 'zod';
 import * as address from './addresses.ts';
 import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
-import { currency, flag, integer, list, pairs, rolesMap, scopes, secret, size, timezone } from './values.ts';
+import {
+  changesTokens,
+  currency,
+  flag,
+  integer,
+  list,
+  pairs,
+  rolesMap,
+  scopes,
+  secret,
+  size,
+  timezone,
+} from './values.ts';
 
 export interface FamilyPaths {
   name: string;
@@ -302,6 +314,22 @@ const alerts = {
     .describe('Rejected requests per minute that are an alert'),
 };
 
+const changes = {
+  CHANGES_TOKENS: changesTokens.describe(
+    'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
+      'least 16 characters each. Unset: changes are neither recorded nor served',
+  ),
+  CHANGES_ALLOWED_IPS: list
+    .pipe(z.array(address.network))
+    .describe('Addresses and CIDRs that changes may be read from, comma-separated. Unset: any'),
+  DESTINATIONS_ALLOW: list
+    .pipe(z.array(address.network))
+    .describe(
+      'Private addresses and CIDRs that [webhooks](changes.md#webhooks) may be sent to, also without TLS, comma-separated, such as ' +
+        '`10.1.2.0/24`. Unset: public addresses only',
+    ),
+};
+
 /** The client has its own code to read these, because it imports nothing else: `src/client/commands/settings.ts`. */
 const client = {
   SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
@@ -370,6 +398,7 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
     variables: client,
   },
   { title: 'Find what is missing', variables: reconciliation },
+  { title: 'Tell others what changed', variables: changes },
 ];
 
 /** The environment variables of the receiver, each with its default and its error messages. */
@@ -385,5 +414,6 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ...observe,
     ...alerts,
     ...reconciliation,
+    ...changes,
     ...pathsOf(families),
   });

@@ -20,6 +20,16 @@ export const secret = z
     if (message) fail(context, message);
   });
 
+/** Tokens, some of which are bound to what is public. No message contains one. */
+export const changesTokens = list.transform((parts, context) =>
+  parts.map((part) => {
+    const [, mark, token] = /^(public:)?(.*)$/s.exec(part)!;
+    const message = weaknessOf(token!);
+    if (message) fail(context, message);
+    return { token: token!, isPublic: mark !== undefined };
+  }),
+);
+
 export const integer = (min: number, max: number) =>
   z.coerce
     .number(`must be a whole number from ${min} to ${max}`)

@@ -117,6 +117,10 @@ export const isIdentifiedByEnvelope = ({ fields, identifiedBy }: Family): boolea
 export const publicKey = ({ identifiedBy, fields }: Family): string | undefined =>
   identifiedBy && fields[identifiedBy]!.personal === false ? identifiedBy : undefined;
 
+/** Whether the id of a family's records may identify a patient. */
+export const hasPersonalKey = (family: Family): boolean =>
+  family.identifiedBy !== undefined && publicKey(family) === undefined;
+
 /**
  * A callback with every documented field of a family (service-interface section 2): a database that refuses it refuses
  * what the platform may send.

@@ -1,4 +1,4 @@
-import { eventsOf, type Family, fieldsInData } from './family.ts';
+import { eventsOf, type Family, fieldsInData, hasPersonalKey } from './family.ts';
 import { type Field, time } from './field.ts';
 
 // The SQL that follows from what a family declares.
@@ -20,6 +20,17 @@ export const equal = (one: string, other: string, columns: readonly string[]) =>
 /** The key of a family's table: a record's, or a delivery's where the family has no records. */
 export const keyOf = ({ identifiedBy }: Family) =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+
+/**
+ * The query for the records that rows of a family's table are about: `family`, `business_id` and `id`, as text.
+ *
+ * @param areGone an id that may identify a patient is replaced by its pseudonym
+ */
+export function recordsOf(family: Family, rows: string, areGone = false): string {
+  const key = `${quoted(keyOf(family).at(-1)!)}::text`;
+  const id = areGone && hasPersonalKey(family) ? `pseudonym_of_change(business_id, ${key})` : key;
+  return `select ${literal(family.name)} as family, business_id, ${id} as id from ${rows}`;
+}
 
 /** The order of the versions of a record: expressions over a row of its table. */
 export function versionOrder(family: Family, row: string): string[] {

@@ -19,7 +19,8 @@ interface TokenOptions {
   onWrong?: (address: string) => void;
 }
 
-const bearerOf = (req: IncomingMessage) => /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
+export const bearerOf = (req: IncomingMessage) =>
+  /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
 
 export function createTokenAccess({ token, name, attempts, trustProxy, onWrong }: TokenOptions) {
   /** @throws TooManyRequests */

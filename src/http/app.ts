@@ -16,6 +16,8 @@ export interface AppDependencies {
   admin?: { access: TokenAccess; openapi?: (() => Promise<object>) | undefined } | undefined;
   /** `scrape` makes the response of /metrics; undefined without a token that may scrape. */
   metrics?: { access: Pick<TokenAccess, 'require'>; scrape: Scrape } | undefined;
+  /** The feed of changes; undefined without a token for it. */
+  changes?: RequestHandler | undefined;
   console?: RequestHandler | undefined;
   observe?: Pick<Observer, 'unrouted'> | undefined;
   log: Log;
@@ -28,7 +30,7 @@ const iconPath = /^\/(favicon\.ico|icon\.svg|apple-touch-icon(-precomposed)?\.pn
 type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
 export function createApp(dependencies: AppDependencies): Express {
-  const { callbacks, health, admin, metrics, console, observe, log } = dependencies;
+  const { callbacks, health, admin, metrics, changes, console, observe, log } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -56,6 +58,7 @@ export function createApp(dependencies: AppDependencies): Express {
   if (admin && openapi) {
     app.get('/openapi.json', admin.access.require, async (_req, res) => sendJson(res, 200, await openapi()));
   }
+  if (changes) app.get('/changes', changes);
   if (console) app.use('/console', console);
 
   app.use((_req, _res, next) => next(new NotFound()));

@@ -30,6 +30,8 @@ export class NotAdmin extends requestError(
   (token: string) => `Send the header Authorization: Bearer <${token}>.`,
 ) {}
 
+export class QueryInvalid extends requestError((faults: string) => faults) {}
+
 export class HostMissing extends requestError(() => 'The header Host is missing.') {}
 
 export class NotFound extends requestError(() => 'Nothing is served at this path.') {}

@@ -1,4 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { CursorUnknown } from '../changes/read-page.ts';
+import { FeedUnavailable } from '../changes/start-feed.ts';
 import type { ErrorStatus } from '../common/http-statuses.ts';
 import { TooManyRequests } from '../common/rate-limit.ts';
 import { Unavailable } from '../intake/delivery.ts';
@@ -19,7 +21,7 @@ const withHeader = (name: string, value: string) => () => ({ headers: { [name]: 
 
 /** The only place that decides which error is which response. */
 const table = [
-  row(400, [NotJson]),
+  row(400, [NotJson, request.QueryInvalid]),
   row(400, [request.HostMissing], withHeader('Connection', 'close')),
   row(
     401,
@@ -32,12 +34,13 @@ const table = [
   row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
   // The rest of the body is not read, so the connection cannot be used again.
   row(408, [request.BodyTooSlow], withHeader('Connection', 'close')),
+  row(410, [CursorUnknown]),
   row(413, [request.BodyTooLarge], withHeader('Connection', 'close')),
   row(415, [request.UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(503, [request.Busy, Unavailable], withHeader('Retry-After', '5')),
+  row(503, [request.Busy, Unavailable, FeedUnavailable], withHeader('Retry-After', '5')),
 ].flat();
 
 export function sendJson(res: ServerResponse, status: number, body: object): void {

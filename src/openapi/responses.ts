@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorStatus, errorStatuses } from '../common/http-statuses.ts';
+import { type ErrorStatus, errorsOfCallbacks } from '../common/http-statuses.ts';
 import { schemaRef } from './names.ts';
 
 /** The body of a 200. */
@@ -50,7 +50,7 @@ export const callbackResponses: Record<string, object> = {
     content: { 'application/json': { schema: schemaRef('Acknowledgement') } },
   },
   ...Object.fromEntries(
-    Object.entries(errorStatuses).map(([status, meaning]) => [
+    Object.entries(errorsOfCallbacks).map(([status, meaning]) => [
       status,
       {
         description: `${meaning}. The delivery is not acknowledged.${kept[Number(status) as ErrorStatus] ?? ''}`,

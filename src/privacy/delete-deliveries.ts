@@ -1,6 +1,16 @@
 import { sql } from 'kysely';
-import { type Family, readKey } from '../families/index.ts';
-import { equal, keyOf, listOf, qualified, quoted, rowsMadeOf, versionOrder } from '../families/sql.ts';
+import { type Family, hasPersonalKey, readKey } from '../families/index.ts';
+import {
+  equal,
+  keyOf,
+  listOf,
+  qualified,
+  quoted,
+  recordsOf,
+  rowsMadeOf,
+  versionOrder,
+} from '../families/sql.ts';
+import { type ChangeKind, recordChanges } from '../store/changed-records.ts';
 import type { Db } from '../store/tables.ts';
 import { runText } from '../store/transactions.ts';
 
@@ -11,23 +21,36 @@ import { runText } from '../store/transactions.ts';
  * Rows are locked in the order in which they are applied: families in the order of the list, each in the order of its keys.
  * The caller locks the deliveries themselves.
  *
+ * @param kind what the feed of changes calls it
  * @param db a transaction, with the settings `planForAnySize` where the tables may be large
  * @returns the number of rows deleted by table, without tables of which none was; `deliveries` for those of `inbox`
  */
-export async function deleteDeliveries(db: Db, families: readonly Family[], ids: readonly string[]) {
+export async function deleteDeliveries(
+  db: Db,
+  families: readonly Family[],
+  ids: readonly string[],
+  kind: Exclude<ChangeKind, 'changed'>,
+) {
   const deleted: Record<string, number> = {};
   for (const family of families) {
-    const rows = await runText<{ business_id: string; thing: string }>(db, rowsStatement(family), [ids]);
+    const rows = await runText<{ business_id: string; id: string }>(db, rowsStatement(family, kind), [ids]);
     if (rows.length > 0) deleted[family.table] = rows.length;
+    if (hasPersonalKey(family)) await forgetIds(db, family, rows);
     if (!family.versions) continue;
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
     const versions = await runText(db, versionsStatement(family), [ids]);
     if (versions.length > 0) deleted[family.versions] = versions.length;
-    const keys = [rows.map(({ business_id }) => business_id), rows.map(({ thing }) => thing)];
+    const keys = [rows.map(({ business_id }) => business_id), rows.map(({ id }) => id)];
     if (rows.length > 0) await runText(db, newestAgainStatement(family), keys);
   }
   const { numAffectedRows } = await sql`delete from inbox where id = any(${ids}::uuid[])`.execute(db);
   return { ...deleted, deliveries: Number(numAffectedRows) };
+}
+
+/** Replaces ids in the feed of changes, which may identify a patient, by their pseudonyms. */
+async function forgetIds(db: Db, { name }: Family, rows: readonly { id: string }[]): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await sql`select forget_changed_ids(${name}, ${ids}::text[])`.execute(db);
 }
 
 /**
@@ -50,7 +73,10 @@ function keys(family: Family): string {
 /** The columns that find a row or a version. */
 const versionKey = (family: Family) => [...new Set([...keyOf(family), 'delivery_id'])];
 
-function rowsStatement(family: Family): string {
+/** The columns that name a record. */
+const recordKey = (family: Family) => [...new Set(['business_id', ...keyOf(family)])];
+
+function rowsStatement(family: Family, kind: ChangeKind): string {
   const found = versionKey(family);
   const columns = qualified('existing', found);
   const table = quoted(family.table);
@@ -58,16 +84,22 @@ function rowsStatement(family: Family): string {
 with ${keys(family)}, locked as materialized (
   select ${columns} from keys join ${table} existing on ${equal('existing', 'keys', found)}
   order by ${columns} for update of existing
+), gone as (
+  delete from ${table} existing using locked where ${equal('existing', 'locked', found)}
+  returning ${qualified('existing', recordKey(family))}
+), recorded as (${recordChanges(kind, recordsOf(family, 'gone', true))}
 )
-delete from ${table} existing using locked where ${equal('existing', 'locked', found)}
-returning ${family.versions ? `existing.business_id, existing.${quoted(family.identifiedBy!)}::text as thing` : '1'}`;
+${recordsOf(family, 'gone')}`;
 }
 
 function versionsStatement(family: Family): string {
   return `
-with ${keys(family)}
-delete from ${quoted(family.versions!)} superseded
-using keys where ${equal('superseded', 'keys', versionKey(family))} returning 1`;
+with ${keys(family)}, gone as (
+  delete from ${quoted(family.versions!)} superseded
+  using keys where ${equal('superseded', 'keys', versionKey(family))} returning ${qualified('superseded', recordKey(family))}
+), recorded as (${recordChanges('changed', recordsOf(family, 'gone'))}
+)
+select from gone`;
 }
 
 /** Makes the newest of the remaining versions of records ($1, businesses; $2, keys) their rows. */

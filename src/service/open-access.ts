@@ -26,6 +26,7 @@ export function openLimits(config: Config, onStop: OnStop) {
     signIns: { 'admin token': failures('sign-ins'), 'identity provider': failures('provider-sign-ins') },
     adminTokens: failures('admin-tokens'),
     scrapes: failures('scrapes'),
+    changes: failures('changes'),
     searches: { privacy: limit('searches', 30, 60), others: limit('phone-searches', 10, 60) },
   };
 }

@@ -1,4 +1,5 @@
 import type { Server } from 'node:net';
+import { startFeed } from '../changes/start-feed.ts';
 import type { Log } from '../common/log.ts';
 import { joinObservers, type Observer } from '../common/observer.ts';
 import { readiness } from '../common/readiness.ts';
@@ -10,6 +11,7 @@ import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/a
 import { type AppDependencies, createApp } from '../http/app.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
+import { createChanges } from '../http/changes.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
@@ -55,9 +57,13 @@ export async function startReceiver(
   let url = '';
   const console = openConsole(config, families, parts, () => url);
   if (console) onStop(console.close);
-  const app = createApp({ callbacks, health, admin, metrics, console: console?.handle, observe, log });
+  const changes = openChanges(config, families, parts);
+  const routes = { callbacks, health, admin, metrics, changes: changes?.handle, console: console?.handle };
+  const app = createApp({ ...routes, observe, log });
   const server = await listen(app, callbacks, config, { reserved, requests, log });
   onStop(server.stop);
+  // Before the server, which waits for responses in progress.
+  if (changes) onStop(changes.stop);
   url = server.url;
   return url;
 }
@@ -79,6 +85,20 @@ function report(config: Config, families: Families, access: AccessChecks, log: L
   if (unserved.length === 0) return;
   const variables = unserved.map(({ path }) => path.variable);
   log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
+}
+
+/** The feed of changes, where somebody may read it. */
+function openChanges(
+  { changes, authentication }: Config,
+  families: Families,
+  { stores, limits, log }: Parts,
+) {
+  if (!changes) return undefined;
+  const { database, circuit } = stores;
+  const feed = startFeed(database.db, families, circuit, log);
+  const config = { changes, authentication };
+  const handle = createChanges({ config, families, feed, db: database.db, attempts: limits.changes });
+  return { handle, stop: feed.stop };
 }
 
 /** The console, where somebody can sign in. */

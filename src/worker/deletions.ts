@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { trimFeed } from '../changes/open-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
@@ -46,6 +47,7 @@ export function createRetention(
     );
     if (!passed) return;
     await checkSums(db, { log, observe });
+    await trimFeed(db);
     next = performance.now() + everyMs;
     observe?.retained?.();
     if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');

@@ -19,7 +19,7 @@ const everything = async () => [
 ];
 
 const remove = (ids: string[]) =>
-  database.db.transaction().execute((tx) => deleteDeliveries(tx, families, ids));
+  database.db.transaction().execute((tx) => deleteDeliveries(tx, families, ids, 'deleted'));
 
 it('what stays after deleting any deliveries of receipts, or all of a form, is what the others alone make', async () => {
   await fc.assert(

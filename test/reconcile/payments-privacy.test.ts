@@ -59,6 +59,6 @@ it('payments go with the deletion of their receipt, also where its newest versio
   ]);
   await followUp(payments(answers));
   expect(await numberOf('payments')).toBe(2);
-  await deleteDeliveries(database.db, families, [first!, second!]);
+  await deleteDeliveries(database.db, families, [first!, second!], 'deleted');
   expect(await numberOf('payments')).toBe(0);
 });

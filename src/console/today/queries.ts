@@ -95,7 +95,8 @@ export interface NewestReceipt {
 
 /** The receipts of today and yesterday that were last received. */
 const newestQuery = sql<NewestReceipt>`
-  select newest.* from unnest(array${businesses}) as sender
+  select newest.business, newest.id, newest.number, newest.clinic, newest.doctor, newest.at, newest.net, newest.paid, newest.due
+  from unnest(array${businesses}) as sender
   cross join lateral (
     select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic,
       doctor_id as doctor, applied_at as at, net_amount as net, paid_amount as paid, due_amount as due

@@ -22,7 +22,7 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
   const mayOpen = useMayOpen();
   return (
     <header class="bar">
-      <a class="brand" href="/console">
+      <a class="brand" href="/console" aria-label="Webhook receiver">
         <img src={assetUrl('icon.svg')} alt="" width="24" height="24" /> <span>Webhook receiver</span>
       </a>
       <search>

@@ -83,7 +83,7 @@ export async function eraseDeliveries(
     from inbox where id = any(${ids}::uuid[]) and thing_of(family, envelope) is not null`.execute(tx);
   const own = families.filter(({ name }) => present.some(({ family }) => family === name));
   const withheld = await withholdDeliveries(tx, own, ids, withholding);
-  const counts = await deleteDeliveries(tx, own, ids);
+  const counts = await deleteDeliveries(tx, own, ids, 'erased');
   // Where there are versions, the newest of those that remain is the row already.
   const others = families.filter(({ versions }) => !versions);
   await applyAgain(tx, others, await findApplied(tx, others, records));

@@ -108,7 +108,7 @@ export async function hideUncertain(
       select id, 'inbox', ${erasureId}::uuid, business_id, event, event_time, received_at,
              jsonb_build_object('family', family, 'client_id', client_id, 'envelope', envelope, 'patients', patients)
       from inbox where id = any(${ids}::uuid[])`);
-    await deleteDeliveries(tx, own, ids);
+    await deleteDeliveries(tx, own, ids, 'erased');
   }
   await hide(sql`
     select id, 'quarantine', ${erasureId}::uuid, coalesce(business_id, ''), reason, null, received_at,

@@ -21,6 +21,10 @@ export const accessActions = [
   'reveal',
   'body',
   'download',
+  /** A page of the feed of changes was read. */
+  'changes',
+  /** Changes are sent to an address, or no longer: added, paused, resumed, removed, its secret replaced. */
+  'destination',
   'export',
   'replay',
   'quarantine replay',

@@ -42,7 +42,7 @@ async function deleteSome(tx: Db, family: Family, ids: readonly string[], cutoff
       for update of s skip locked`.execute(tx);
     due.push(...rows.map(({ id }) => id));
   }
-  return deleteDeliveries(tx, [family], due);
+  return deleteDeliveries(tx, [family], due, 'deleted');
 }
 
 /**

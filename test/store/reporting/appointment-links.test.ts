@@ -60,7 +60,7 @@ it('a link goes with the last delivery that states it', async () => {
     stating(3),
   ]);
   const remove = (id: string) =>
-    database.db.transaction().execute((tx) => deleteDeliveries(tx, families, [id]));
+    database.db.transaction().execute((tx) => deleteDeliveries(tx, families, [id], 'deleted'));
   await remove(last!);
   expect(await links()).toEqual([{ earlier_id: 'a1', later_id: 'a2' }]);
   await remove(first!);

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterStatementsInProgress } from '../privacy/erasure/erasure-lock.ts';
+import { lockKey } from '../store/advisory-lock.ts';
+import type { Db } from '../store/tables.ts';
+import type { Seen } from './cursor.ts';
+
+/**
+ * Opens the feed of changes, if it is not: from then on every transaction records what it changes. Otherwise it notes that the
+ * feed is served.
+ *
+ * @returns its secret
+ * @throws ErasureDelayed where the statements in progress do not end in time
+ */
+export async function openFeed(db: Db): Promise<Buffer> {
+  const { rows } = await sql<{ secret: Buffer }>`
+    insert into change_feed (secret) values (${randomBytes(32)})
+    on conflict (only_row) do update set served_at = now()
+    returning secret`.execute(db);
+  const { rows: first } = await sql`select from changes limit 1`.execute(db);
+  if (first.length === 0) {
+    // What began before may record nothing; it is seen in the tables by whoever reads from the first position on.
+    await afterStatementsInProgress(db);
+    await db.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(${lockKey('erasure')})`.execute(tx);
+      await sql`
+        insert into changes (position, kind, changed_at, families, business_ids, ids)
+        values (1, 'changed', now(), '{}', '{}', '{}') on conflict do nothing`.execute(tx);
+    });
+  }
+  return rows[0]!.secret;
+}
+
+/** Raised where the feed was closed, because no process had served it for a week. */
+export class FeedClosed extends Error {}
+
+/**
+ * Gives positions to what is committed.
+ *
+ * @param everything for the first call of a process
+ * @returns the last position: everything that was committed before the call is not after it
+ * @throws FeedClosed
+ */
+export async function numberChanges(db: Db, everything = false): Promise<Seen> {
+  for (;;) {
+    const { rows } = await sql<{ head: string | null; head_tag: string; complete: boolean }>`
+      select head, head_tag, complete from number_changes(${everything})`.execute(db);
+    const { head, head_tag: tag, complete } = rows[0]!;
+    if (head === null) throw new FeedClosed();
+    if (complete) return { position: Number(head), tag };
+  }
+}
+
+const keptDays = 30;
+const unservedDays = 7;
+
+/** Deletes positions that are older than a month; all of them, and the feed, if nobody has served it for a week. */
+export async function trimFeed(db: Db): Promise<void> {
+  await sql`
+    with closed as (
+      delete from change_feed where served_at < now() - ${unservedDays} * interval '1 day' returning 1
+    ), forgotten as (
+      delete from changed_records where exists (select from closed)
+    )
+    delete from changes
+    where exists (select from closed) or position < (
+      select min(position) from changes
+      where changed_at >= now() - ${keptDays} * interval '1 day' or position = (select max(position) from changes))`.execute(
+    db,
+  );
+}

@@ -1,0 +1,135 @@
+import { numberChanges } from '../../src/changes/open-feed.ts';
+import { families } from '../../src/families/index.ts';
+import { erasePatient } from '../../src/privacy/erasure/erase.ts';
+import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
+import { type ServiceOptions, useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const token = 'k3v9x7q2m5n8b1c4';
+const publicToken = 'z8y6w4u2s9r7p5o3';
+const { database, start } = useService({ per: 'test' });
+
+const changes = {
+  tokens: [
+    { token, isPublic: false },
+    { token: publicToken, isPublic: true },
+  ],
+  allowedIps: [],
+  streams: 2,
+  heartbeatMs: 100,
+  stalledMs: 1_000,
+};
+
+async function serve(options: ServiceOptions = {}) {
+  const { url } = await start({ changes, role: 'receiver', ...options });
+  const get = (query: Record<string, string> = {}, headers: Record<string, string> = {}) =>
+    fetch(`${url}/changes?${new URLSearchParams(query)}`, {
+      headers: { Authorization: `Bearer ${token}`, ...headers },
+    });
+  await until(async () => (await get()).status !== 503);
+  const read = async (query: Record<string, string> = {}, headers = {}) =>
+    (await (await get(query, headers)).json()) as {
+      changes: {
+        cursor: string;
+        family: string;
+        id: string;
+        kind: string;
+        version: number;
+        event: string | null;
+        record: Record<string, unknown> | null;
+      }[];
+      next: string;
+      more: boolean;
+    };
+  return { url, get, read };
+}
+
+const receipt = (receipt_id: number, around: object = {}) =>
+  receiptCallback({ ...around, data: { receipt_id } });
+const idsOf = ({ changes: some }: { changes: { id: string }[] }) => some.map(({ id }) => id);
+
+it('reads all records from the beginning, then what changed since, each once', async () => {
+  await apply(database, [receipt(1), receipt(2), consentFormCallback()]);
+  const { read } = await serve();
+  const first = await read({ limit: '2' });
+  expect(idsOf(first)).toEqual(['1', '2']);
+  const rest = await read({ after: first.next });
+  expect(idsOf(rest)).toEqual(['mc-1']);
+  expect(rest.changes[0]!.record).toMatchObject({ form_id: 'mc-1' });
+  await apply(database, [receipt(3)]);
+  await apply(database, [receipt(3, { event: 'receipt.deleted', event_time: 1_700_000_100 }), receipt(4)]);
+  const last = await read({ after: rest.next });
+  expect(last.changes.map(({ id, kind }) => [id, kind]).sort()).toEqual([
+    ['3', 'deleted'],
+    ['4', 'changed'],
+  ]);
+  expect(await read({ after: last.next, families: 'consent_form' })).toMatchObject({
+    changes: [],
+    more: false,
+  });
+  const [entry] = await database.rows(
+    `select actor, action, rows::int from access_log order by entry desc limit 1`,
+  );
+  expect(entry).toEqual({ actor: 'changes-token', action: 'changes', rows: 2 });
+});
+
+it('an erased record is told as erased, also to whoever reads from an old position, and its data to nobody', async () => {
+  const { read } = await serve();
+  const { next } = await read();
+  await apply(database, [receipt(1)]);
+  const told = await read({ after: next });
+  expect(told.changes).toMatchObject([{ id: '1', kind: 'changed' }]);
+  await erasePatient(
+    database.db,
+    families,
+    { id: String(told.changes[0]!.record!.patient_id) },
+    { actor: { id: 'test' }, keepMs: 0, keepsTotals: true },
+  );
+  const gone = [{ id: '1', kind: 'erased', record: null }];
+  expect((await read({ after: told.next })).changes).toMatchObject(gone);
+  expect((await read({ after: next })).changes).toMatchObject(gone);
+});
+
+it('a public token reads no personal column, and leaves no entry in the access log', async () => {
+  await apply(database, [receipt(1)]);
+  const { read } = await serve();
+  const [{ entries }] = (await database.rows('select count(*) as entries from access_log')) as [
+    { entries: string },
+  ];
+  const { changes: some } = await read({}, { Authorization: `Bearer ${publicToken}` });
+  expect(Object.keys(some[0]!.record!)).toEqual(expect.arrayContaining(['receipt_id', 'net_amount']));
+  for (const personal of ['name', 'mobile', 'patient_id', 'remarks'])
+    expect(some[0]!.record).not.toHaveProperty(personal);
+  expect(await database.rows('select count(*) as entries from access_log')).toEqual([{ entries }]);
+});
+
+it('refuses other tokens, unknown parameters, and cursors of what a restored backup lacks', async () => {
+  const { get, read } = await serve();
+  expect((await get({}, { Authorization: 'Bearer another' })).status).toBe(401);
+  expect((await get({ family: 'receipt' })).status).toBe(400);
+  expect((await get({ after: 'made-up' })).status).toBe(410);
+  const { next } = await read();
+  expect((await get({ after: next })).status).toBe(200);
+  // Another change has the position now.
+  await database.rows('update changes set tag = gen_random_uuid()');
+  expect((await get({ after: next })).status).toBe(410);
+});
+
+it('streams changes, with the cursor of each as its id', async () => {
+  const { get, read } = await serve();
+  const { next } = await read();
+  const stream = await get({}, { Accept: 'text/event-stream', 'Last-Event-ID': next });
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+  await apply(database, [receipt(7)]);
+  let text = '';
+  while (!text.includes('data:')) text += (await reader.read()).value;
+  expect(text).toMatch(/id: \S+\ndata: .*"family":"receipt".*"id":"7"/);
+  await reader.cancel();
+});
+
+it('records nothing while nobody has opened the feed', async () => {
+  await apply(database, [receipt(1)]);
+  expect(await database.rows('select from changed_records')).toEqual([]);
+  await expect(numberChanges(database.db)).rejects.toThrow();
+});
