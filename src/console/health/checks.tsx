@@ -3,6 +3,7 @@ import { withTimeout } from '../../common/with-timeout.ts';
 import type { Problem } from '../../health/problem.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { Table } from '../ui/table.tsx';
+import { Broken } from './broken.tsx';
 
 /** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
 export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
@@ -15,13 +16,7 @@ export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config
   const open = receiver.checks.length === 0;
   return (
     <>
-      {outage && (
-        <section class="warning">
-          <h2>PostgreSQL is unavailable</h2>
-          <p>{outage}</p>
-          <p>Until it is available, this is the only page. Reload it to see whether it is.</p>
-        </section>
-      )}
+      <Broken {...{ parts, problems: found, outage }} />
       {!(outage && !found) && <ProblemList problems={found} />}
       {open && (
         <section class="warning">
