@@ -32,6 +32,7 @@ const allowed = table({
   apply: 'families intake store',
   privacy: 'apply families intake store',
   changes: 'families privacy store',
+  destinations: 'changes families privacy store',
   alerts: 'health store',
   'sign-in': 'store',
   reconcile: 'families intake privacy store',
@@ -42,14 +43,14 @@ const allowed = table({
   client: '',
   sandbox: '',
   openapi: 'families',
-  http: 'changes families intake privacy store',
+  http: 'changes families intake privacy store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
-  console: 'apply families health intake privacy queue reports search sign-in store ../assets',
-  commands: 'alerts apply families intake privacy reconcile store',
+  console: 'apply destinations families health intake privacy queue reports search sign-in store ../assets',
+  commands: 'alerts apply changes destinations families intake privacy reconcile store',
 
   // Composition.
   service:
-    'alerts changes client console families health http intake metrics privacy queue reconcile store tracing worker',
+    'alerts changes client console destinations families health http intake metrics privacy queue reconcile store tracing worker',
   diagnostics: 'client families health http intake queue reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families openapi sandbox service ../package.json',
 });

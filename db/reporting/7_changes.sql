@@ -21,6 +21,17 @@ begin
       where $1 = any(c.families) and c.ids && $2 and exists (select from change_feed)
     $update$, recorded) using family, gone;
   end loop;
+  with moved as (
+    delete from destination_waiting w where w.family = $1 and w.record_id = any($2)
+    returning w.destination_id, w.business_id, w.record_id, w.kind, w.version, w.attempts, w.failed_at, w.next_at, w.parked_at, w.outcome
+  )
+  insert into destination_waiting (
+    destination_id, family, business_id, record_id, kind, version, attempts, failed_at, next_at, parked_at, outcome
+  )
+  select m.destination_id, $1, m.business_id, pseudonym_of_change(m.business_id, m.record_id), m.kind, m.version, m.attempts,
+         m.failed_at, m.next_at, m.parked_at, m.outcome
+  from moved m where exists (select from change_feed)
+  on conflict do nothing;
 end
 $$;
 

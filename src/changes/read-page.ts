@@ -14,7 +14,7 @@ import {
 } from './cursor.ts';
 import { numberChanges } from './open-feed.ts';
 import { type Entry, readEntries } from './read-entries.ts';
-import type { CurrentRecord, RecordReader } from './read-records.ts';
+import type { CurrentRecord, RecordKey, RecordReader } from './read-records.ts';
 
 /** Raised where the feed does not know what follows a cursor: a backup was restored, or it is too old. */
 export class CursorUnknown extends Error {
@@ -37,6 +37,14 @@ export interface Change {
   cursor: string;
   /** The change as JSON. */
   json: string;
+  family: string;
+  /** Of its row; unlike the id in the JSON it may identify a patient. */
+  key: RecordKey;
+  publicId: string;
+  kind: ChangeKind;
+  event: string | null;
+  version: number;
+  changedAt: Date | null;
 }
 
 export interface Page {
@@ -76,7 +84,7 @@ export interface PageDependencies {
   records: RecordReader;
 }
 
-const statementMs = 5_000;
+export const statementMs = 5_000;
 
 /**
  * Reads a page of changes. Its records are as they are now; what was committed before it was read has a position by the end,
@@ -209,19 +217,28 @@ async function readFeed(
 const keyOfEntry = ({ family, business_id, id }: Pick<Entry, 'family' | 'business_id' | 'id'>) =>
   JSON.stringify([family, business_id, id]);
 
-function toChange({ at, kind, family, key, changedAt, current }: Found, seen: Seen, secret: Buffer): Change {
+export function toChange(
+  { at, kind, family, key, changedAt, current }: Found,
+  seen: Seen,
+  secret: Buffer,
+): Change {
   const cursor = sealCursor({ at, seen }, secret);
+  const id = current && hasPersonalKey(family) ? pseudonym(key, secret) : key.id;
+  const shownKind = current ? (current.is_deleted ? 'deleted' : 'changed') : kind;
+  const event = current?.event ?? null;
+  const version = at.position;
   const change = {
     cursor,
     family: family.name,
     business_id: key.business_id,
-    id: current && hasPersonalKey(family) ? pseudonym(key, secret) : key.id,
-    kind: current ? (current.is_deleted ? 'deleted' : 'changed') : kind,
-    event: current?.event ?? null,
-    version: at.position,
+    id,
+    kind: shownKind,
+    event,
+    version,
     changed_at: changedAt,
   };
-  return { cursor, json: `${JSON.stringify(change).slice(0, -1)},"record":${current?.record ?? 'null'}}` };
+  const json = `${JSON.stringify(change).slice(0, -1)},"record":${current?.record ?? 'null'}}`;
+  return { cursor, json, family: family.name, key, publicId: id, kind: shownKind, event, version, changedAt };
 }
 
 /** As the function pseudonym_of_change makes it. */

@@ -3,6 +3,7 @@ import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import { FeedClosed, numberChanges, openFeed } from './open-feed.ts';
+import { type ChangedRecord, type ReadAgain, readAgain } from './read-again.ts';
 import { type Page, type PageDependencies, type PageQuery, readPage } from './read-page.ts';
 import { createRecordReader, readColumns } from './read-records.ts';
 import { createTurns } from './turns.ts';
@@ -15,6 +16,8 @@ export class FeedUnavailable extends Error {
 export interface Feed {
   /** @throws CursorUnknown, FeedUnavailable, the database's error */
   read: (query: PageQuery) => Promise<Page>;
+  /** @throws FeedUnavailable, the database's error */
+  readAgain: (records: readonly ChangedRecord[], isPublic: boolean) => Promise<ReadAgain>;
   /** Waits for a position after this one, as long as the signal is not aborted and the feed is not stopped. */
   whenAfter: (position: number, ms: number, signal: AbortSignal) => Promise<void>;
   /** Aborted by `stop`. */
@@ -92,6 +95,11 @@ export function startFeed(
       takeTurn(async () => {
         if (!opened) throw new FeedUnavailable();
         return readPage(opened, query);
+      }),
+    readAgain: (records, isPublic) =>
+      takeTurn(async () => {
+        if (!opened) throw new FeedUnavailable();
+        return readAgain(opened, records, isPublic);
       }),
     whenAfter: (position, ms, given) =>
       new Promise((resolve) => {

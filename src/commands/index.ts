@@ -4,6 +4,7 @@ import { addAlertsCommand } from './alerts.ts';
 import { addAliasesCommand, type Connect } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackupCommand } from './backup.ts';
+import { addDestinationsCommand } from './destinations.ts';
 import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
@@ -33,6 +34,7 @@ export function addServiceCommands(
   addSessionsCommand(program, env);
   addAlertsCommand(program, env);
   addAliasesCommand(program, env, connect);
+  addDestinationsCommand(program, env);
   addBackupCommand(program, env);
   addMoveCommand(program, env);
 }

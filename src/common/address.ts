@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** An address as its IPv4 form, if it is one: a socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
 export function plainAddress(address: string): string {
@@ -21,3 +21,17 @@ export function networkOf(address: string): string {
 /** The groups of a part of an IPv6 address; an IPv4 address at its end takes the place of two. */
 const groupsOf = (part: string) =>
   part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));
+
+/** A list of networks, each a valid address or CIDR of IPv4 or IPv6. */
+export function networkList(cidrs: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address, bits] = cidr.split('/') as [string, string?];
+    const [family, longest] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    list.addSubnet(address, Number(bits ?? longest), family);
+  }
+  return (address) => {
+    const version = isIP(address);
+    return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  };
+}

@@ -322,6 +322,12 @@ const changes = {
   CHANGES_ALLOWED_IPS: list
     .pipe(z.array(address.network))
     .describe('Addresses and CIDRs that changes may be read from, comma-separated. Unset: any'),
+  DESTINATIONS_ALLOW: list
+    .pipe(z.array(address.network))
+    .describe(
+      'Private addresses and CIDRs that [webhooks](changes.md#webhooks) may be sent to, also without TLS, comma-separated, such as ' +
+        '`10.1.2.0/24`. Unset: public addresses only',
+    ),
 };
 
 /** The client has its own code to read these, because it imports nothing else: `src/client/commands/settings.ts`. */

@@ -148,6 +148,20 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
             stalledMs: 10_000,
           }
         : undefined,
+    destinations: {
+      /** Networks that are not public and may be sent to. */
+      allow: e.DESTINATIONS_ALLOW,
+      times: {
+        timeoutMs: 15_000,
+        // Longer than a request, with time to renew it.
+        leaseMs: 30_000,
+        lookMs: 1_000,
+        noteMs: 200,
+        readMs: 20,
+        graceMs: 2_000,
+        failingMs: 24 * 60 * 60_000,
+      },
+    },
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: e.REPORT_CURRENCY,

@@ -42,6 +42,7 @@ export const navigation: readonly Group[] = [
         counted: true,
       },
       { title: 'Access log', path: '/access-log', key: 'l', also: ['/sessions'] },
+      { title: 'Webhooks', path: '/destinations', key: 'w' },
       { title: 'Names', path: '/aliases', key: 'n' },
     ],
   },

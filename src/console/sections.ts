@@ -3,6 +3,7 @@ import { section as aliases } from './aliases/routes.tsx';
 import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
+import { section as destinations } from './destinations/routes.tsx';
 import { section as health } from './health/routes.tsx';
 import { section as keys } from './keys.tsx';
 import { section as notes } from './notes/routes.tsx';
@@ -35,5 +36,6 @@ export const sections: readonly Section[] = [
   health,
   keys,
   setup,
+  destinations,
   today,
 ];

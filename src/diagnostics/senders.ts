@@ -1,7 +1,7 @@
+import { networkList } from '../common/address.ts';
 import { isUnguessable } from '../config/unguessable.ts';
 import { families } from '../families/index.ts';
 import { configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
-import { networkList } from '../http/access/address.ts';
 import type { Check } from './finding.ts';
 
 /** How legitimate senders are told from others, and where callbacks arrive; never a path itself. */

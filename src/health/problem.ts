@@ -8,7 +8,7 @@ export interface Problem {
     | ('gaps' | 'not reconciled')
     | ('unlogged' | 'row security' | 'undrained' | 'wrong sums')
     | 'user deletion'
-    | ('outage' | 'subscriptions')
+    | ('outage' | 'subscriptions' | 'destination')
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */
   subject: string;

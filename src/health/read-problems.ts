@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
+import { destinations } from './destinations.ts';
 import { outages } from './outages.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
@@ -26,6 +27,7 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   outages: outages.read,
   subscriptions: subscriptions.read,
   reconciliation: reconciliation.read,
+  destinations: destinations.read,
 };
 
 /** First what fails; the sort is stable. */

@@ -5,6 +5,7 @@ import type { Log } from '../common/log.ts';
 import { joinObservers } from '../common/observer.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
+import { startDestinations } from '../destinations/start-destinations.ts';
 import { createHeartbeat, startHeartbeat } from '../health/heartbeat.ts';
 import { createFindUndrained } from '../health/undrained.ts';
 import { watchProblems } from '../health/watch-problems.ts';
@@ -134,6 +135,7 @@ async function start(
           log,
         });
   if (worker) onStop(worker.stop);
+  if (worker) onStop(startDestinations({ db, families, config, circuit, log }).stop);
 
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });

@@ -1,4 +1,4 @@
-import { networkOf, plainAddress } from '../../src/common/address.ts';
+import { networkList, networkOf, plainAddress } from '../../src/common/address.ts';
 
 it.each([
   ['192.0.2.1', '192.0.2.1'],
@@ -19,4 +19,12 @@ it.each([
 it('an IPv4 address that is shown as IPv6 counts as itself', () => {
   expect(networkOf(plainAddress('::ffff:192.0.2.1'))).toBe('192.0.2.1');
   expect(networkOf(plainAddress('::FFFF:192.0.2.1'))).toBe('192.0.2.1');
+});
+
+it('a list of networks matches exactly the addresses inside them, IPv4 and IPv6', () => {
+  const isListed = networkList(['192.0.2.0/24', '198.51.100.7', '2001:db8::/32']);
+  const inside = ['192.0.2.0', '192.0.2.255', '198.51.100.7', '2001:db8::1', '2001:db8:ffff::1'];
+  const outside = ['192.0.3.0', '198.51.100.8', '2001:db9::1', '::1', '', 'x'];
+  expect(inside.map(isListed)).toEqual(inside.map(() => true));
+  expect(outside.map(isListed)).toEqual(outside.map(() => false));
 });

@@ -40,6 +40,7 @@ const frozen: Record<string, string> = {
   '0032_search.sql': 'ae47bc9eded9c1db',
   '0032_search_indexes.sql': '4a95dc1f6ce74dd9',
   '0033_changes.sql': 'a00a962a9d1f0b3d',
+  '0034_destinations.sql': '6bb60134099108fa',
 };
 
 it('no migration is edited once it is released', () => {

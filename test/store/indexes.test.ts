@@ -209,6 +209,11 @@ const others: Record<string, string> = {
   callback_paths_pkey: 'the family of a path, in reporting.quarantine',
   schema_drift_pkey: 'the upsert of a count',
   rejected_requests_pkey: 'the upsert of a count; the responses since a minute',
+  destinations_pkey: 'a lease is renewed by id',
+  destination_waiting_pkey: 'whether a record waits; the rows of a destination',
+  destination_waiting_next: 'the records of a destination that are due',
+  destination_attempts_pkey: 'no two attempts have one id',
+  destination_attempts_last: 'the last attempts of a destination; those before them are deleted',
   dropped_bodies_pkey: 'the upsert of a count; the bodies dropped since a day',
 
   erasure_salt_one_row: oneRow,

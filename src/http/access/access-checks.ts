@@ -1,13 +1,13 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from '../../common/address.ts';
+import { networkList, networkOf } from '../../common/address.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
 import { isUnguessable, shortestSecret, weaknessOf } from '../../config/unguessable.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
-import { addressOf, networkList } from './address.ts';
+import { addressOf } from './address.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { plainAddress } from '../../common/address.ts';
 
 /**
@@ -17,18 +17,4 @@ export function addressOf(req: IncomingMessage, proxies: number): string {
   const hops = forwarded.split(',').map((hop) => plainAddress(hop.trim()));
   const address = hops.at(-proxies);
   return address && isIP(address) ? address : own;
-}
-
-/** A list of networks, each a valid address or CIDR of IPv4 or IPv6. */
-export function networkList(cidrs: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const [address, bits] = cidr.split('/') as [string, string?];
-    const [family, longest] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
-    list.addSubnet(address, Number(bits ?? longest), family);
-  }
-  return (address) => {
-    const version = isIP(address);
-    return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
-  };
 }

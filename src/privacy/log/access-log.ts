@@ -23,6 +23,8 @@ export const accessActions = [
   'download',
   /** A page of the feed of changes was read. */
   'changes',
+  /** Changes are sent to an address, or no longer: added, paused, resumed, removed, its secret replaced. */
+  'destination',
   'export',
   'replay',
   'quarantine replay',

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { CursorUnknown } from '../changes/read-page.ts';
+import { type Feed, FeedUnavailable, startFeed } from '../changes/start-feed.ts';
+import { type Log, throttled } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
+import type { Family } from '../families/index.ts';
+import type { Circuit } from '../store/circuit.ts';
+import type { Db } from '../store/tables.ts';
+import { addressRules } from './address-rules.ts';
+import { deliver } from './deliver.ts';
+import { forgetPosition } from './destination-table.ts';
+import { findFree, releaseLease, takeLease } from './lease.ts';
+import { openAgent } from './open-agent.ts';
+import { createSource } from './source.ts';
+
+export interface DestinationsDependencies {
+  db: Db;
+  families: readonly Family[];
+  config: Pick<Config, 'destinations'>;
+  circuit: Pick<Circuit, 'whenClosed' | 'probeAfter'>;
+  log: Log;
+}
+
+/**
+ * Sends changes to the destinations that no other process sends to, while PostgreSQL is available. Without destinations it
+ * only looks for them.
+ */
+export function startDestinations({ db, families, config, circuit, log }: DestinationsDependencies) {
+  const { allow, times } = config.destinations;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const holder = randomUUID();
+  const dispatcher = openAgent(addressRules(allow), times.timeoutMs);
+  const running = new Map<string, Promise<void>>();
+  const report = throttled((more, err) => log.warn({ err, ...more }, 'webhooks are delayed'));
+  const explain = async (error: unknown) => {
+    if (error instanceof FeedUnavailable || signal.aborted) return;
+    if (!(await circuit.probeAfter(error))) report(error);
+  };
+  let feed: Feed | undefined;
+
+  const send = async (id: string, changes: Feed) => {
+    const lease = { id, holder, leaseMs: times.leaseMs };
+    try {
+      const destination = await takeLease(db, lease);
+      if (!destination) return;
+      const source = createSource(db, changes, families, destination);
+      await deliver(destination, { db, source, dispatcher, lease, times }, signal);
+    } catch (error) {
+      if (error instanceof CursorUnknown) await forgetPosition(db, id);
+      else await explain(error);
+    } finally {
+      await releaseLease(db, lease).catch(explain);
+    }
+  };
+
+  const look = async () => {
+    const destinations = await findFree(db, holder);
+    if (destinations.length === 0) {
+      await feed?.stop();
+      feed = undefined;
+      return;
+    }
+    feed ??= startFeed(db, families, circuit, log);
+    for (const { id, isFree } of destinations) {
+      if (!isFree || running.has(id)) continue;
+      const sending = send(id, feed).catch(explain);
+      running.set(id, sending);
+      void sending.then(() => running.delete(id));
+    }
+  };
+
+  let wake = () => {};
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, signal.aborted ? 0 : times.lookMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  const looking = (async () => {
+    while (!signal.aborted) {
+      await circuit.whenClosed(signal).then(look).catch(explain);
+      await pause();
+    }
+  })();
+
+  return {
+    /** Waits a moment for answers, and lets other processes continue. */
+    stop: async () => {
+      stopping.abort();
+      wake();
+      await looking;
+      await Promise.all(running.values());
+      await feed?.stop();
+      await dispatcher.destroy();
+    },
+  };
+}
