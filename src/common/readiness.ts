@@ -7,6 +7,15 @@ export interface HealthCheck {
   required?: true;
   /** Resolves with a description of the state; raises an error if the check fails. */
   check: () => Promise<string>;
+  /** Since when it fails, where that is known. */
+  since?: () => Date | undefined;
+}
+
+/** The result of a check; `detail` describes the state. */
+export interface Checked {
+  ok: boolean;
+  detail: string;
+  since?: Date | undefined;
 }
 
 /** Raised by a check that found something wrong; its message is the state. */
@@ -43,10 +52,11 @@ export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: 
   return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
 }
 
-async function run({ check }: HealthCheck): Promise<{ ok: boolean; detail: string }> {
+async function run({ check, since }: HealthCheck): Promise<Checked> {
   try {
     return { ok: true, detail: await withTimeout(timeoutMs, check()) };
   } catch (error) {
-    return { ok: false, detail: error instanceof CheckFailed ? error.message : 'does not respond' };
+    const detail = error instanceof CheckFailed ? error.message : 'does not respond';
+    return { ok: false, detail, since: since?.() };
   }
 }

@@ -27,13 +27,18 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
       required: true,
       check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
     },
-    { name: 'database', check: () => database().then(() => 'accepts deliveries') },
+    {
+      name: 'database',
+      check: () => database().then(() => 'accepts deliveries'),
+      since: () => circuit.unavailableSince,
+    },
     {
       name: 'queue',
       check: async () => {
         queue.bullmq();
         return available(backend.circuit, `on ${backend.name}`);
       },
+      since: () => backend.circuit.unavailableSince,
     },
     worker && {
       name: 'worker',

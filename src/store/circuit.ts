@@ -45,6 +45,7 @@ export function createCircuit(options: CircuitOptions) {
   const closing = new AbortController();
   let isOpen = false;
   let outage = false;
+  let since: Date | undefined;
   let probing: Promise<boolean> | undefined;
   let pauseMs = minPauseMs;
   let stabilizing: NodeJS.Timeout | undefined;
@@ -88,7 +89,10 @@ export function createCircuit(options: CircuitOptions) {
     clearTimeout(stabilizing);
     isOpen = true;
     pauseMs = outage ? Math.min(pauseMs * 2, maxPauseMs) : minPauseMs;
-    if (!outage) onChange(true, cause);
+    if (!outage) {
+      onChange(true, cause);
+      since = new Date();
+    }
     outage = true;
     void probeUntilAvailable();
   };
@@ -97,6 +101,11 @@ export function createCircuit(options: CircuitOptions) {
     /** Whether calls fail without reaching the store. */
     get isOpen(): boolean {
       return isOpen;
+    },
+
+    /** When the present outage began. */
+    get unavailableSince(): Date | undefined {
+      return outage ? since : undefined;
     },
 
     /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */

@@ -67,7 +67,7 @@ describe.each([1200, 360])(
     /** Reloads Health until its warnings say this; the first of them stands above all else. */
     async function reads(...texts: RegExp[]) {
       await keyboard.goTo('h', 'Health');
-      const warning = page.locator('main .warning').first();
+      const warning = page.locator('main .broken').first();
       await until(async () => {
         await page.reload();
         const text = (await warning.isVisible()) ? await warning.textContent() : '';
@@ -80,7 +80,7 @@ describe.each([1200, 360])(
     it('Redis stopped', async () => {
       redis.process.kill('SIGKILL');
       try {
-        await reads(/Redis does not answer/, /safe in PostgreSQL/);
+        await reads(/The queue does not answer/, /See whether Redis runs/, /safe in PostgreSQL/);
         const { status } = await post(
           service.url + paths.receipt,
           receiptCallback({ data: { receipt_id: width } }),
@@ -98,7 +98,7 @@ describe.each([1200, 360])(
           const callback = receiptCallback({ data: { receipt_id: 5_000 + width } });
           return (await post(service.url + paths.receipt, callback)).status === 200;
         }, 30_000);
-        await reads(/PostgreSQL is unavailable/, /safe in Redis until then: \d+ since/);
+        await reads(/PostgreSQL does not answer since/, /safe in Redis until then: \d+ since/);
       } finally {
         await link.restore();
       }
@@ -117,15 +117,24 @@ describe.each([1200, 360])(
       await reads(/No worker of the family receipt runs/, /Start a worker/, /safe in PostgreSQL/);
     }, 60_000);
 
-    it('a locked table', async () => {
-      const client = await database.pool.connect();
-      try {
-        await client.query('begin; lock table receipts in access exclusive mode');
-        await reads(/Table receipts is locked/, /To end it/, /safe in PostgreSQL/);
-      } finally {
-        await client.query('rollback');
-        client.release();
-      }
-    }, 90_000);
+    it.each([
+      ['receipts', /safe in PostgreSQL/],
+      // Rejected bodies are stored there.
+      ['quarantine', /Whether all callbacks are safe meanwhile is not known/],
+    ])(
+      'a locked table, %s',
+      async (name, safety) => {
+        await database.pool.query('delete from pending_deliveries');
+        const client = await database.pool.connect();
+        try {
+          await client.query(`begin; lock table ${name} in access exclusive mode`);
+          await reads(new RegExp(`Table ${name} is locked`), /To end it/, safety);
+        } finally {
+          await client.query('rollback');
+          client.release();
+        }
+      },
+      90_000,
+    );
   },
 );

@@ -1,31 +1,23 @@
 import type { Readiness } from '../../common/readiness.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
-import type { Family } from '../../families/index.ts';
 import type { Problem } from '../../health/problem.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { Table } from '../ui/table.tsx';
+import { Broken } from './broken.tsx';
 
 /** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
 export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
-  const { readiness, problems, receiver, fallback, families } = dependencies;
+  const { readiness, problems, receiver, families } = dependencies;
   const [{ parts }, found, outage] = await Promise.all([
     readiness(),
     problems().catch(() => undefined),
     isAway ? describeOutage(dependencies) : undefined,
   ]);
   const open = receiver.checks.length === 0;
-  const isStored = parts.database?.ok === true;
   return (
     <>
-      {fallback && !parts.fallback?.ok && <RedisAway isStored={isStored} />}
-      {outage && (
-        <section class="warning">
-          <h2>PostgreSQL is unavailable</h2>
-          <p>{outage}</p>
-          <p>Until it is available, this is the only page. Reload it to see whether it is.</p>
-        </section>
-      )}
-      {!(outage && !found) && <ProblemList problems={found} tables={isStored ? tablesOf(families) : []} />}
+      <Broken {...{ parts, problems: found, outage, families }} />
+      {!(outage && !found) && <ProblemList problems={found} />}
       {open && (
         <section class="warning">
           <h2>Anybody can send callbacks</h2>
@@ -41,36 +33,8 @@ export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config
   );
 }
 
-/** @param isStored whether PostgreSQL accepts deliveries */
-function RedisAway({ isStored }: { isStored: boolean }) {
-  return (
-    <section class="warning">
-      <h2>Redis does not answer</h2>
-      <p>
-        {isStored
-          ? 'Callbacks are accepted, and are safe in PostgreSQL. They are applied once Redis is available.'
-          : 'Neither store accepts callbacks: they get a 503, and what the sender does not send again is lost.'}{' '}
-        Start Redis, or repair the way to <code>REDIS_URL</code>.
-      </p>
-    </section>
-  );
-}
-
-const tablesOf = (families: readonly Family[]) => families.map(({ table }) => table);
-
-/** Whether callbacks are stored in spite of a problem: only applying them takes a worker, and the tables of families. */
-const isOfApplying = ({ kind, subject }: Problem, tables: readonly string[]) =>
-  ['backlog', 'stalled', 'no worker'].includes(kind) ||
-  (kind === 'locked' && tables.includes(subject.split(' ')[0]!));
-
-interface ProblemListProps {
-  /** Undefined: what is wrong with processing could not be read. */
-  problems: readonly Problem[] | undefined;
-  /** The tables of all families while deliveries are stored; otherwise none. */
-  tables: readonly string[];
-}
-
-function ProblemList({ problems, tables }: ProblemListProps) {
+/** What is wrong with processing; undefined: it could not be read. */
+export function ProblemList({ problems }: { problems: readonly Problem[] | undefined }) {
   if (!problems) {
     return (
       <section class="warning">
@@ -79,9 +43,6 @@ function ProblemList({ problems, tables }: ProblemListProps) {
     );
   }
   if (problems.length === 0) return null;
-  const failing = problems.filter(({ status }) => status === 'fail');
-  const isSafe =
-    tables.length > 0 && failing.length > 0 && failing.every((problem) => isOfApplying(problem, tables));
   return (
     <section class="warning" aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
@@ -97,9 +58,6 @@ function ProblemList({ problems, tables }: ProblemListProps) {
           </li>
         ))}
       </ul>
-      {isSafe && (
-        <p>Callbacks are accepted meanwhile, and wait safe in PostgreSQL until they can be applied.</p>
-      )}
     </section>
   );
 }

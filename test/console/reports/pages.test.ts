@@ -99,6 +99,10 @@ it.each(reports.map(({ view }) => view))(
         event: 'receipt.deleted',
         data: { receipt_id: 2, created_at: Date.now() },
       }),
+      // Twice the same: patient, amount and day.
+      ...[3, 4].map((receipt_id) =>
+        receiptCallback({ ...today(), data: { receipt_id, created_at: Date.now() } }),
+      ),
     ]);
     await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
     await database.pool.query(
