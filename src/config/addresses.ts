@@ -59,7 +59,19 @@ const path = z
 
 export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
 
-const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/openapi.json', '/changes'];
+/** Where browsers look for an icon by themselves. */
+export const iconPaths = ['/favicon.ico', '/apple-touch-icon.png', '/apple-touch-icon-precomposed.png'];
+
+const reserved = [
+  '/',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/console',
+  '/openapi.json',
+  '/changes',
+  ...iconPaths,
+];
 
 export const issuer = z
   .string()

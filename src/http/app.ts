@@ -4,6 +4,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import { type HealthCheck, sharedReadiness, withoutDetails } from '../common/readiness.ts';
+import { iconPaths } from '../config/addresses.ts';
 import type { TokenAccess } from './admin.ts';
 import type { Handler } from './callback-handler.ts';
 import { NotFound } from './errors.ts';
@@ -24,8 +25,6 @@ export interface AppDependencies {
 }
 
 const icon = readFileSync(join(import.meta.dirname, '../../assets/console/icon.svg'));
-/** Where browsers look for an icon by themselves. */
-const iconPath = /^\/(favicon\.ico|icon\.svg|apple-touch-icon(-precomposed)?\.png)$/;
 
 type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
@@ -38,7 +37,7 @@ export function createApp(dependencies: AppDependencies): Express {
 
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
   // Not found, it would be counted as a rejected request.
-  app.get(iconPath, (_req, res) => {
+  app.get(iconPaths, (_req, res) => {
     res.writeHead(200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'max-age=86400' }).end(icon);
   });
   const readReadiness = sharedReadiness(health);

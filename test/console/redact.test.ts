@@ -11,7 +11,18 @@ const ids = ['doctor_id', 'clinic_id'];
 const partnerIds = ['partner_doctor_id', 'partner_clinic_id'];
 
 it.each([
-  ['receipt', ['aid', 'doctor_oid', 'clinic_id', 'receipt_status', 'additional_discount_type', 'actor']],
+  [
+    'receipt',
+    [
+      'aid',
+      'doctor_oid',
+      'clinic_id',
+      'receipt_number',
+      'receipt_status',
+      'additional_discount_type',
+      'actor',
+    ],
+  ],
   ['consent_form', ['id', 'docid', 'owner', 'type']],
   ['review_request', [...ids, 'appointment_id']],
   ['appointment', [...ids, ...partnerIds, 'appointment_id', 'status', 'action']],

@@ -118,7 +118,7 @@ it('compares secrets of any length', () => {
 });
 
 it('no callback can be registered at a path that the receiver uses itself', () => {
-  const own = app().router.stack.flatMap(({ route }) => (route ? [route.path] : []));
+  const own = app().router.stack.flatMap(({ route }) => route?.path ?? []);
   expect(own).toContain('/metrics');
   for (const path of [...own, '/console']) {
     expect(() => parseConfig({ RECEIPTS_PATH: path }, families)).toThrow();
