@@ -27,8 +27,10 @@ interface Subjects {
 /** The pages that the documents show. */
 const shots = ({ receipt }: Subjects) =>
   [
-    ['overview', 'desk', ''],
-    ['overview', 'phone', ''],
+    ['today', 'desk', '/today'],
+    ['today', 'phone', '/today'],
+    ['health', 'desk', '/health'],
+    ['doctors', 'desk', '/reports/receipts_daily?range=last_month&group=doctor&compare=previous_period'],
     ['record', 'desk', `/records/receipt?${receipt}`],
     ['dues', 'desk', '/reports/outstanding_receipts'],
   ] as const;

@@ -30,7 +30,7 @@ export async function isComparedToday(db: Db): Promise<boolean> {
 }
 
 /**
- * Compares the subscriptions, keeps the result for the overview and alerts, and refreshes the aliases: once a day, beside the
+ * Compares the subscriptions, keeps the result for the page Health and alerts, and refreshes the aliases: once a day, beside the
  * reconciliation. What fails stops nothing else, and is logged; the former result stays.
  *
  * @returns whether anything succeeded: then it is done for today
