@@ -56,27 +56,16 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
 const go = (path: string) => page.goto(`${service.url}/console${path}`);
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-it('Health draws its charts from the tables below them', async () => {
+it('Health draws its chart from the table below it', async () => {
   await go('/health');
-  for (const name of ['Chart: Callbacks per hour', 'Chart: Net amount']) {
-    const canvas = page.getByRole('img', { name });
-    await canvas.waitFor();
-    const isDrawn = await canvas.evaluate((element) => {
+  const canvas = page.getByRole('img', { name: 'Chart: Callbacks per hour' });
+  await canvas.waitFor();
+  const isDrawn = () =>
+    canvas.evaluate((element) => {
       const { data } = (element as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, 600, 250);
       return data.some((value) => value !== 0);
     });
-    expect(isDrawn).toBe(true);
-  }
-  await page.getByText('Data:').last().click();
-  const figures = page.getByRole('region', { name: 'Data: Net amount' });
-  expect(await figures.getByRole('row').count()).toBe(31);
-  const [sum] = await database.rows('select sum(net_amount)::float as net from reporting.receipts');
-  const shown = await figures
-    .locator('td:nth-child(2)')
-    .evaluateAll((cells) =>
-      cells.reduce((total, cell) => total + Number((cell as HTMLElement).dataset.value), 0),
-    );
-  expect(shown).toBeCloseTo(sum!.net as number, 2);
+  await until(isDrawn);
 });
 
 it('Health names unusually silent businesses, once they are found', async () => {
@@ -192,19 +181,15 @@ const chartOf = (name: string) =>
     };
   });
 
-it('a chart has a bar for every day, from zero, also without rows', async () => {
+it('a chart has a bar for every day, from zero; without rows it is a sentence', async () => {
   await go('/reports/appointments_daily?from=2020-01-01&to=2020-01-07');
-  const empty = await chartOf('Appointments per day by what became of them');
-  expect(empty).toMatchObject({ type: 'bar', amounts: { min: 0 } });
-  expect(empty.labels).toEqual(['1', '2', '3', '4', '5', '6', '7'].map((day) => `${day} Jan 2020`));
-  expect(empty.series.every(({ values }) => values.every((value) => value === 0))).toBe(true);
+  await page.getByText(/^No data\./).waitFor();
+  expect(await page.locator('canvas').count()).toBe(0);
   await page.getByText('No matching rows.').waitFor();
 
   const [day] = await database.rows(
     `select (max(day) - 20)::text as before, (max(day) + 2)::text as after from reporting.receipts`,
   );
-  await go(`/reports/deliveries?range=last_365_days&to=&business=nobody`);
-  expect((await chartOf('Callbacks per month')).labels).toHaveLength(13);
   await go(`/reports/receipts?from=${day!.before}&to=${day!.after}`);
   const amounts = await chartOf('Amounts per day');
   expect(amounts.series.map(({ values }) => values.slice(-2))).toEqual([
@@ -216,7 +201,7 @@ it('a chart has a bar for every day, from zero, also without rows', async () => 
     expect(style).toMatchObject({ tension: 0 });
     expect(style).not.toHaveProperty('cubicInterpolationMode');
   }
-  for (const { value, label } of amounts.amounts.ticks) expect(label).toBe(value.toLocaleString('en-IN'));
+  for (const { label } of amounts.amounts.ticks) expect(label).toMatch(/^₹/);
 });
 
 it('the table is sorted by the head of a column, by keyboard, and the address has it', async () => {
