@@ -119,10 +119,10 @@ it('the built console serves its pages and files', async () => {
   const service = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken });
   const visitor = await signInTo(service.url);
   const page = await visitor.read('/health');
-  const assets = Array.from(page.matchAll(/\/console(\/assets\/[^"]+)"/g), ([, path]) =>
-    path!.replaceAll('&amp;', '&'),
+  const assets = new Set(
+    Array.from(page.matchAll(/\/console(\/assets\/[^"]+)"/g), ([, path]) => path!.replaceAll('&amp;', '&')),
   );
-  expect(assets).toHaveLength(5);
+  expect(assets.size).toBe(5);
   for (const path of assets) {
     const response = await visitor.get(path);
     expect([path, response.status]).toEqual([path, 200]);
