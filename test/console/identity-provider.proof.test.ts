@@ -122,6 +122,7 @@ it.each([
     });
     expect(await sessionOf()).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/console' });
 
+    await page.locator('details.user summary').click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Yes, sign me out' }).click();
     await page.waitForURL(`${service.url}/console`);
@@ -210,13 +211,13 @@ it('a session outlives the ID token, for twelve hours', async () => {
   expect(expires).toBeGreaterThan(begun / 1000 + 11 * 3600);
   expect(expires).toBeLessThanOrEqual(begun / 1000 + 12 * 3600);
   await until(() => Date.now() > begun + 2_000);
-  expect((await get(url, '', `${name}=${value}`)).status).toBe(200);
+  expect((await get(url, '/today', `${name}=${value}`)).status).toBe(200);
 });
 
 it('while the provider is down nobody new gets in, sessions go on, and the admin token works', async () => {
   const { url, own } = await startWith({}, { adminToken }, 0);
   await signIn('viewer-asha', { url });
-  await heading('Health');
+  await heading('Today');
   const { name, value } = (await sessionOf())!;
   const pending = await get(url, '/sign-in/start');
   await own.stop();

@@ -125,13 +125,13 @@ it('on a phone new deliveries appear by themselves, as cards, until the switch i
 });
 
 it('on a phone a chart is drawn in the width of the screen, and its data opens with the keyboard', async () => {
-  await go('/reports/receipts_daily?range=last_month');
+  await go('/reports/receipts_daily?range=last_30_days');
   const figure = page.locator('figure').first();
   expect(await fits(figure.locator('canvas'))).toBe(true);
   await press(figure.locator('summary'));
   const amounts = await figure.locator('tbody td').allTextContents();
   expect(amounts.length).toBeGreaterThan(80);
-  for (const amount of amounts) expect(amount).toMatch(/^-?(\d{1,2},)*\d{1,3}\.\d\d$/);
+  for (const amount of amounts) expect(amount).toMatch(/^-?₹(\d{1,2},)*\d{1,3}\.\d\d$/);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
 });
 
