@@ -108,7 +108,8 @@ async function live(database: TestDatabase, between: () => Promise<unknown>) {
     seen.problems = problems;
     const visitor = await signInTo(service.url);
     const pages = [
-      '',
+      '/today',
+      '/health',
       '/deliveries',
       '/problems',
       '/quarantine',
