@@ -49,12 +49,12 @@ export function accessQuery(filter: AccessFilter, limit: number): RawBuilder<Acc
       ? newest(sql`true`)
       : sql`${newest(sql`actor = ${actor}`)} union ${newest(sql`actor_name = ${actor}`)}`;
   const ofFirst = (value: RawBuilder<unknown>) => sql`array(
-    select ${value} from unnest(patients[1:5]) with ordinality as first (seen, position) order by position)`;
-  const patient = sql`(select patient_id from patient_pseudonyms where pseudonym = seen)`;
+    select ${value} from unnest(newest.patients[1:5]) with ordinality as first (seen, position) order by first.position)`;
+  const patient = sql`(select p.patient_id from patient_pseudonyms p where p.pseudonym = first.seen)`;
   return sql<AccessEntry>`
     select entry, at, actor, actor_name, address, action, filter, rows, cardinality(patients) as patient_count,
-           ${ofFirst(sql`coalesce(${patient}, 'erased ' || left(encode(seen, 'hex'), 8))`)} as patients,
-           ${ofFirst(sql`encode(seen, 'hex')`)} as pseudonyms
+           ${ofFirst(sql`coalesce(${patient}, 'erased ' || left(encode(first.seen, 'hex'), 8))`)} as patients,
+           ${ofFirst(sql`encode(first.seen, 'hex')`)} as pseudonyms
     from (${found}) as newest
     order by entry desc limit ${limit}`;
 }
