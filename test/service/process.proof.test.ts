@@ -118,7 +118,7 @@ it('serves the OpenAPI document where an admin token is set, to requests with th
 it('the built console serves its pages and files', async () => {
   const service = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken });
   const visitor = await signInTo(service.url);
-  const page = await visitor.read('/health');
+  const page = await visitor.read('/reports/receipts');
   const assets = new Set(
     Array.from(page.matchAll(/\/console(\/assets\/[^"]+)"/g), ([, path]) => path!.replaceAll('&amp;', '&')),
   );
