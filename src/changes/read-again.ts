@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { allOfIt } from './cursor.ts';
+import { inSnapshot } from './in-snapshot.ts';
 import { numberChanges } from './open-feed.ts';
-import { type Change, type PageDependencies, statementMs, toChange } from './read-page.ts';
+import { type Change, type PageDependencies, toChange } from './read-page.ts';
 import type { CurrentRecord, RecordKey } from './read-records.ts';
 
 /** A record that is read once more, and what its last change was. */
@@ -35,20 +35,13 @@ export async function readAgain(
   const nameOf = ({ name }: Family, { business_id, id }: RecordKey) =>
     JSON.stringify([name, business_id, id]);
   const currents = new Map<string, CurrentRecord>();
-  await db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (tx) => {
-      await sql`
-        select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', 'UTC', true)`.execute(
-        tx,
-      );
-      for (const family of new Set(wanted.map((one) => one.family))) {
-        const keys = wanted.filter((one) => one.family === family).map(({ key }) => key);
-        const found = await records.readByKeys(tx, family, keys, isPublic);
-        for (const current of found) currents.set(nameOf(family, current), current);
-      }
-    });
+  await inSnapshot(db, async (tx) => {
+    for (const family of new Set(wanted.map((one) => one.family))) {
+      const keys = wanted.filter((one) => one.family === family).map(({ key }) => key);
+      const found = await records.readByKeys(tx, family, keys, isPublic);
+      for (const current of found) currents.set(nameOf(family, current), current);
+    }
+  });
   const found = [...currents.values()];
   return {
     changes: wanted.map(({ family, key, kind, version }) => {

@@ -12,6 +12,7 @@ import {
   type Seen,
   sealCursor,
 } from './cursor.ts';
+import { inSnapshot } from './in-snapshot.ts';
 import { numberChanges } from './open-feed.ts';
 import { type Entry, readEntries } from './read-entries.ts';
 import type { CurrentRecord, RecordKey, RecordReader } from './read-records.ts';
@@ -38,7 +39,7 @@ export interface Change {
   /** The change as JSON. */
   json: string;
   family: string;
-  /** Of its row; unlike the id in the JSON it may identify a patient. */
+  /** The key of its row; unlike the id in the JSON it may identify a patient. */
   key: RecordKey;
   publicId: string;
   kind: ChangeKind;
@@ -84,8 +85,6 @@ export interface PageDependencies {
   records: RecordReader;
 }
 
-export const statementMs = 5_000;
-
 /**
  * Reads a page of changes. Its records are as they are now; what was committed before it was read has a position by the end,
  * and every cursor of the page names the last one: whoever finds that position again has all that the reader has seen.
@@ -97,25 +96,18 @@ export async function readPage(dependencies: PageDependencies, query: PageQuery)
   const cursor = query.after === undefined ? undefined : openCursor(query.after, secret);
   if (query.after !== undefined && !cursor) throw new CursorUnknown();
   await numberChanges(db);
-  const { found, next, more } = await db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (tx) => {
-      await sql`
-        select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', 'UTC', true)`.execute(
-        tx,
-      );
-      const head = await requireKnown(tx, cursor);
-      const at = cursor?.at ?? {
-        position: head,
-        family: dependencies.families[0]!.name,
-        businessId: '',
-        id: '',
-      };
-      return 'family' in at
-        ? readTables(tx, dependencies, query, at, head)
-        : readFeed(tx, dependencies, query, at, head);
-    });
+  const { found, next, more } = await inSnapshot(db, async (tx) => {
+    const head = await requireKnown(tx, cursor);
+    const at = cursor?.at ?? {
+      position: head,
+      family: dependencies.families[0]!.name,
+      businessId: '',
+      id: '',
+    };
+    return 'family' in at
+      ? readTables(tx, dependencies, query, at, head)
+      : readFeed(tx, dependencies, query, at, head);
+  });
   const seen = await numberChanges(db);
   const currents = found.flatMap(({ current }) => current ?? []);
   return {

@@ -20,7 +20,7 @@ export interface Selection {
 export interface Destination extends Selection {
   id: string;
   state: DestinationState;
-  /** Of the feed; null: from the beginning. */
+  /** The cursor of the feed; null: from the beginning. */
   cursor: string | null;
   /** Each signs. */
   secrets: Buffer[];

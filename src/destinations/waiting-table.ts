@@ -12,7 +12,7 @@ export interface RecordName {
 
 export interface WaitingRecord extends RecordName {
   kind: 'changed' | 'deleted' | 'erased';
-  /** Of its last change that was read. */
+  /** The version of its last change that was read. */
   version: number;
   attempts: number;
 }

@@ -24,7 +24,7 @@ export interface GroupQuestion {
   group: Grouping | undefined;
   /** What the period is compared with. */
   earlier: EarlierPeriod | undefined;
-  /** Of which column the change is; of none of the report's, the first amount. */
+  /** The column whose change is shown; default: the first amount. */
   of: string | undefined;
   /** A measure, `before`, `change`, `change_share` or `label`; with `-` before it, descending. */
   sort: string | undefined;

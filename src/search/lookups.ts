@@ -38,7 +38,7 @@ const appointment = (condition: RawBuilder<unknown>, from = sql`appointments a`)
          ) as details
   from ${from} where ${condition}`;
 
-/** Of more receipts with a term, the newest would take long to find. */
+/** The newest of more receipts with a term would take long to find. */
 const mostCandidates = 1_000;
 
 /** The receipts with these terms, see src/store/search-terms.ts; the row itself tells whether it still has them. */

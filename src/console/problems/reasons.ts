@@ -53,10 +53,10 @@ const reasons: Record<string, Reason> = {
   NotFound: ['Nothing is served at the path.', 'If the platform sent it, compare its registered addresses.'],
 };
 
-/** Of a rejected request. */
+/** The reasons of a rejected request. */
 export const reasonOf = (error: string, status: number): Reason =>
   reasons[error] ?? [`${errorStatuses[status as ErrorStatus] ?? error}.`];
 
-/** Of a body in the quarantine. */
+/** The reasons of a body in the quarantine. */
 export const reasonOfBody = (reason: string): Reason =>
   Object.values(reasons).find(([, , quarantine]) => quarantine === reason) ?? [reason];

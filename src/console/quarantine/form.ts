@@ -25,7 +25,7 @@ interface Shown {
 
 /**
  * The fields that the errors name, and the others; all of them empty: the body is no JSON, or an error is not about a field.
- * Of hidden others, only the documented ones: the names of the rest may be personal too.
+ * Other hidden fields are shown where they are documented: the names of the rest may be personal too.
  */
 export function fieldsOfBody(body: Buffer, errors: readonly FieldError[], { families, revealed }: Shown) {
   const document = parseJson(body.toString());

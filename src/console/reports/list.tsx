@@ -29,7 +29,7 @@ interface ListProps {
   /** What is searched for. */
   q?: string | undefined;
   form: FilterForm;
-  /** Of all reports; read for a search. */
+  /** The columns of all reports; read for a search. */
   columns: readonly NamedColumn[];
 }
 

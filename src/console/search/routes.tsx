@@ -76,7 +76,7 @@ const patientsOf = (hits: readonly Hit[]) => [
 ];
 const receiptsOf = (hits: readonly Hit[]) => hits.filter(({ kind }) => kind === 'receipt');
 
-/** Of several hits of one record the first. */
+/** The first hit of each record. */
 function withoutRepeated(hits: readonly Hit[]): Hit[] {
   const keys = new Map<string, Hit>();
   for (const hit of hits) {

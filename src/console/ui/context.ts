@@ -33,7 +33,7 @@ export interface Visit {
   navigation: readonly Group[];
   may: May;
   timezone: string;
-  /** Of all amounts, a code of ISO 4217. */
+  /** The currency of all amounts, a code of ISO 4217. */
   currency: string;
   /** The token of the session's forms. */
   csrf: string;

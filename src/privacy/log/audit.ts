@@ -39,7 +39,7 @@ export const listAccess = async (db: Db, filter: AccessFilter, limit: number): P
 
 /** The query for the entries, by an index for each filter. */
 export function accessQuery(filter: AccessFilter, limit: number): RawBuilder<AccessEntry> {
-  // Of each condition on the actor the newest, by an index of its own.
+  // Each condition on the actor has an index of its own.
   const { actor, ...others } = filter;
   const newest = (isActor: RawBuilder<unknown>) => sql`(
     select entry, at, actor, actor_name, address, action, patients, filter, rows from access_log

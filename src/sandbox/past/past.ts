@@ -21,7 +21,7 @@ export interface PastOptions extends Pick<HistoryOptions, 'seed' | 'families' | 
   readonly until: number;
 }
 
-/** Of the random values. */
+/** The salt of the random values. */
 const salt = 5;
 const trendDays = 90;
 const silentDays = 23;

@@ -4,7 +4,7 @@ import { patientsOf } from './patients.ts';
 
 interface Doctor {
   readonly name: string;
-  /** Of a consultation, in rupees. */
+  /** The price of a consultation, in rupees. */
   readonly fee: number;
   /** On an average day. */
   readonly visits: number;
