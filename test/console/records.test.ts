@@ -221,6 +221,15 @@ it('records that belong together are linked in both directions', async () => {
   expect(await read('admission_event', 'ev-1')).toContain('/console/records/admission?business=');
 });
 
+it('the page of a visit with hundreds of records is shown', async () => {
+  await apply(
+    database,
+    Array.from({ length: 600 }, (_, at) => receiptCallback({ data: { receipt_id: at + 1 } })),
+  );
+  const page = await read('receipt', '1');
+  expect(linesIn(page.split('Belongs together')[1]!.split('</ul>')[0]!)).toHaveLength(100);
+});
+
 it('a patient’s page lists the records, and is reached from them by posting', async () => {
   await apply(database, [created, consentFormCallback()]);
   const posted = { family: 'receipt', business, record: '4711' };

@@ -69,7 +69,8 @@ export async function tourConsole(
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
     const redirects = /^\/(aliases|notes|sessions)/.test(path);
-    expect([path, response.status]).toEqual([path, redirects ? 303 : 200]);
+    const fault = response.status < 400 ? '' : await response.text();
+    expect([path, response.status, fault]).toEqual([path, redirects ? 303 : 200, '']);
   }
   expect(await rows('select alias, updated_by from aliases')).toEqual([
     { alias: 'Lake Road', updated_by: 'admin-token' },

@@ -50,10 +50,10 @@ export async function readRelated(
       from inbox i cross join lateral (select i.envelope -> 'data' as d) as data
       where ${isAbout(sql`${patient ?? ''}::text`)} and i.business_id = ${business}
         and i.family = any(${linkable.map(({ name }) => name)}::text[])
-    ), own as (
+    ), own as materialized (
       select array_agg(name) as names from mine, unnest(mine.names) as name where family = ${family.name} and id = ${id}
-    ), near as (
-      select array_agg(name) as names from mine, own, unnest(mine.names) as name where mine.names && own.names
+    ), near as materialized (
+      select array_agg(distinct name) as names from mine, own, unnest(mine.names) as name where mine.names && own.names
     ), found as (
       ${sql.join([...parts, sql`select family, id from mine, near where mine.names && near.names`], sql` union `)}
       union select ${whole}, ${wholeId ?? ''} where ${parts.length > 0}
