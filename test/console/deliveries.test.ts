@@ -5,7 +5,7 @@ import {
   listDeliveries,
   type Place,
   pageQuery,
-} from '../../src/console/deliveries/list.ts';
+} from '../../src/intake/list-deliveries.ts';
 import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
 import { families } from '../../src/families/index.ts';
 import {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
-import { listDeliveries } from '../../src/console/deliveries/list.ts';
+import { listDeliveries } from '../../src/intake/list-deliveries.ts';
 import { backlogQuery } from '../../src/console/health/figures.ts';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
