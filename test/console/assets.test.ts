@@ -41,3 +41,13 @@ it('an asset that a browser has is not sent again; one in another encoding is', 
   const other = await get({ 'if-none-match': headers.etag });
   expect([other.status, other.body.length]).toEqual([200, css.length]);
 });
+
+it('every text and every distance has a size of the scales', () => {
+  const declared = String(css)
+    .replace(/@page \{.*?\n\}/s, '')
+    .matchAll(/^ *(?:margin|padding|gap|row-gap|column-gap|font-size)[\w-]*: (.*);$/gm);
+  // A part of a line is smaller than its line; a card's values stand beside their labels.
+  const known = /(calc\(-1 \* )?var\(--(space|text|card)-\w+\)\)?|\bauto\b|\b0(\.875em|(?=[ ;]|$))/g;
+  const unknown = [...declared].filter(([, value]) => value!.replace(known, '').trim() !== '');
+  expect(unknown.map(([line]) => line.trim())).toEqual([]);
+});

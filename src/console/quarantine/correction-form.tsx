@@ -37,7 +37,11 @@ export function CorrectionForm({ action, faulty, others, attempt = {}, revealed 
         label={hidden ? `${label} (hidden)` : label}
         fault={faults[path] ?? messages}
         input={(named) =>
-          rows > 1 ? <textarea {...named} {...field} rows={rows} /> : <input {...named} {...field} />
+          rows > 1 ? (
+            <textarea {...named} {...field} rows={rows} />
+          ) : (
+            <input type="text" {...named} {...field} />
+          )
         }
       />
     );
