@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import { withTimeout } from '../common/with-timeout.ts';
+import { describeOutage } from '../health/faults.ts';
 import { createProvider } from '../sign-in/provider.ts';
 import { createSignedValues } from '../sign-in/signed-values.ts';
 import { isUnavailable } from '../store/faults.ts';
@@ -9,7 +10,6 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
-import { describeOutage } from './health/checks.tsx';
 import { actorOf, createLogAccess, type LogVisit } from './log-access.ts';
 import { redirectMoved } from './moved.ts';
 import { navigation } from './navigation.ts';
@@ -123,7 +123,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   });
   const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
     const isAway = dependencies.circuit.isOpen || res.locals.outage || isUnavailable(error);
-    const outage = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
+    const outage = isAway && isKnown(res) ? await describeOutage(dependencies.fallback) : undefined;
     if (sendError(res, error, outage) !== 500) return;
     log.limited('error', { reason: error?.name, code: error?.code }, 'a console page failed', { err: error });
   };
