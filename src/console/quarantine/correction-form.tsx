@@ -72,7 +72,7 @@ function JsonField({ field, attempt }: { field: BodyField } & Pick<CorrectionPro
           value={entered}
         />
       ) : (
-        <input {...common} value={entered} />
+        <input type="text" {...common} value={entered} />
       )}
       {fault && (
         <p class="fault" id={`${id}-fault`} role="alert">

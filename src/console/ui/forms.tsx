@@ -83,7 +83,7 @@ export function Field({ label, fault, ...input }: FieldProps) {
   return (
     <Labelled
       {...{ label, fault }}
-      input={(attributes) => <input {...attributes} {...(input as object)} />}
+      input={(attributes) => <input type="text" {...attributes} {...(input as object)} />}
     />
   );
 }
