@@ -11,11 +11,15 @@ export type GroupColumn = FileColumn & { sort: string };
 
 export interface GroupRow {
   label: string | null;
-  /** What is summed in it, and its type. */
+  /** What is compared in it. */
   measure: string;
-  type: string;
+  /** The type of its values, where that of the column is not. */
+  type: string | undefined;
   values: ReportRow;
+  change: number;
 }
+
+export type GroupTable = ReturnType<typeof tableOf>;
 
 /**
  * The table of groups, for a page and for a file: a column with their labels, and those of the sums or of the comparison. Without
@@ -48,15 +52,17 @@ export function tableOf(asked: Asked, { group, earlier }: GroupQuestion, found: 
       [named('change')]: change[measure] ?? null,
       [named('change_share')]: change_share[measure] ?? null,
     };
-    return { label, measure, type: typeOf(measure), values: earlier ? compared : now };
+    return {
+      label,
+      measure,
+      type: group ? undefined : typeOf(measure),
+      values: earlier ? compared : now,
+      change: Number(change[measure]),
+    };
   };
-  const lead: FileColumn = group
-    ? {
-        name: isAliasKind(group) ? `${group}_id` : group,
-        title: labelOfColumn(report, group),
-        type: group === 'day' || group === 'week' ? 'date' : 'text',
-      }
-    : { name: 'sum', title: 'Sum', type: 'text' };
+  const name = isAliasKind(group) ? `${group}_id` : (group ?? 'sum');
+  const isDay = group === 'day' || group === 'week';
+  const lead: FileColumn = { name, title: labelOfColumn(report, name), type: isDay ? 'date' : 'text' };
   return {
     lead,
     columns,

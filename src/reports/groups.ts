@@ -59,7 +59,12 @@ export const mostGroups = 200;
 export const mostGroupsOfFile = 20_000;
 
 /** Sums a report's rows by group, of its days and of earlier ones; a group that has rows in one of these periods has zeros in the other. */
-export async function readGroups(db: Db, asked: Asked, question: GroupQuestion, most = mostGroups): Promise<Groups> {
+export async function readGroups(
+  db: Db,
+  asked: Asked,
+  question: GroupQuestion,
+  most = mostGroups,
+): Promise<Groups> {
   const { group, earlier } = question;
   const now = sourceOf(asked, group);
   const { measures } = now;

@@ -51,7 +51,9 @@ export function DownloadMenu(props: DownloadMenuProps) {
             All{rows === undefined ? ' rows' : ` ${formatCount(rows)}`}
           </Part>
           {!ofGroups && <Part value="page">This page</Part>}
-          {!ofGroups && filters.since && <Part value="changed">Only what changed since your last download</Part>}
+          {!ofGroups && filters.since && (
+            <Part value="changed">Only what changed since your last download</Part>
+          )}
         </fieldset>
         {!patient && <p class="actions">{buttons({})}</p>}
         {hasPersonal && mayReveal && (

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
 import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
 import { comparisons, periodBefore } from '../../reports/periods.ts';
+import type { Asked } from '../../reports/queries.ts';
 import { ages, daysAskedFor, ranges } from '../../reports/ranges.ts';
 import type { Report } from '../../reports/report.ts';
 import type { Aliases } from '../../store/aliases.ts';
@@ -102,7 +103,8 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   };
 }
 
-export type ReportForm = Omit<ReturnType<typeof readReportForm>, 'filter'>;
+/** A report, and what is asked of it. */
+export type AskedForm = Asked & Omit<ReturnType<typeof readReportForm>, 'filter'>;
 
 export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
   hrefTo(`/reports/${view}`, fields);

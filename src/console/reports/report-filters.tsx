@@ -14,29 +14,27 @@ export function ReportFilters({ report, filters, entered, faults, fields, filter
     current: name === range,
   }));
   return (
-    <>
-      <Filters
-        action={address}
-        {...{ fields, entered, faults }}
-        hidden={{ sort: entered.sort, range: entered.range, of: entered.of, columns: entered.columns }}
-      >
-        {filters.from && (
-          <LinkList label="Days" links={links}>
-            {filter.from && filter.to && (
-              <span>
-                {formatDay(filter.from)}
-                {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
-              </span>
-            )}
-          </LinkList>
-        )}
-        {filters.patient && (
-          <PostForm action={`${address}/patient`} values={entered} class="filters">
-            <Fields fields={[{ name: 'who', label: 'Patient: name, phone or id', autocomplete: 'off' }]} />
-            <Submit kind="second">Find the patient</Submit>
-          </PostForm>
-        )}
-      </Filters>
-    </>
+    <Filters
+      action={address}
+      {...{ fields, entered, faults }}
+      hidden={{ sort: entered.sort, range: entered.range, of: entered.of, columns: entered.columns }}
+    >
+      {filters.from && (
+        <LinkList label="Days" links={links}>
+          {filter.from && filter.to && (
+            <span>
+              {formatDay(filter.from)}
+              {filter.to !== filter.from && ` to ${formatDay(filter.to)}`}
+            </span>
+          )}
+        </LinkList>
+      )}
+      {filters.patient && (
+        <PostForm action={`${address}/patient`} values={entered} class="filters">
+          <Fields fields={[{ name: 'who', label: 'Patient: name, phone or id', autocomplete: 'off' }]} />
+          <Submit kind="second">Find the patient</Submit>
+        </PostForm>
+      )}
+    </Filters>
   );
 }

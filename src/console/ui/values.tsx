@@ -1,11 +1,12 @@
-export { formatAmount, formatCount, formatCountOf, formatTimes } from '../../common/numbers.ts';
-
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
+import { formatAmount, formatCount } from '../../common/numbers.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
+
+export * from '../../common/numbers.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useContext(VisitContext);

@@ -52,6 +52,8 @@ interface Described {
   comment: string | undefined;
   revealed: boolean;
   rows: number;
+  /** Of groups: what is compared. */
+  of?: string;
   aliases: Aliases | undefined;
   currency: string;
   timezone: string;
@@ -60,21 +62,19 @@ interface Described {
 /** What a file is: its columns, and the lines that say which rows it has, as of when, and what its columns mean. */
 export function describeFile(question: FileQuestion, described: Described): FileContent {
   const { report, filter, filters, grouped, entered, fields } = question;
-  const { columns, comment, revealed, rows, aliases, currency, timezone } = described;
+  const { columns, comment, revealed, rows, of, aliases, currency, timezone } = described;
   const title = titleOf(report);
   const { from, to, part, since, page = 1 } = filter;
   const days = [from ? formatDay(from) : 'the first', to ? formatDay(to) : 'the last'].join(' to ');
   const nameOf = (name: string, value: string) =>
-    isAliasKind(name) && aliases?.[name].has(value)
-      ? `${aliases[name].get(value)} (${value})`
-      : words(value);
+    isAliasKind(name) && aliases?.[name].has(value) ? `${aliases[name].get(value)} (${value})` : words(value);
   // The days have a line of their own; rows are neither grouped nor compared.
   const ofPage = ['from', 'to', ...(part === 'groups' ? [] : ['group', 'compare'])];
   const chosen = fields.flatMap(({ name, label }) => {
     const value = entered[name];
     return value && !ofPage.includes(name) ? [[label, nameOf(name, value)] as const] : [];
   });
-  const { earlier, group, of } = grouped;
+  const { earlier, group } = grouped;
   const parts = {
     page: `page ${page} of the console`,
     changed: since && `changed since ${formatMoment(since, timezone)}`,
@@ -85,8 +85,8 @@ export function describeFile(question: FileQuestion, described: Described): File
     ['Contents', comment ?? ''],
     ...(filters.from ? [['Days', from || to ? days : 'all'] as const] : []),
     ...chosen,
-    ...(part === 'groups' && earlier ? [['Earlier days', daysOf(earlier)] as const] : []),
-    ...(part === 'groups' && group && of ? [['Compared', labelOfColumn(report, of)] as const] : []),
+    ...(of && earlier ? [['Earlier days', daysOf(earlier)] as const] : []),
+    ...(of && earlier && group ? [['Compared', labelOfColumn(report, of)] as const] : []),
     ['Rows', [formatCount(rows), part && parts[part]].filter(Boolean).join(', ')],
     ['Personal data', revealed ? 'included' : 'left out'],
     ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],
