@@ -1,4 +1,4 @@
-import { ranges } from '../../reports/ranges.ts';
+import { type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { Fields, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
@@ -8,7 +8,10 @@ import { type AskedForm, reportHref } from './form.ts';
 /** The days as links, the other filters, and that of a patient for those who may see one. */
 export function ReportFilters({ report, filters, entered, faults, fields, filter, range }: AskedForm) {
   const address = reportHref(report.view);
-  const links = Object.keys(ranges).map((name) => ({
+  const names = (Object.keys(ranges) as RangeName[]).filter(
+    (name) => report.hasDaysToCome || !rangesToCome.includes(name),
+  );
+  const links = names.map((name) => ({
     name: name === 'all' ? 'all days' : words(name),
     href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
     current: name === range,
