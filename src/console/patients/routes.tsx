@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
+import { sendStream } from '../../common/send-stream.ts';
 import { notAnalyzed } from '../../privacy/analyze.ts';
 import { erasePatient } from '../../privacy/erasure/erase.ts';
 import { listCertificates } from '../../privacy/erasure/erasure-list.ts';
@@ -15,7 +16,6 @@ import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
 import { findPatient } from '../records/queries.ts';
-import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readAround, readKnown } from './known.ts';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
