@@ -23,11 +23,10 @@ export function createFollower(text: string, env: Record<string, string>) {
     /** The folder, to be deleted. */
     folder,
     start: () => {
-      const options = {
+      const child = spawn(process.execPath, [join(folder, 'follower.mjs')], {
         env: { PATH: process.env.PATH, ...env },
         stdio: ['ignore', 'ignore', 'inherit'],
-      } as const;
-      const child = spawn(process.execPath, [join(folder, 'follower.mjs')], options);
+      });
       running.add(child);
       child.once('exit', () => running.delete(child));
       return child;
