@@ -1,14 +1,14 @@
 import { uuid } from '../../common/uuid.ts';
 import { type Family, titleOf, userDelete } from '../../families/index.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
+import { redactEnvelope } from '../../privacy/redact.ts';
+import { readNewest } from '../../search/record.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { Db } from '../../store/tables.ts';
 import { PageNotFound } from '../errors.ts';
 import { Notes } from '../notes/routes.tsx';
 import { CauseText, sameCause } from '../problems/cause-text.tsx';
-import { readNewest } from '../records/queries.ts';
-import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';

@@ -1,7 +1,7 @@
 import { type Family, labelOf, publicEnvelopeFields } from '../../families/index.ts';
 import { valueAt } from '../../intake/correction.ts';
 import type { FieldError } from '../../intake/rejection.ts';
-import { isPublicField } from '../redact.ts';
+import { isPublicField } from '../../privacy/redact.ts';
 import { titled } from '../ui/links.ts';
 
 /** A field of a rejected body. */

@@ -1,6 +1,6 @@
-import { isPublicField, redactEnvelope, redactRow } from '../../src/console/redact.ts';
 import { amount, notPersonal, text, time } from '../../src/families/field.ts';
 import { defineFamily, type Family, families } from '../../src/families/index.ts';
+import { isPublicField, redactEnvelope, redactRow } from '../../src/privacy/redact.ts';
 
 const numbersAndTimesOf = ({ fields }: Family) =>
   Object.entries(fields)
