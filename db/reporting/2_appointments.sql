@@ -35,8 +35,9 @@ select
   coalesce(a.created_at, a.event_time) as booked_at, completion.completed_at, a.modified_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id, a.partner_appointment_id,
   a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id, a.action, a.client_id, a.last_event, a.event_time,
-  a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta
+  a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta, s.starts_at
 from appointments a
+left join appointment_starts s on s.business_id = a.business_id and s.appointment_id = a.appointment_id
 left join lateral (
   select (array_agg(
     case when v.last_event <> 'appointment.reconciled' then coalesce(v.modified_at, v.event_time) end
@@ -53,6 +54,17 @@ left join lateral (
     and reporting.appointment_state(v.status) like 'completed%'
 ) completion on true
 where a.deleted_at is null;
+
+-- An appointment that another one replaces does not take place.
+create or replace view reporting.schedule as
+select
+  a.business_id, a.appointment_id, reporting.day(s.starts_at) as day, s.starts_at, a.status,
+  reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id,
+  coalesce(a.created_at, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
+  a.partner_patient_id, a.client_id, a.delivery_id
+from appointment_starts s
+join appointments a on a.business_id = s.business_id and a.appointment_id = s.appointment_id
+where s.starts_at is not null and a.deleted_at is null and reporting.appointment_state(a.status) <> 'rescheduled';
 
 -- The newest version is in appointments, the others are in appointment_versions.
 create or replace view reporting.appointment_history as
@@ -193,6 +205,7 @@ where deleted_at is null;
 comment on function reporting.appointment_state is 'The meaning of a status of an appointment: BK, CK, RV, IN and PA booked (it waits, also at the clinic); OG ongoing; CM completed, CMNP completed_without_prescription; AB aborted; NS, NSD and NSS no_show; CN and PC cancelled_by_patient, CND cancelled_by_doctor, CNS cancelled_by_staff, PNR cancelled_unpaid; RE, RED and RES rescheduled; other: any other status';
 
 comment on view reporting.appointments         is 'The newest version of each appointment';
+comment on view reporting.schedule             is 'Appointments by the time at which they begin, past and to come, without rescheduled ones. Only those whose start is known: callbacks need not tell it, the reconciliation does';
 comment on view reporting.appointment_history  is 'Every version of each appointment, one row each; order by version';
 comment on view reporting.appointments_daily   is 'Appointments booked on a day, for each business, clinic and doctor: how many, what became of them, and how long that took';
 comment on view reporting.prescriptions        is 'The newest version of each prescription';
@@ -223,10 +236,14 @@ comment on column reporting.appointments.action                 is 'The action t
 comment on column reporting.appointments.custom_attributes      is 'Labels and tags, as the platform sends them';
 comment on column reporting.appointments.workflow_data          is 'The result of each assessment, by its id';
 comment on column reporting.appointments.partner_meta           is 'Data of the partner';
+comment on column reporting.appointments.starts_at              is 'When it begins (start_time), by the newest version that states it; null: none does, or what it states is no time';
 
-select copy_column_comments('reporting.appointments', 'reporting.appointment_history', 'reporting.prescriptions',
+select copy_column_comments('reporting.appointments', 'reporting.schedule', 'reporting.appointment_history', 'reporting.prescriptions',
                             'reporting.payment_requests', 'reporting.practice_changes', 'reporting.notices',
                             'reporting.appointments_daily', 'reporting.appointment_payments');
+
+comment on column reporting.schedule.day       is 'The day on which it begins';
+comment on column reporting.schedule.starts_at is 'When it begins (start_time), by the newest version that states it';
 
 comment on column reporting.appointment_history.version     is 'The number of the version, from 1; the highest is the current one';
 comment on column reporting.appointment_history.event       is 'The event, such as appointment.statuschange';

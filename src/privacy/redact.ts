@@ -1,14 +1,8 @@
-import { type Family, publicColumns, publicEnvelopeFields } from '../families/index.ts';
+import { type Family, isPublicField, publicColumns, publicEnvelopeFields } from '../families/index.ts';
 
 const hidden = '•••';
 
 export const isHidden = (value: unknown): boolean => value === hidden;
-
-/** Whether a field cannot identify a patient: so it is marked in every family that has it. */
-export function isPublicField(families: readonly Family[], name: string): boolean {
-  const found = families.filter(({ fields }) => Object.hasOwn(fields, name));
-  return found.length > 0 && found.every(({ fields }) => fields[name]!.personal === false);
-}
 
 function redactAll<Value>(values: Record<string, Value>, isShown: (name: string) => boolean) {
   const entries = Object.entries(values).map(([name, value]) => {

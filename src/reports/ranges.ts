@@ -24,9 +24,14 @@ export const ranges = {
   last_30_days: (year, month, date) => [day(year, month, date - 29), day(year, month, date)],
   last_365_days: (year, month, date) => [day(year, month, date - 364), day(year, month, date)],
   this_year: (year, month, date) => [day(year, 0, 1), day(year, month, date)],
+  tomorrow: (year, month, date) => [day(year, month, date + 1), day(year, month, date + 1)],
+  next_7_days: (year, month, date) => [day(year, month, date), day(year, month, date + 6)],
   all: () => [],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
+
+/** Those that only a report of what is to come has. */
+export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 
 /** Ages of an amount due, in days: the least and the greatest. */
 export const ages = {

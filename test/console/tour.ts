@@ -8,10 +8,12 @@ import { signInTo } from './visitor.ts';
  * those of the console's own tests. It needs an applied receipt and a rejected body.
  *
  * @param rows queries the tables
+ * @param see is shown each page
  */
 export async function tourConsole(
   url: string,
   rows: (query: string) => Promise<Record<string, unknown>[]>,
+  see: (path: string, page: string) => void = () => {},
 ): Promise<void> {
   const visitor = await signInTo(url);
   const [receipt] = await rows(
@@ -36,6 +38,7 @@ export async function tourConsole(
     const mayLead = path.startsWith('/search');
     expect([path, response.status]).toEqual([path, mayLead ? expect.any(Number) : 200]);
     expect(response.status).toBeLessThan(400);
+    if (isPage(response)) see(path, text);
     // The rest of a page that was begun.
     for (const fault of ['Query timeout', 'Database unavailable', 'Internal error'])
       expect([path, text.includes(fault)]).toEqual([path, false]);
@@ -69,11 +72,16 @@ export async function tourConsole(
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
     const redirects = /^\/(aliases|notes|sessions)/.test(path);
-    const fault = response.status < 400 ? '' : await response.text();
+    const page = await response.text();
+    const fault = response.status < 400 ? '' : page;
     expect([path, response.status, fault]).toEqual([path, redirects ? 303 : 200, '']);
+    if (isPage(response) && !redirects) see(path, page);
   }
   expect(await rows('select alias, updated_by from aliases')).toEqual([
     { alias: 'Lake Road', updated_by: 'admin-token' },
   ]);
   expect(await rows(`select from receipts where receipt_id = 77001`)).toEqual([]);
 }
+
+const isPage = ({ status, headers }: Response) =>
+  status === 200 && headers.get('content-type')?.startsWith('text/html') === true;

@@ -43,6 +43,8 @@ const frozen: Record<string, string> = {
   '0034_destinations.sql': '6bb60134099108fa',
   '0035_names.sql': '485a4533c6bb91d1',
   '0035_names_indexes.sql': '6f5813eaeeb88125',
+  '0036_appointment_starts.sql': '7dadfb115e9a02c4',
+  '0036_starts_of_rows.sql': '603ac6c121c6c579',
 };
 
 it('no migration is edited once it is released', () => {

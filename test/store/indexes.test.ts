@@ -129,6 +129,10 @@ const others: Record<string, string> = {
   appointment_versions_day: 'reporting.appointment_history of a business and days',
   appointment_links_pkey: 'reporting.visits: the appointments that replace one',
   appointment_links_later: 'reporting.visits: the appointments that one replaces',
+  appointment_starts_pkey:
+    'the newest start of an appointment. Only those whose start is known are in it, and in the next two',
+  appointment_starts_day: 'reporting.schedule of some days',
+  appointment_starts_order: 'the first rows of reporting.schedule',
   consent_forms_pkey: upsert,
   consent_forms_day: ofDay,
   consent_forms_business_day: 'the sums of an outdated day',

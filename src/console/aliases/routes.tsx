@@ -105,6 +105,7 @@ function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
   return (
     <PostForm action={action} values={{ kind, id, filter }} class="in-place">
       <input
+        type="text"
         name="alias"
         value={alias ?? ''}
         aria-label={`Name of ${kind} ${id}`}

@@ -1,5 +1,6 @@
 import { uuid } from '../../common/uuid.ts';
 import { type Family, titleOf, userDelete } from '../../families/index.ts';
+import { readDelivery } from '../../intake/list-deliveries.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import { redactEnvelope } from '../../privacy/redact.ts';
 import { readNewest } from '../../search/record.ts';
@@ -8,13 +9,12 @@ import { readCauses } from '../../store/refusals.ts';
 import type { Db } from '../../store/tables.ts';
 import { PageNotFound } from '../errors.ts';
 import { Notes } from '../notes/routes.tsx';
-import { CauseText, sameCause } from '../problems/cause-text.tsx';
+import { CauseText, sameCause } from '../problems/causes.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
-import { readDelivery } from './list.ts';
 
 const preview = '/console/replay/preview';
 

@@ -1,17 +1,19 @@
 import type { Request, Response } from 'express';
 import { patientsIn } from '../../families/index.ts';
+import { type DeliveryLine, listDeliveries } from '../../intake/list-deliveries.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import type { Section } from '../dependencies.ts';
 import { readForm } from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import { DeliveryDetail, readDetails } from './detail-page.tsx';
-import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
+import { parseFilter, placeFields } from './filter.ts';
 
 export const section: Section = {
   addRoutes(routes, { families, db, pendingSince, logAccess }) {
@@ -25,6 +27,7 @@ export const section: Section = {
       const page = (
         <>
           <Filters action="/console/deliveries" {...filter} folded />
+          {listed && <ReplayThese entered={filter.entered} business={data.business} />}
           {listed && <Lines {...{ ...listed, live }} entered={filter.entered} />}
         </>
       );
@@ -45,6 +48,25 @@ export const section: Section = {
     routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
   },
 };
+
+interface ReplayProps extends Pick<FilterForm, 'entered'> {
+  /** Its id: what was entered may be a name. */
+  business: string | undefined;
+}
+
+/** Replays what a filter for failed deliveries shows, unless it asks for more than a replay can select. */
+function ReplayThese({ entered, business }: ReplayProps) {
+  const { receivedSince, receivedUntil, order: _, ...others } = entered;
+  if (others.status !== 'failed' || others.receipt || others.since || others.until) return null;
+  const values = { ...others, business, since: receivedSince, until: receivedUntil };
+  return (
+    <div class="actions">
+      <PostButton action="/console/replay/preview" values={values} kind="second">
+        Replay these …
+      </PostButton>
+    </div>
+  );
+}
 
 /** Leads to the record that a delivery is about; where its family has no ids, each delivery is one. */
 function RecordCell({ id, family, business_id, record }: DeliveryLine) {

@@ -2,34 +2,28 @@ import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../appl
 import { other } from '../../families/index.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
-import { familyFields, fieldsOf, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
+import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import type { Replay } from './replay.tsx';
 
 type Dependencies = Pick<RouteDependencies, 'db' | 'families' | 'timezone'>;
 
-const shapeOf = ({ families, timezone }: Dependencies) => ({
-  status: oneOf(['failed', 'applied']),
-  ...familyFields(families),
-  business: text.meta({ label: 'Business', kind: 'business' }),
-  id: guid,
-  error: text,
-  since: localTime(timezone, 'Received from'),
-  until: localTime(timezone, 'Received before'),
-});
-
-/** The fields of a form that selects failed deliveries. */
-export const filterFields = (dependencies: Dependencies) => fieldsOf(shapeOf(dependencies));
-
-export const previewDeliveries = '/replay/preview';
-
 /** The replay of deliveries: of those that failed, or of one that was applied. */
-export function replayOfDeliveries(dependencies: Dependencies): Replay<ReplayFilter> {
-  const { db, families } = dependencies;
-  const shape = shapeOf(dependencies);
+export function replayOfDeliveries({ db, families, timezone }: Dependencies): Replay<ReplayFilter> {
+  const received = localTime(timezone);
+  const shape = {
+    status: oneOf(['failed', 'applied']),
+    ...familyFields(families),
+    business: text,
+    id: guid,
+    error: text,
+    since: received,
+    until: received,
+  };
   return {
     section: 'deliveries',
-    preview: previewDeliveries,
-    replay: '/replay',
+    rows: ['delivery', 'deliveries'],
+    address: '/replay',
+    preview: '/replay/preview',
     read(form) {
       // A page of an earlier version names the business otherwise; without it, all would be replayed.
       const { data, entered } = readForm({ business: form.businessId, ...form }, shape);

@@ -1,15 +1,14 @@
-import { CauseTable } from '../problems/cause-table.tsx';
-import { reasonOf } from '../problems/reasons.ts';
+import { type Rejected, type RejectedAt, reasonOf } from '../../store/rejections.ts';
+import { CauseTable } from '../problems/causes.tsx';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment } from '../ui/values.tsx';
-import type { Rejected, RejectedAt } from './queries.ts';
 
 const requests = ['request', 'requests'] as const;
 
 const lineOf = ({ status, reason, requests, first, last }: Rejected) => {
-  const [meaning, action, quarantine] = reasonOf(reason, status);
+  const { meaning, action, quarantine } = reasonOf(reason, status);
   const text = (
     <>
       <strong>{meaning}</strong> {action} <span class="hint">{status}</span>{' '}
@@ -67,7 +66,7 @@ export function RejectionsPage({ rows, times, unit, form }: PageProps) {
           { head: unit === 'hour' ? 'Hour' : 'Minute', cell: ({ at }) => <Moment at={at} /> },
           { head: 'Family', cell: ({ family }) => words(family) },
           { head: 'Status', cell: ({ status }) => status },
-          { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status)[0], wide: true },
+          { head: 'Reason', cell: ({ reason, status }) => reasonOf(reason, status).meaning, wide: true },
           { head: 'Requests', cell: ({ requests }) => formatCount(requests), numeric: true },
         ]}
       />

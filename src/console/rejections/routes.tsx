@@ -1,10 +1,10 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
+import { rejectedByReason, rejectedByTime } from '../../store/rejections.ts';
 import type { Section } from '../dependencies.ts';
 import { choice, localTime, oneOf, parseForm } from '../read-form.ts';
 import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { RejectionsPage } from './pages.tsx';
-import { rejectedByReason, rejectedByTime } from './queries.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,5 +1,5 @@
 import type { Asked } from '../../reports/queries.ts';
-import { ranges } from '../../reports/ranges.ts';
+import { type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { words } from '../ui/links.ts';
 import { formatDay } from '../ui/time.ts';
@@ -9,7 +9,10 @@ type FilterProps = Pick<Asked, 'report' | 'filters' | 'filter'> & ReportForm;
 
 /** The days as links, and the other filters. */
 export function ReportFilters({ report, filters, entered, faults, fields, filter, range }: FilterProps) {
-  const links = Object.keys(ranges).map((name) => ({
+  const names = (Object.keys(ranges) as RangeName[]).filter(
+    (name) => report.hasDaysToCome || !rangesToCome.includes(name),
+  );
+  const links = names.map((name) => ({
     name: name === 'all' ? 'all days' : words(name),
     href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
     current: name === range,

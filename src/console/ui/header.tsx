@@ -39,6 +39,9 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
             autocomplete="off"
             aria-keyshortcuts="/"
           />
+          <button type="submit" class="unseen" tabindex={-1}>
+            Search
+          </button>
         </form>
       </search>
       <details class="menu">

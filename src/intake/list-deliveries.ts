@@ -1,45 +1,26 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { z } from 'zod';
-import { idAt } from '../../common/uuid.ts';
-import { eventsOf, type Family, publicKey, readKey } from '../../families/index.ts';
-import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../../store/tables.ts';
-import { choice, familyFields, fieldsOf, guid, localTime, parseForm, receiptId, text } from '../read-form.ts';
-import { allOf, businesses, read, takePage } from '../store.ts';
-import type { Visit } from '../ui/context.ts';
+import { idAt } from '../common/uuid.ts';
+import { eventsOf, type Family, publicKey, readKey } from '../families/index.ts';
+import { allOf, businesses, read, takePage } from '../store/read.ts';
+import { type Db, type DeliveryStatus, deliveryStatuses, type Tables } from '../store/tables.ts';
 
-export type DeliveryFilter = ReturnType<typeof parseFilter>['data'];
-
-/** Parses the filter in an address: which deliveries to show; absent fields do not filter. */
-export function parseFilter(
-  query: Record<string, unknown>,
-  families: readonly Family[],
-  { timezone, aliases }: Visit,
-) {
-  const shape = {
-    id: guid.meta({ label: 'Delivery id' }),
-    receipt: receiptId.meta({ label: 'Receipt id' }),
-    ...familyFields(families),
-    business: text.meta({ label: 'Business', kind: 'business' }),
-    status: choice('Status', deliveryStatuses),
-    error: text.meta({ label: 'Error' }),
-    order: choice('Order by', ['event'], 'arrival'),
-    since: localTime(timezone, 'Event time from'),
-    until: localTime(timezone, 'Event time before'),
-    receivedSince: localTime(timezone, 'Received from'),
-    receivedUntil: localTime(timezone, 'Received before'),
-  };
-  const parsed = parseForm(query, shape, aliases);
-  const { id, receipt, family, event, business, status, error, order, ...times } = shape;
-  const shown = { family, event, status, business, receipt, id, ...times, order };
-  return { ...parsed, fields: fieldsOf(parsed.entered.error ? { ...shown, error } : shown, true) };
+/** Which deliveries to list; undefined fields do not filter. */
+export interface DeliveryFilter {
+  id?: string | undefined;
+  receipt?: string | undefined;
+  family?: string | undefined;
+  event?: string | undefined;
+  business?: string | undefined;
+  status?: DeliveryStatus | undefined;
+  /** The exact text of `deliveries.error`. */
+  error?: string | undefined;
+  order?: 'event' | undefined;
+  /** Event time. */
+  since?: Date | undefined;
+  until?: Date | undefined;
+  receivedSince?: Date | undefined;
+  receivedUntil?: Date | undefined;
 }
-
-/** Where a page begins, see `DeliveryLine`. */
-const place = z
-  .string()
-  .regex(/^\d{1,17}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'There is no such page.');
-
-export const placeFields = { before: place, after: place };
 
 type Columns = 'id' | 'event' | 'family' | 'business_id' | 'event_time' | 'received_at' | 'status';
 
@@ -51,7 +32,7 @@ export interface DeliveryLine extends Pick<Selectable<Tables['deliveries']>, Col
 }
 
 /** Where a page begins: the place of the last delivery of the page before, in either direction. */
-export type Place = { [Name in keyof typeof placeFields]?: string | undefined };
+export type Place = { before?: string | undefined; after?: string | undefined };
 
 /**
  * A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones.

@@ -1,8 +1,10 @@
-import { type Family, labelOf, publicEnvelopeFields } from '../../families/index.ts';
-import { valueAt } from '../../intake/correction.ts';
-import type { FieldError } from '../../intake/rejection.ts';
-import { isPublicField } from '../../privacy/redact.ts';
-import { titled } from '../ui/links.ts';
+import { titled } from '../common/words.ts';
+import { type Family, isPublicField, labelOf, publicEnvelopeFields } from '../families/index.ts';
+import type { Db } from '../store/tables.ts';
+import { changeFields, valueAt } from './correction.ts';
+import type { Intake } from './intake.ts';
+import type { QuarantinedBody } from './list-quarantine.ts';
+import type { FieldError } from './rejection.ts';
 
 /** A field of a rejected body. */
 export interface BodyField {
@@ -78,8 +80,7 @@ const isImpersonal = (value: unknown) =>
   value === null ||
   (typeof value === 'string' && impersonal.test(value));
 
-/** What was entered into a form, by path: JSON, or an empty text for no value. */
-export function readChanges(form: Record<string, unknown>, fields: readonly BodyField[]) {
+function readChanges(form: Record<string, unknown>, fields: readonly BodyField[]) {
   const changes: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const { path, value } of fields) {
@@ -91,6 +92,39 @@ export function readChanges(form: Record<string, unknown>, fields: readonly Body
     }
   }
   return { changes, faults };
+}
+
+interface CorrectOptions extends Shown {
+  db: Db;
+  intake: Pick<Intake, 'replay'>;
+}
+
+/**
+ * Puts what was entered into the fields of a rejected body that may be corrected: the faulty ones, or all that are shown.
+ *
+ * @param entered by path: JSON, or an empty text for no value
+ * @returns the corrected `body`, unless there are `faults` by path or PostgreSQL cannot read it; with the paths that were
+ *   `changed`, and the `errors` found on the way: without an earlier one, others are found, whose fields can be corrected too
+ */
+export async function correctFields(
+  { body, path, errors: known }: Pick<QuarantinedBody, 'body' | 'path' | 'errors'>,
+  entered: Record<string, unknown>,
+  { db, intake, ...shown }: CorrectOptions,
+) {
+  let errors = known;
+  for (;;) {
+    const { faulty, others } = fieldsOfBody(body, errors, shown);
+    const { changes, faults } = readChanges(entered, shown.revealed ? [...faulty, ...others] : faulty);
+    const changed = Object.keys(changes);
+    if (Object.keys(faults).length > 0) return { errors, changed, faults };
+    const corrected = changed.length > 0 ? await changeFields(db, body, changes) : body;
+    if (!corrected) return { errors, changed };
+    const assessed = await intake.replay(corrected, path, { dryRun: true });
+    const found = assessed.outcome === 'rejected' ? assessed.errors : [];
+    const further = found.filter((one) => one.path && !errors.some((error) => error.path === one.path));
+    errors = [...errors, ...further];
+    if (!further.some((one) => entered[one.path] !== undefined)) return { errors, changed, body: corrected };
+  }
 }
 
 function parseJson(json: string): unknown {
