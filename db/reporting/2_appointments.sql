@@ -291,7 +291,7 @@ comment on column reporting.prescriptions.print_pdf_url          is 'A PDF of th
 comment on column reporting.payment_requests.appointment_id is 'The appointment; null: a request without an appointment';
 comment on column reporting.payment_requests.day            is 'The day of the request';
 comment on column reporting.payment_requests.requested_at   is 'When it was requested';
-comment on column reporting.payment_requests.net_amount     is 'Amount to pay, in rupees';
+comment on column reporting.payment_requests.net_amount     is 'Amount to pay';
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
 comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
@@ -303,10 +303,10 @@ comment on column reporting.appointment_payments.patient_id       is 'The patien
 comment on column reporting.appointment_payments.status           is 'The status of the appointment, such as BK; null: none, or the appointment is not known';
 comment on column reporting.appointment_payments.receipts         is 'Number of receipts, without deleted ones';
 comment on column reporting.appointment_payments.payment_requests is 'Number of payment requests';
-comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts, in rupees';
-comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests, in rupees';
-comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts, in rupees';
-comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts, in rupees';
+comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts';
+comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests';
+comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts';
+comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts';
 
 comment on column reporting.practice_changes.day         is 'The day of the change';
 comment on column reporting.practice_changes.event       is 'schedule.start_practice, schedule.stop_practice or schedule.available_for_consultation';

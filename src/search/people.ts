@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { madeOf } from '../privacy/counts.ts';
+import type { Db } from '../store/tables.ts';
+import { lookupsOf, personalLookups, readByIndexes, searchQuery } from './lookups.ts';
 
 /** A patient with the sums of all receipts that are not deleted, in rupees. */
 export interface Person {
@@ -36,3 +38,23 @@ export function peopleQuery(
     group by p.id
     order by latest desc nulls last, p.id`;
 }
+
+/** The patients that a name, a phone number or its end, or an id means. @param today a day such as 2026-11-21 */
+export async function findPeople(
+  db: Db,
+  families: readonly Family[],
+  text: string,
+  today: string,
+): Promise<Person[]> {
+  const lookups = lookupsOf(families, { text, mayNamePeople: true, today });
+  const personal = lookups.filter(({ by }) => personalLookups.some((one) => one === by));
+  const hits = await readByIndexes(db, searchQuery(personal));
+  const patients = [...new Set(hits.flatMap(({ details }) => details.patient || []))];
+  return patients.length > 0 ? readPeople(db, families, patients) : [];
+}
+
+export const readPeople = (
+  db: Db,
+  families: readonly Family[],
+  patients: readonly string[],
+): Promise<Person[]> => readByIndexes(db, peopleQuery(families, patients));
