@@ -1,13 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { appointment } from '../families/appointment.ts';
 import type { Family } from '../families/index.ts';
-import { allowBitmaps } from '../privacy/find-deliveries.ts';
-import { read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
-import { setPlanForAnySize } from '../store/transactions.ts';
 import { type Hit, shownHits } from './hit.ts';
-import { isPersonal, type lookupsOf, searchQuery } from './lookups.ts';
-import { peopleQuery } from './people.ts';
+import { isPersonal, lookupsOf, searchQuery } from './lookups.ts';
+import { type Person, readPeople } from './people.ts';
+import { readByIndexes } from './read-by-indexes.ts';
 import { recordsWhere } from './records.ts';
 
 /** How many patients have their sums and appointments read. */
@@ -30,8 +28,7 @@ export async function find(
   const patients = patientsOf(byPerson).slice(0, mostPeople + 1);
   const receipts = byPerson.filter(({ kind }) => kind === 'receipt');
   const linked = byPerson.length > 0 ? await readByIndexes(db, appointmentsOf(patients, receipts)) : [];
-  const people =
-    mayNamePeople && patients.length > 0 ? await readByIndexes(db, peopleQuery(families, patients)) : [];
+  const people = mayNamePeople && patients.length > 0 ? await readPeople(db, families, patients) : [];
   const nameOf = (patient: string) =>
     byPerson.find(({ details }) => details.patient === patient)?.details.name ?? null;
   return {
@@ -41,6 +38,18 @@ export async function find(
     // Those who were only admitted have no receipt that tells the name.
     people: people.map((person) => ({ ...person, name: person.name ?? nameOf(person.patient) })),
   };
+}
+
+/** The patients that a name, a phone number or its end, or an id means. @param today a day such as 2026-11-21 */
+export async function findPeople(
+  db: Db,
+  families: readonly Family[],
+  text: string,
+  today: string,
+): Promise<Person[]> {
+  const lookups = lookupsOf(families, { text, mayNamePeople: true, today });
+  const personal = lookups.filter(({ by }) => isPersonal(by));
+  return (await find(db, families, personal, true)).people;
 }
 
 export const patientsOf = (hits: readonly Hit[]) => [
@@ -57,14 +66,6 @@ function withoutRepeated(hits: readonly Hit[]): Hit[] {
   }
   return [...keys.values()];
 }
-
-/** Runs a query with look-ups in indexes alone: the planner has no statistics of the terms. */
-export const readByIndexes = <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
-  db.transaction().execute(async (tx) => {
-    await setPlanForAnySize(tx);
-    await allowBitmaps(tx);
-    return read(tx, query);
-  });
 
 /** The appointments of patients, and those that some receipts name, newest first. */
 function appointmentsOf(patients: readonly string[], receipts: readonly Hit[]): RawBuilder<Hit> {

@@ -6,9 +6,8 @@ import type { Patient } from '../privacy/find-deliveries.ts';
 import { listAccess, pseudonymOf } from '../privacy/log/audit.ts';
 import { read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
-import { readByIndexes } from './find.ts';
 import type { Hit } from './hit.ts';
-import { peopleQuery } from './people.ts';
+import { readPeople } from './people.ts';
 import { recordsWhere } from './records.ts';
 
 /** How many records of a kind are read. The export has all of them. */
@@ -47,7 +46,7 @@ const markRepeated = (records: ReturnType<typeof sql>) => sql`
 export async function readAround(db: Db, families: readonly Family[], patient: Patient) {
   const pseudonym = await pseudonymOf(db, patient.id);
   const [people, { linked }, looks] = await Promise.all([
-    readByIndexes(db, peopleQuery(families, [patient.id], patient.businessId)),
+    readPeople(db, families, [patient.id], patient.businessId),
     withLinked(db, patient),
     listAccess(db, { pseudonym }, shownLooks + 1),
   ]);

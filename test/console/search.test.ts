@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { Role } from '../../src/console/rights.ts';
 import { families } from '../../src/families/index.ts';
 import { readAmountAndDay } from '../../src/search/amount-and-day.ts';
-import { readByIndexes } from '../../src/search/find.ts';
 import { lookupsOf, searchQuery } from '../../src/search/lookups.ts';
+import { readByIndexes } from '../../src/search/read-by-indexes.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
 import {
   appointmentCallback,
