@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, RequestHandler, Response } from 'express';
+import { sendStream } from '../../common/send-stream.ts';
 import { notAnalyzed } from '../../privacy/analyze.ts';
 import { erasePatient } from '../../privacy/erasure/erase.ts';
 import { listCertificates } from '../../privacy/erasure/erasure-list.ts';
@@ -16,7 +17,6 @@ import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import { sendStream } from '../send-stream.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
 import { PatientPage } from './patient-page.tsx';
