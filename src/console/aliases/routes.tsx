@@ -18,7 +18,7 @@ export const section: Section = {
     ) => {
       const { data, ...form } = parseForm(query, filter);
       const ids = await readKnownIds(db, data);
-      sendPage(res, 'Aliases', <AliasesPage {...{ ids, form, saved }} />, {
+      sendPage(res, 'Names', <AliasesPage {...{ ids, form, saved }} />, {
         status: saved?.stale.length ? 409 : 200,
       });
     };
