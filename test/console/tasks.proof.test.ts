@@ -4,7 +4,7 @@ import { periodBefore } from '../../src/reports/periods.ts';
 import { past, pastAliases } from '../../src/sandbox/past/past.ts';
 import { changeAliases } from '../../src/store/aliases.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
-import { receiptCallback } from '../support/callbacks.ts';
+import { appointmentCallback, receiptCallback } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { apply, setTimes } from '../support/deliveries.ts';
 import { openBrowser, signIn } from './browser.ts';
@@ -42,6 +42,9 @@ async function makePast(own: TestDatabase): Promise<void> {
   const families = ['receipt', 'appointment'] as never;
   const bodies = [...past({ ...options, families })].map(({ body }) => JSON.parse(String(body)));
   for (let at = 0; at < bodies.length; at += 500) await apply(own, bodies.slice(at, at + 500));
+  // A day on which clinics are closed has no other.
+  const inADay = Math.floor((until + dayMs) / 1000);
+  await apply(own, [appointmentCallback({ data: { start_time: inADay, prev_aids: [], next_aid: '' } })]);
   const at = '(select event_time from inbox i where i.id = t.id)';
   await setTimes(own, { received_at: at, applied_at: at });
   for (const records of ['receipts', 'appointments'])
@@ -223,6 +226,23 @@ describe.each([1200, 360])('at %i px, by keyboard', (width) => {
     expect(await linesOf(changed)).toBeLessThan(5);
     expect(changed.suggestedFilename()).not.toBe(all.suggestedFilename());
     expect(await readFile(await changed.path(), 'utf8')).toContain(String(700_000 + width));
+  });
+
+  it('appointments of tomorrow', async () => {
+    await keyboard.goTo('e', 'Reports');
+    await keyboard.skip();
+    await keyboard.open(link('Appointments of tomorrow'));
+    await heading('Schedule');
+    const { appointments } = await row(
+      'select count(*)::int as appointments from reporting.schedule where day = reporting.today() + 1',
+    );
+    const lines = list('Schedule').locator('tbody tr');
+    expect(await lines.count()).toBe(appointments);
+    const shown = await lines
+      .first()
+      .locator('[data-head]')
+      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-head')));
+    expect(shown.slice(0, 5)).toEqual(['Starts at', 'Doctor', 'Clinic', 'Business', 'State']);
   });
 
   it('who looked at a patient', async () => {

@@ -3,11 +3,11 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
+import { isDisconnected, sendStream } from '../../common/send-stream.ts';
 import type { Config } from '../../config/config.ts';
 import { type FileContent, type FormatName, formats } from '../../reports/files/formats.ts';
 import type { RowsSummary } from '../../reports/queries.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
-import { isDisconnected, sendStream } from '../send-stream.ts';
 import { formatCount } from '../ui/values.tsx';
 
 // Small, so that callbacks are handled in between.

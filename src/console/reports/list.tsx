@@ -17,7 +17,7 @@ const mostUsed = Object.entries({
   'Who fell most this month':
     'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
   'Who owes us, the oldest first': 'outstanding_receipts',
-  'Appointments of this month': 'appointments_daily?range=this_month',
+  'Appointments of tomorrow': 'schedule?range=tomorrow',
   'Receipts of last month': 'receipts?range=last_month',
 }).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
 
