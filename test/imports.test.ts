@@ -37,7 +37,7 @@ const allowed = table({
   'sign-in': 'store',
   reconcile: 'families intake privacy store',
   reports: 'families store',
-  search: 'families privacy store',
+  search: 'families privacy reports store',
 
   // Edges.
   client: '',

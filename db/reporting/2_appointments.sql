@@ -35,8 +35,9 @@ select
   coalesce(a.created_at, a.event_time) as booked_at, completion.completed_at, a.modified_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id, a.partner_appointment_id,
   a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id, a.action, a.client_id, a.last_event, a.event_time,
-  a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta
+  a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta, s.starts_at
 from appointments a
+left join appointment_starts s on s.business_id = a.business_id and s.appointment_id = a.appointment_id
 left join lateral (
   select (array_agg(
     case when v.last_event <> 'appointment.reconciled' then coalesce(v.modified_at, v.event_time) end
@@ -53,6 +54,38 @@ left join lateral (
     and reporting.appointment_state(v.status) like 'completed%'
 ) completion on true
 where a.deleted_at is null;
+
+-- An appointment that another one replaces does not take place. Names and phones are on receipts, which the patient's deliveries
+-- lead to; they are looked up only if they are selected.
+create or replace view reporting.schedule as
+select
+  a.business_id, a.appointment_id, reporting.day(s.starts_at) as day, s.starts_at, a.status,
+  reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id,
+  coalesce(a.created_at, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
+  a.partner_patient_id, a.client_id, a.delivery_id,
+  (
+    select r.name
+    from inbox i
+    join receipts r
+      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
+    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
+      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.name <> ''
+    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    limit 1
+  ) as patient_name,
+  (
+    select r.mobile
+    from inbox i
+    join receipts r
+      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
+    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
+      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.mobile <> ''
+    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    limit 1
+  ) as mobile
+from appointment_starts s
+join appointments a on a.business_id = s.business_id and a.appointment_id = s.appointment_id
+where s.starts_at is not null and a.deleted_at is null and reporting.appointment_state(a.status) <> 'rescheduled';
 
 -- The newest version is in appointments, the others are in appointment_versions.
 create or replace view reporting.appointment_history as
@@ -193,6 +226,7 @@ where deleted_at is null;
 comment on function reporting.appointment_state is 'The meaning of a status of an appointment: BK, CK, RV, IN and PA booked (it waits, also at the clinic); OG ongoing; CM completed, CMNP completed_without_prescription; AB aborted; NS, NSD and NSS no_show; CN and PC cancelled_by_patient, CND cancelled_by_doctor, CNS cancelled_by_staff, PNR cancelled_unpaid; RE, RED and RES rescheduled; other: any other status';
 
 comment on view reporting.appointments         is 'The newest version of each appointment';
+comment on view reporting.schedule             is 'Appointments by the time at which they begin, past and to come, without rescheduled ones. Only those whose start is known: callbacks need not tell it, the reconciliation does';
 comment on view reporting.appointment_history  is 'Every version of each appointment, one row each; order by version';
 comment on view reporting.appointments_daily   is 'Appointments booked on a day, for each business, clinic and doctor: how many, what became of them, and how long that took';
 comment on view reporting.prescriptions        is 'The newest version of each prescription';
@@ -223,10 +257,16 @@ comment on column reporting.appointments.action                 is 'The action t
 comment on column reporting.appointments.custom_attributes      is 'Labels and tags, as the platform sends them';
 comment on column reporting.appointments.workflow_data          is 'The result of each assessment, by its id';
 comment on column reporting.appointments.partner_meta           is 'Data of the partner';
+comment on column reporting.appointments.starts_at              is 'When it begins (start_time), by the newest version that states it; null: none does, or what it states is no time';
 
-select copy_column_comments('reporting.appointments', 'reporting.appointment_history', 'reporting.prescriptions',
+select copy_column_comments('reporting.appointments', 'reporting.schedule', 'reporting.appointment_history', 'reporting.prescriptions',
                             'reporting.payment_requests', 'reporting.practice_changes', 'reporting.notices',
                             'reporting.appointments_daily', 'reporting.appointment_payments');
+
+comment on column reporting.schedule.day       is 'The day on which it begins';
+comment on column reporting.schedule.patient_name is 'The name on the newest receipt of the patient; null: no receipt has one';
+comment on column reporting.schedule.mobile       is 'The phone number on the newest receipt of the patient; null: no receipt has one';
+comment on column reporting.schedule.starts_at is 'When it begins (start_time), by the newest version that states it';
 
 comment on column reporting.appointment_history.version     is 'The number of the version, from 1; the highest is the current one';
 comment on column reporting.appointment_history.event       is 'The event, such as appointment.statuschange';
@@ -274,7 +314,7 @@ comment on column reporting.prescriptions.print_pdf_url          is 'A PDF of th
 comment on column reporting.payment_requests.appointment_id is 'The appointment; null: a request without an appointment';
 comment on column reporting.payment_requests.day            is 'The day of the request';
 comment on column reporting.payment_requests.requested_at   is 'When it was requested';
-comment on column reporting.payment_requests.net_amount     is 'Amount to pay, in rupees';
+comment on column reporting.payment_requests.net_amount     is 'Amount to pay';
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
 comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
@@ -286,10 +326,10 @@ comment on column reporting.appointment_payments.patient_id       is 'The patien
 comment on column reporting.appointment_payments.status           is 'The status of the appointment, such as BK; null: none, or the appointment is not known';
 comment on column reporting.appointment_payments.receipts         is 'Number of receipts, without deleted ones';
 comment on column reporting.appointment_payments.payment_requests is 'Number of payment requests';
-comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts, in rupees';
-comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests, in rupees';
-comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts, in rupees';
-comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts, in rupees';
+comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts';
+comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests';
+comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts';
+comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts';
 
 comment on column reporting.practice_changes.day         is 'The day of the change';
 comment on column reporting.practice_changes.event       is 'schedule.start_practice, schedule.stop_practice or schedule.available_for_consultation';

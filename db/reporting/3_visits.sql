@@ -12,12 +12,13 @@ create or replace view reporting.visits as
 select
   v.business_id, v.visit_id, v.day, v.first_appointment_id, v.first_booked_at, v.reschedules, v.booked_at, v.completed_at,
   v.modified_at, v.status, v.state, v.clinic_id, v.doctor_id, v.patient_id, v.client_id, paid.receipts, paid.net_amount,
-  paid.paid_amount, paid.due_amount
+  paid.paid_amount, paid.due_amount, v.starts_at
 from (
   select
     a.business_id, a.appointment_id as visit_id, a.day, a.appointment_id as first_appointment_id,
     a.booked_at as first_booked_at, 0 as reschedules, a.booked_at, a.completed_at, a.modified_at, a.status, a.state,
-    a.clinic_id, a.doctor_id, a.patient_id, a.client_id, array[a.appointment_id] as appointment_ids
+    a.clinic_id, a.doctor_id, a.patient_id, a.client_id, array[a.appointment_id] as appointment_ids,
+    a.starts_at
   from reporting.appointments a
   where not exists (
     select from linked_appointments l where l.business_id = a.business_id and l.appointment_id = a.appointment_id
@@ -26,7 +27,7 @@ from (
   select
     a.business_id, last.appointment_id, a.day, a.appointment_id, a.booked_at, visit.reschedules, last.booked_at,
     last.completed_at, last.modified_at, last.status, last.state, last.clinic_id, last.doctor_id, last.patient_id,
-    last.client_id, visit.appointment_ids
+    last.client_id, visit.appointment_ids, last.starts_at
   from reporting.appointments a
   cross join lateral (
     -- A chain of more is a mistake of whoever links: each of its appointments is a visit.
@@ -91,6 +92,6 @@ comment on column reporting.visits.reschedules          is 'How often it was res
 comment on column reporting.visits.booked_at            is 'When the last appointment was booked';
 comment on column reporting.visits.status               is 'The status of the last appointment, such as CM';
 comment on column reporting.visits.receipts             is 'Number of receipts of any of the appointments, without deleted ones';
-comment on column reporting.visits.net_amount           is 'Amount to pay of these receipts after discounts, in rupees';
-comment on column reporting.visits.paid_amount          is 'Amount paid so far of these receipts, in rupees';
-comment on column reporting.visits.due_amount           is 'Amount due of these receipts, in rupees';
+comment on column reporting.visits.net_amount           is 'Amount to pay of these receipts after discounts';
+comment on column reporting.visits.paid_amount          is 'Amount paid so far of these receipts';
+comment on column reporting.visits.due_amount           is 'Amount due of these receipts';

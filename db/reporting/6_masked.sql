@@ -26,7 +26,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
     and relname in (
       'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipts_daily',
       'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily', 'activities_monthly',
-      'appointments', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
+      'appointments', 'schedule', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
       'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'completeness', 'aliases',

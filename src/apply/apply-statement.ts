@@ -10,7 +10,7 @@ import {
   rowsMadeOf,
   versionOrder,
 } from '../families/sql.ts';
-import { recordChanges } from '../store/changed-records.ts';
+import { isFeedOpen, recordChanges } from '../store/changed-records.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import { failure } from '../store/failure.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
@@ -38,10 +38,12 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
   order by id for update`,
 };
 
+const statements = new WeakMap<readonly Family[], Map<string, string>>();
+
 /**
  * The statement that applies deliveries ($1, ids) of this status to their families' tables. It is one statement, so that
  * it takes one round trip and needs no transaction. It returns one row: the number of deliveries `applied` and of rows
- * `changed`.
+ * `changed`, and `isOpen`: whether changes were recorded for the feed.
  *
  * It fails with `failureCode`, and changes nothing, if a row was silently dropped: each delivery needs its row of
  * `applied_deliveries`, and each record a row of this version or a greater one. One that another worker has written since the
@@ -50,8 +52,24 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
  * Deleting a delivery from the pending ones is the lock and the mark: of two workers, the second finds nothing. With
  * `planForAnySize` they are deleted in the order of their ids; the tables follow in the order of the list, each in the
  * order of its keys. This prevents deadlocks.
+ *
+ * @param recordsChanges false: it takes less time, and fails with `failureCode` if the feed of changes is open
  */
-export function applyStatement(families: readonly Family[], status: DeliveryStatus = 'received'): string {
+export function applyStatement(
+  families: readonly Family[],
+  status: DeliveryStatus = 'received',
+  recordsChanges = true,
+): string {
+  // Its text is long: to make it for each job, and to find its name, takes as long as a delivery.
+  const made = statements.get(families) ?? new Map<string, string>();
+  statements.set(families, made);
+  const key = `${status} ${recordsChanges}`;
+  const text = made.get(key) ?? makeStatement(families, status, recordsChanges);
+  made.set(key, text);
+  return text;
+}
+
+function makeStatement(families: readonly Family[], status: DeliveryStatus, recordsChanges: boolean): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   const [replayed, isReplayed] = status === 'failed' ? [', replayed', ', true'] : ['', ''];
@@ -66,7 +84,12 @@ export function applyStatement(families: readonly Family[], status: DeliveryStat
   );
   const numberOf = (name: string) => `(select count(*) from ${name})`;
   const numberChanged = changed.map(numberOf).join(' + ');
+  const recorded = recordsChanges
+    ? `, recorded as (${recordChanges('changed', changedRecords.join(' union all '))}
+)`
+    : '';
   const isDropped = [
+    ...(recordsChanges ? [] : [isFeedOpen]),
     // Row security may hide rows of inbox.
     `${numberOf('taken')} <> ${numberOf('loaded')}`,
     ...(status === 'applied' ? [] : [`${numberOf('loaded')} <> ${numberOf('applied')}`]),
@@ -78,11 +101,11 @@ with ${erasureGate}, taken as materialized (${taken[status](names)}
 ), loaded as materialized (
   select id, d.event, d.family, d.client_id, d.business_id, d.event_time, d.envelope, d.received_at, taken.applied_at
   from taken join inbox d using (id)
-), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}, recorded as (${recordChanges('changed', changedRecords.join(' union all '))}
-)
+), ${families.map((family) => upsertOf(family, status !== 'received')).join(', ')}${status === 'applied' ? '' : applied}${recorded}
 select ${numberOf('loaded')}::int as applied, (${numberChanged})::int as changed,
   case when ${isDropped.join(' or ')} then ${failure} end as dropped,
-  (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS"`;
+  (select extract(epoch from now() - min(received_at))::float8 from loaded) as "waitedS",
+  ${recordsChanges ? isFeedOpen : 'false'} as "isOpen"`;
 }
 
 const upserts = new WeakMap<Family, string>();

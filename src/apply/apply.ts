@@ -132,6 +132,9 @@ async function isWritable(db: Db, family: Family): Promise<boolean> {
   }
 }
 
+/** Databases whose feed of changes was open when a job was last applied. */
+const recordingOn = new WeakSet<pg.Pool>();
+
 /** Applies all deliveries or, when it throws, none. */
 async function applyTogether(
   db: Db,
@@ -139,17 +142,20 @@ async function applyTogether(
   ids: readonly string[],
   { status, preparedOn, dryRun = false }: ApplyOptions,
 ): Promise<Applied> {
-  const text = applyStatement(families, status);
-  // Plans the statement anew, as a prepared one is planned.
-  const inTransaction = () => withPlanForAnySize(db, (tx) => runText<Result>(tx, text, [ids]), dryRun);
-  const attempt = () =>
-    preparedOn && !dryRun
+  const attempt = (recordsChanges: boolean) => {
+    const text = applyStatement(families, status, recordsChanges);
+    // Plans the statement anew, as a prepared one is planned.
+    const inTransaction = () => withPlanForAnySize(db, (tx) => runText<Result>(tx, text, [ids]), dryRun);
+    return preparedOn && !dryRun
       ? queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
       : inTransaction();
-  // Another worker may have written a greater version meanwhile, which a second attempt sees.
-  const again = (error: unknown) => (isDropped(error) ? attempt() : Promise.reject(error));
-  const rows = await attempt().catch(again).catch(explained);
-  const { applied, changed, waitedS = null } = rows[0]!;
+  };
+  // The feed was opened, or another worker has written a greater version meanwhile: a second attempt sees that.
+  const again = (error: unknown) => (isDropped(error) ? attempt(true) : Promise.reject(error));
+  const recordsChanges = !preparedOn || recordingOn.has(preparedOn);
+  const rows = await attempt(recordsChanges).catch(again).catch(explained);
+  const { applied, changed, waitedS = null, isOpen } = rows[0]!;
+  if (preparedOn) recordingOn[isOpen ? 'add' : 'delete'](preparedOn);
   return { ...nothing, applied, changed, waitedS };
 }
 
@@ -161,7 +167,7 @@ function explained(error: Error): never {
   throw error;
 }
 
-type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'>;
+type Result = Pick<Applied, 'applied' | 'changed' | 'waitedS'> & { isOpen: boolean };
 
 /** Applies applied deliveries again, in a transaction with the settings `planForAnySize`. @returns the rows changed */
 export async function applyAgain(tx: Db, families: readonly Family[], ids: readonly string[]) {

@@ -3,15 +3,15 @@ import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import { createIntake } from '../intake/intake.ts';
+import { listQuarantine } from '../intake/list-quarantine.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import {
   countQuarantine,
   dropQuarantine,
-  listQuarantine,
   type QuarantineFilter,
   readQuarantine,
 } from '../intake/quarantine-rows.ts';
-import { replayQuarantine } from '../intake/replay-quarantine.ts';
+import { adviceOn, replayQuarantine } from '../intake/replay-quarantine.ts';
 import { withoutHealthRecords } from '../intake/secrets.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
@@ -33,7 +33,7 @@ export const addQuarantineCommand: AddCommand = (program, env) => {
       .option('--since <time>', 'only those last received at this time or later', parseTime)
       .option('--until <time>', 'only those last received before this time', parseTime);
 
-  sub('list', 'list them, oldest first')
+  sub('list', 'list them, last received first')
     .option('--limit <n>', 'maximum number of rows', Number, 100)
     .option('--replayed', 'include replayed ones')
     .action(onDatabase(env, list));
@@ -54,7 +54,7 @@ async function list(
   { db }: Opened,
   { limit, ...filter }: QuarantineFilter & { limit: number },
 ): Promise<void> {
-  const rows = (await listQuarantine(db, filter, limit)).map((row) => {
+  const rows = (await listQuarantine(db, filter, limit)).rows.map((row) => {
     const faults = row.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
     const { id, path, reason, count, last_received_at, replayed_at } = row;
     return [id, path, reason, faults, count, last_received_at, replayed_at, row.acknowledged ? 'yes' : ''];
@@ -98,6 +98,8 @@ async function replay(
   const others = notStored > 0 ? `, ${notStored} not stored` : '';
   const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
   print(`${accepted} accepted, ${duplicates} of them duplicates${others}, ${rejected} rejected${suffix}`);
+  const advice = dryRun && adviceOn(outcome);
+  if (advice) print(advice);
 }
 
 function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: true }): Promise<void> {

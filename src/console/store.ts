@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import { openDatabase } from '../store/database.ts';
 
-export { allOf, businesses, read } from '../store/read.ts';
+export { allOf, businesses, read, takePage } from '../store/read.ts';
 
 export type ConsoleStore = ReturnType<typeof openStore>;
 
@@ -60,9 +60,3 @@ export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
     if (!isTimeout(error)) throw error;
     return undefined;
   });
-
-/** A page out of rows that were read with one more than its size. */
-export const takePage = <Row>(rows: readonly Row[], size: number) => ({
-  rows: rows.slice(0, size),
-  more: rows.length > size,
-});

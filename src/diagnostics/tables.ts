@@ -5,8 +5,8 @@ import { lateS } from '../health/processing.ts';
 import { readProblems } from '../health/read-problems.ts';
 import { unclearSessions } from '../health/server.ts';
 import { quarantineLimit } from '../intake/eviction.ts';
+import { droppedDays, readDropped } from '../intake/list-quarantine.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
-import { readDropped } from '../intake/quarantine-rows.ts';
 import type { Database } from '../store/database.ts';
 import { describeRefusal, isReadOnly } from '../store/faults.ts';
 import { describeSession, tryFindLockHolders } from '../store/lock-holders.ts';
@@ -120,7 +120,6 @@ const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
   }
 };
 
-const droppedDays = 7;
 const inBytes = (size: number) => bytes.format(size, { decimalPlaces: 1 });
 
 /** How full the quarantine is, and what its limit has evicted. */
@@ -132,7 +131,7 @@ const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
   const limit = await quarantineLimit(config.quarantine);
   const isCut = limit < config.quarantine.bytes;
   const size = `${inBytes(rows[0]!.bytes)} of ${inBytes(limit)}${isCut ? ', a tenth of the free disk' : ''}`;
-  const dropped = await readDropped(db, droppedDays);
+  const dropped = await readDropped(db);
   const reasons = dropped.map(({ reason, bodies }) => `${reason}: ${bodies}`).join(', ');
   if (reasons === '') return report('ok', 'quarantine', size);
   const fix = 'Replay or drop what is there, or raise QUARANTINE_LIMIT';

@@ -121,6 +121,12 @@ export const publicKey = ({ identifiedBy, fields }: Family): string | undefined 
 export const hasPersonalKey = (family: Family): boolean =>
   family.identifiedBy !== undefined && publicKey(family) === undefined;
 
+/** Whether a field cannot identify a patient: so it is marked in every family that has it. */
+export function isPublicField(families: readonly Family[], name: string): boolean {
+  const found = families.filter(({ fields }) => Object.hasOwn(fields, name));
+  return found.length > 0 && found.every(({ fields }) => fields[name]!.personal === false);
+}
+
 /**
  * A callback with every documented field of a family (service-interface section 2): a database that refuses it refuses
  * what the platform may send.

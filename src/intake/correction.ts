@@ -3,8 +3,8 @@ import { isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
 import { valueIn } from './explain.ts';
 import type { Intake, Reassessment } from './intake.ts';
+import type { QuarantinedBody } from './list-quarantine.ts';
 import { quarantineId } from './quarantine.ts';
-import type { QuarantineRow } from './quarantine-rows.ts';
 import { replayQuarantine } from './replay-quarantine.ts';
 
 const segmentsOf = (pointer: string) => pointer.split('/').slice(1);
@@ -35,7 +35,7 @@ export async function changeFields(db: Db, body: Buffer, changes: Record<string,
   }
 }
 
-type Corrected = Pick<QuarantineRow, 'id' | 'path' | 'reason' | 'errors' | 'acknowledged'>;
+type Corrected = Pick<QuarantinedBody, 'id' | 'path' | 'reason' | 'errors' | 'acknowledged'>;
 
 /**
  * Replays a corrected body in the place of a rejected one. It is stored beside that first, and one statement marks both

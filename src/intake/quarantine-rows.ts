@@ -1,7 +1,5 @@
-import { type Selectable, sql } from 'kysely';
-import type { Db, QuarantineReason, Tables } from '../store/tables.ts';
-
-export type QuarantineRow = Omit<Selectable<Tables['quarantine']>, 'bytes' | 'business_id'>;
+import { sql } from 'kysely';
+import type { Db, QuarantineReason } from '../store/tables.ts';
 
 /** Selects rows; undefined fields do not filter. */
 export interface QuarantineFilter {
@@ -18,23 +16,6 @@ export interface QuarantineFilter {
   corrected?: false | undefined;
 }
 
-const listed = [
-  'id',
-  'path',
-  'reason',
-  'errors',
-  'received_at',
-  'last_received_at',
-  'count',
-  'replayed_at',
-  'acknowledged',
-] as const;
-
-/** Rows of the quarantine without their bodies, oldest first. */
-export function listQuarantine(db: Db, filter: QuarantineFilter, limit: number) {
-  return matching(db, filter).select(listed).orderBy('received_at').orderBy('id').limit(limit).execute();
-}
-
 export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise<number> {
   const { rows } = await matching(db, filter)
     .select(({ fn }) => fn.countAll<string>().as('rows'))
@@ -44,10 +25,10 @@ export async function countQuarantine(db: Db, filter: QuarantineFilter): Promise
 
 /** Matching rows with their bodies, in the order of their ids, read in pages. */
 export async function* readQuarantine(db: Db, filter: QuarantineFilter, page = 100) {
-  let last: QuarantineRow | undefined;
+  let last: { id: string } | undefined;
   do {
     let query = matching(db, filter)
-      .select([...listed, 'body', 'corrects', 'delivery_id'])
+      .select(['id', 'path', 'reason', 'body', 'delivery_id'])
       .orderBy('id')
       .limit(page);
     if (last) query = query.where('id', '>', last.id);
@@ -77,21 +58,13 @@ export async function dropQuarantine(db: Db, filter: QuarantineFilter): Promise<
   }
 }
 
-/** The bodies that the limit has evicted in the last days before they were replayed, by reason. */
-export async function readDropped(db: Db, days: number) {
-  const { rows } = await sql<{ reason: string; bodies: number; bytes: number; last: Date }>`
-    select reason, sum(count)::float8 as bodies, sum(bytes)::float8 as bytes, max(last_at) as last
-    from dropped_bodies where day > (now() at time zone 'UTC')::date - ${days}::int
-    group by reason order by bodies desc, reason`.execute(db);
-  return rows;
-}
-
 const isUncorrected = sql<boolean>`not exists (select from quarantine as one where one.corrects = quarantine.id and one.corrects is not null)`;
 
 /** Groups rows by their list of faults. */
 export const faultsKey = sql<string>`md5(errors::text)`;
 
-function matching(db: Db, filter: QuarantineFilter) {
+/** The query of the rows that a filter selects. */
+export function matching(db: Db, filter: QuarantineFilter) {
   const { id, path, reason, faults, since, until, replayed, corrected } = filter;
   let query = db.selectFrom('quarantine');
   if (id) query = query.where('id', '=', id);

@@ -24,9 +24,26 @@ export const ranges = {
   last_30_days: (year, month, date) => [day(year, month, date - 29), day(year, month, date)],
   last_365_days: (year, month, date) => [day(year, month, date - 364), day(year, month, date)],
   this_year: (year, month, date) => [day(year, 0, 1), day(year, month, date)],
+  tomorrow: (year, month, date) => [day(year, month, date + 1), day(year, month, date + 1)],
+  next_7_days: (year, month, date) => [day(year, month, date), day(year, month, date + 6)],
   all: () => [],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
+
+/** The days that are asked for, or those of a range, and which that is; `today` is a day such as 2026-11-22. */
+export function daysAskedFor(
+  asked: { from?: string | undefined; to?: string | undefined },
+  range: RangeName,
+  today: string,
+) {
+  const { from, to } = asked;
+  const [year, month, date] = today.split('-').map(Number) as [number, number, number];
+  const [first, last]: readonly [string?, string?] = ranges[range](year, month - 1, date);
+  return { from: from ?? (to ? undefined : first), to: to ?? last, range: from || to ? undefined : range };
+}
+
+/** Those that only a report of what is to come has. */
+export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 
 /** Ages of an amount due, in days: the least and the greatest. */
 export const ages = {

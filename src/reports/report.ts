@@ -49,6 +49,8 @@ export interface Report {
   leadsWithBusiness?: boolean;
   /** The days that are shown if none are asked for, instead of the last 30. */
   range?: RangeName;
+  /** Whether its days may be to come. */
+  hasDaysToCome?: boolean;
   /** Columns that are shown among all of them only, besides those of every report. */
   details?: readonly string[];
   /** Whether amounts are of versions or of deleted receipts too, so that their sum says nothing. */

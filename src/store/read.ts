@@ -13,3 +13,9 @@ export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | u
 
 /** Every business that has sent something. */
 export const businesses = sql<string>`(select business_id from senders)`;
+
+/** A page out of rows that were read with one more than its size. */
+export const takePage = <Row>(rows: readonly Row[], size: number) => ({
+  rows: rows.slice(0, size),
+  more: rows.length > size,
+});

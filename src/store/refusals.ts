@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { read } from './read.ts';
 import type { Db } from './tables.ts';
 
 /** Why PostgreSQL refused a delivery's data, in words, and what to do. */
@@ -60,4 +61,32 @@ export async function readCauses(db: Db, errors: readonly string[]) {
     const column = error.startsWith('23502') ? place.split('.')[1] : undefined;
     return { error, meaning, action, fields: fields ?? column, definition };
   });
+}
+
+interface FailedGroup {
+  family: string;
+  event: string;
+  error: string;
+  count: number;
+  first: Date;
+  last: Date;
+  /** How many have a note, or were marked as seen. */
+  seen: number;
+}
+
+/** Failed deliveries by cause, the most frequent first. */
+export async function groupFailed(db: Db) {
+  const groups = await read(
+    db,
+    sql<FailedGroup>`
+      select family, event, coalesce(error, '') as error, count(*)::int as count,
+             min(received_at) as first, max(received_at) as last,
+             count(*) filter (where exists (select from notes n where n.subject_id = deliveries.id))::int as seen
+      from deliveries where status = 'failed'
+      group by family, event, error
+      order by count desc, last desc limit 200`,
+  );
+  const errors = groups.map(({ error }) => error);
+  const causes = await readCauses(db, errors);
+  return groups.map((group, index) => ({ ...group, cause: causes[index]! }));
 }

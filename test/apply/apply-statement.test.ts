@@ -105,3 +105,20 @@ it('a broken table of one family does not delay the other families of a job', as
   ]);
   expect(await applyDeliveries(database.db, families, ids)).toMatchObject({ applied: 2, failed: [] });
 });
+
+it('records changes from the first job after the feed was opened on, and none after it was closed', async () => {
+  const recorded = async (id: number) => {
+    const ids = await insert([receiptCallback({ data: { receipt_id: id } })]);
+    await applyDeliveries(database.db, families, ids, { preparedOn: database.pool });
+    return (await database.rows('select ids from changed_records')).flatMap(({ ids }) => ids);
+  };
+  expect(await recorded(1)).toEqual([]);
+  await database.rows(`insert into change_feed (secret) values ('')`);
+  expect(await recorded(2)).toEqual(['2']);
+  await database.rows('delete from changed_records');
+  expect(await recorded(3)).toEqual(['3']);
+  await database.rows('delete from change_feed');
+  await database.rows('delete from changed_records');
+  expect(await recorded(4)).toEqual([]);
+  expect(await recorded(5)).toEqual([]);
+});

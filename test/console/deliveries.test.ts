@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
+import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
+import { families } from '../../src/families/index.ts';
 import {
   type DeliveryFilter,
   listDeliveries,
   type Place,
   pageQuery,
-} from '../../src/console/deliveries/list.ts';
-import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
-import { families } from '../../src/families/index.ts';
+} from '../../src/intake/list-deliveries.ts';
 import {
   consentFormCallback,
   deliveryOf,

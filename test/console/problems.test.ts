@@ -26,6 +26,12 @@ const statuses = async () =>
   );
 
 const textOf = async (response: Response | Promise<Response>) => (await response).text();
+/** The hidden fields of the first form for an address. */
+const formFor = (page: string, address: string) => {
+  const [, form] = new RegExp(`action="/console${address}"[^>]*>(.*?)</form>`, 's').exec(page) ?? [];
+  const fields = form?.matchAll(/name="(\w+)" value="([^"]*)"/g);
+  return fields && Object.fromEntries(Array.from(fields, ([, name, value]) => [name!, value!]));
+};
 const figure = (page: string, name: string) =>
   Number(new RegExp(`<dt>${name}</dt>\\s*<dd>([\\d,]+)</dd>`).exec(page)?.[1]);
 
@@ -58,7 +64,7 @@ describe('failed deliveries', () => {
     expect(page).toContain('(receipts.plain)');
     expect(page).toContain('cannot be dropped');
     expect(page).not.toContain('Drop');
-    const list = /href="([^"]*status=failed[^"]*)"/.exec(page)![1]!.replaceAll('&amp;', '&');
+    const list = /href="([^"]*status=failed&amp;[^"]*)"/.exec(page)![1]!.replaceAll('&amp;', '&');
     expect((await visitor.read(list.replace('/console', ''))).match(/status-failed/g)).toHaveLength(2);
   });
 
@@ -155,6 +161,21 @@ describe('failed deliveries', () => {
     expect(await statuses()).toEqual(['2 applied', '2 failed']);
     await visitor.post('/replay', { error, event: 'receipt.updated' });
     expect(await statuses()).toEqual(['3 applied', '1 failed']);
+  });
+
+  it('a list of failed ones offers to replay what its filter selects, and nothing where a replay cannot', async () => {
+    await fail([...receipts('bad'), receiptCallback({ business_id: 'b2', data: { remarks: 'bad' } })]);
+    const offered = async (query: string) =>
+      formFor(await visitor.read(`/deliveries?${query}`), '/replay/preview');
+    expect(await offered('')).toBeUndefined();
+    expect(await offered('status=failed&since=2023-01-01T00:00')).toBeUndefined();
+    const fields = await offered('status=failed&business=b2&receivedSince=2023-01-01T00:00&order=event');
+    const preview = await textOf(visitor.post('/replay/preview', fields));
+    expect(preview).toContain('1 delivery matches');
+    await visitor.post('/replay', formFor(preview, '/replay'));
+    expect(await database.rows(`select business_id as b from deliveries where status = 'applied'`)).toEqual([
+      { b: 'b2' },
+    ]);
   });
 
   it('an applied delivery is replayed by its id only', async () => {
@@ -256,7 +277,16 @@ describe('the quarantine', () => {
       `select md5(errors::text) as faults from quarantine where errors::text like '%event_time%'`,
     );
     expect(await drop({ reason: 'invalid', faults: String(group!.faults) })).toEqual([200, 2]);
-    expect(await drop({ all: 'yes' })).toEqual([200, 1]);
+    const some = await visitor.read('/quarantine?reason=invalid&since=2030-01-01T00:00');
+    expect(formFor(some, '/quarantine/preview')).toBeUndefined();
+    const { csrf: _, ...all } = formFor(await visitor.read('/quarantine'), '/quarantine/preview')!;
+    expect(all).toEqual({ all: 'yes', action: 'replay' });
+    const { csrf: __, ...those } = formFor(
+      await visitor.read('/quarantine?reason=invalid'),
+      '/quarantine/preview',
+    )!;
+    expect(those).toEqual({ reason: 'invalid', action: 'replay' });
+    expect(await drop(all)).toEqual([200, 1]);
   });
 
   it('a drop does not delete bodies received after its preview', async () => {

@@ -92,6 +92,7 @@ const table: Record<string, Expected> = {
   'GET /reports/:view/csv': { path: '/reports/receipts/csv', statuses: signedIn },
   'GET /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: signedIn },
   'POST /reports/:view/personal': { path: '/reports/receipts/personal', statuses: onlyPrivacy },
+  'POST /reports/:view/patient': { path: '/reports/receipts/patient', statuses: [401, 403, 403, 400, 400] },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
   'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
   'GET /completeness': { statuses: signedIn },

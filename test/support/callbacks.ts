@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { eventsOf } from '../../src/families/family.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { identify } from '../../src/intake/identity.ts';
 
@@ -266,7 +267,7 @@ export const samples: Record<FamilyName, (overrides?: Overrides) => Callback> = 
 
 /** The delivery of a callback. */
 export function deliveryOf(callback: Callback) {
-  const family = families.find(({ events }: Family) => events.includes(callback.event)) as Family | undefined;
+  const family = (families as readonly Family[]).find((each) => eventsOf(each).includes(callback.event));
   return {
     id: identify(callback, family),
     family: family?.name ?? 'other',

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
-import { listDeliveries } from '../../src/console/deliveries/list.ts';
 import { backlogQuery } from '../../src/console/health/figures.ts';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
+import { listDeliveries } from '../../src/intake/list-deliveries.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { type PendingSince, rememberPendingSince } from '../../src/store/pending-since.ts';
 import { readTables } from '../../src/store/read-tables.ts';

@@ -1,17 +1,30 @@
 import type { Request, Response } from 'express';
-import { patientsIn } from '../../families/index.ts';
+import { z } from 'zod';
+import { type Family, patientsIn } from '../../families/index.ts';
+import { type DeliveryLine, listDeliveries } from '../../intake/list-deliveries.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { deliveryStatuses } from '../../store/tables.ts';
 import type { Section } from '../dependencies.ts';
-import { readForm } from '../read-form.ts';
+import {
+  choice,
+  familyFields,
+  fieldsOf,
+  guid,
+  localTime,
+  parseForm,
+  readForm,
+  receiptId,
+  text,
+} from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import { DeliveryDetail, readDetails } from './detail-page.tsx';
-import { type DeliveryLine, listDeliveries, parseFilter, placeFields } from './list.ts';
 
 export const section: Section = {
   addRoutes(routes, { families, db, pendingSince, logAccess }) {
@@ -25,6 +38,7 @@ export const section: Section = {
       const page = (
         <>
           <Filters action="/console/deliveries" {...filter} folded />
+          {listed && <ReplayThese entered={filter.entered} business={data.business} />}
           {listed && <Lines {...{ ...listed, live }} entered={filter.entered} />}
         </>
       );
@@ -45,6 +59,56 @@ export const section: Section = {
     routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
   },
 };
+
+/** Parses the filter in an address: which deliveries to show. That for an error is shown only where it is set. */
+function parseFilter(
+  query: Record<string, unknown>,
+  families: readonly Family[],
+  { timezone, aliases }: Visit,
+) {
+  const shape = {
+    ...familyFields(families),
+    status: choice('Status', deliveryStatuses),
+    business: text.meta({ label: 'Business', kind: 'business' }),
+    receipt: receiptId.meta({ label: 'Receipt id' }),
+    id: guid.meta({ label: 'Delivery id' }),
+    since: localTime(timezone, 'Event time from'),
+    until: localTime(timezone, 'Event time before'),
+    receivedSince: localTime(timezone, 'Received from'),
+    receivedUntil: localTime(timezone, 'Received before'),
+    order: choice('Order by', ['event'], 'arrival'),
+    error: text.meta({ label: 'Error' }),
+  };
+  const parsed = parseForm(query, shape, aliases);
+  const { error, ...others } = shape;
+  return { ...parsed, fields: fieldsOf(parsed.entered.error ? shape : others, true) };
+}
+
+/** Where a page begins, see `DeliveryLine`. */
+const place = z
+  .string()
+  .regex(/^\d{1,17}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'There is no such page.');
+
+const placeFields = { before: place, after: place };
+
+interface ReplayProps extends Pick<FilterForm, 'entered'> {
+  /** Its id: what was entered may be a name. */
+  business: string | undefined;
+}
+
+/** Replays what a filter for failed deliveries shows, unless it asks for more than a replay can select. */
+function ReplayThese({ entered, business }: ReplayProps) {
+  const { receivedSince, receivedUntil, order: _, ...others } = entered;
+  if (others.status !== 'failed' || others.receipt || others.since || others.until) return null;
+  const values = { ...others, business, since: receivedSince, until: receivedUntil };
+  return (
+    <div class="actions">
+      <PostButton action="/console/replay/preview" values={values} kind="second">
+        Replay these …
+      </PostButton>
+    </div>
+  );
+}
 
 /** Leads to the record that a delivery is about; where its family has no ids, each delivery is one. */
 function RecordCell({ id, family, business_id, record }: DeliveryLine) {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
+import { rejectedByReason } from '../../store/rejections.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
-import { rejectedByReason } from '../rejections/queries.ts';
 import { read } from '../store.ts';
 import { cached } from './cached.ts';
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { countLimit } from '../frame.ts';
-import { RejectedTable } from '../rejections/pages.tsx';
+import { RejectedTable } from '../problems/rejected-table.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';

@@ -1,53 +1,77 @@
+import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { previewBodies } from '../quarantine/replay-bodies.ts';
-import { RejectedTable } from '../rejections/pages.tsx';
+import {
+  type BodyGroup,
+  droppedDays,
+  groupedBodies,
+  type readDropped,
+} from '../../intake/list-quarantine.ts';
+import type { groupFailed } from '../../store/refusals.ts';
+import { type Rejected, reasonOf, reasonOfBody } from '../../store/rejections.ts';
+import { BodyActions } from '../quarantine/pages.tsx';
 import { useMayPost, VisitContext } from '../ui/context.ts';
-import { EntryForm, type FormField, PostButton } from '../ui/forms.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
-import { CauseTable } from './cause-table.tsx';
-import { CauseText, FaultList, sameCause } from './cause-text.tsx';
-import { type BodyGroup, droppedDays, type Found, groupedBodies } from './queries.ts';
-import { reasonOf, reasonOfBody } from './reasons.ts';
-import { previewDeliveries } from './replay-deliveries.ts';
+import { CauseTable, CauseText, FaultList, sameCause } from './causes.tsx';
+import { RejectedTable } from './rejected-table.tsx';
 
-interface ProblemsProps extends Found {
-  /** Those of a filter for a replay. */
-  fields: readonly FormField[];
+interface Found {
+  failed: Awaited<ReturnType<typeof groupFailed>>;
+  bodies: readonly BodyGroup[];
+  dropped: Awaited<ReturnType<typeof readDropped>>;
+  rejected: readonly Rejected[];
 }
 
+const previewDeliveries = '/console/replay/preview';
+const previewBodies = '/console/quarantine/preview';
+
 /** What failed, what was rejected, and what of it can be replayed, by cause. */
-export function ProblemsPage({ failed, bodies, dropped, rejected, fields }: ProblemsProps) {
-  const lost = rejected.filter(({ reason, status }) => !reasonOf(reason, status)[2]);
+export function ProblemsPage({ failed, bodies, dropped, rejected }: Found) {
+  const lost = rejected.filter(({ reason, status }) => !reasonOf(reason, status).quarantine);
   const isFree = [failed, bodies, dropped, lost].every(({ length }) => length === 0);
   if (isFree) return <p class="empty">No problems: every callback was accepted, and is in its table.</p>;
   return (
     <>
-      <Failed {...{ failed, fields }} />
+      <Failed failed={failed} />
       <Quarantine {...{ bodies, dropped }} />
-      {lost.length > 0 && (
-        <section aria-labelledby="rejected">
-          <h2 id="rejected">Rejected and not kept, last 24 hours</h2>
-          <p>
-            The sender got an error, and nothing was stored.{' '}
-            <a href="/console/rejections">Rejected requests by time</a>
-          </p>
-          <RejectedTable rows={lost} />
-        </section>
-      )}
+      <Part id="rejected" title="Rejected and not kept, last 24 hours" of={lost}>
+        <p>
+          The sender got an error, and nothing was stored.{' '}
+          <a href="/console/rejections">Rejected requests by time</a>
+        </p>
+        <RejectedTable rows={lost} />
+      </Part>
     </>
   );
 }
 
-function Failed({ failed, fields }: Pick<ProblemsProps, 'failed' | 'fields'>) {
-  const mayReplay = useMayPost(`/console${previewDeliveries}`);
-  if (failed.length === 0) return null;
+interface PartProps {
+  id: string;
+  title: string;
+  of: readonly unknown[];
+  children: ComponentChildren;
+}
+
+/** A part of the page, which is there only if something is of its kind. */
+function Part({ id, title, of, children }: PartProps) {
+  if (of.length === 0) return null;
   return (
-    <section aria-labelledby="failed">
-      <h2 id="failed">Accepted, and not in their tables: failed</h2>
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function Failed({ failed }: Pick<Found, 'failed'>) {
+  const mayReplay = useMayPost(previewDeliveries);
+  return (
+    <Part id="failed" title="Accepted, and not in their tables: failed" of={failed}>
       <p>
         PostgreSQL rejected the data of these deliveries. They were acknowledged, so the sender does not
-        resend them: they stay here until a replay succeeds, and cannot be dropped.
+        resend them: they stay here until a replay succeeds, and cannot be dropped.{' '}
+        <a href="/console/deliveries?status=failed">All failed deliveries</a>
       </p>
       <CauseTable
         label="Failed deliveries by cause"
@@ -60,41 +84,22 @@ function Failed({ failed, fields }: Pick<ProblemsProps, 'failed' | 'fields'>) {
             </>
           ),
           list: sameCause(event, error),
-          actions: mayReplay && <Action values={{ family, event, error }} />,
+          actions: mayReplay && (
+            <PostButton action={previewDeliveries} values={{ family, event, error }} kind="small second">
+              Replay …
+            </PostButton>
+          ),
         }))}
       />
-      <ByFilter action={`/console${previewDeliveries}`} fields={fields} submit="Preview replay …" />
-    </section>
-  );
-}
-
-const Action = ({ values }: { values: Record<string, string> }) => (
-  <PostButton action={`/console${previewDeliveries}`} values={values} kind="small second">
-    Replay …
-  </PostButton>
-);
-
-/** A form that selects what to replay, in a line that opens. */
-export function ByFilter(form: Pick<Parameters<typeof EntryForm>[0], 'action' | 'fields' | 'submit'>) {
-  if (!useMayPost(form.action)) return null;
-  return (
-    <details>
-      <summary>By filter</summary>
-      <EntryForm
-        {...form}
-        hint="Empty fields are ignored. The next page is a preview; nothing is changed before you confirm."
-      />
-    </details>
+    </Part>
   );
 }
 
 function Quarantine({ bodies, dropped }: Pick<Found, 'bodies' | 'dropped'>) {
   const { problems } = useContext(VisitContext);
-  const mayAct = useMayPost(`/console${previewBodies}`);
-  if (bodies.length + dropped.length === 0) return null;
+  const mayAct = useMayPost(previewBodies);
   return (
-    <section aria-labelledby="quarantine">
-      <h2 id="quarantine">Rejected and kept: in quarantine</h2>
+    <Part id="quarantine" title="Rejected and kept: in quarantine" of={[...bodies, ...dropped]}>
       <p>
         These callbacks passed the access checks, but could not be accepted. Once the cause is fixed, replay
         them; drop those that are not needed. <a href="/console/quarantine">All rejected bodies</a>
@@ -106,39 +111,22 @@ function Quarantine({ bodies, dropped }: Pick<Found, 'bodies' | 'dropped'>) {
       <CauseTable
         label="Rejected bodies by cause"
         rows={['body', 'bodies']}
-        lines={bodies.map(({ reason, key, faults, ...counted }) => ({
-          ...counted,
-          text: <BodyCause {...{ reason, faults }} />,
-          list: hrefTo('/quarantine', { reason, faults: key }),
-          actions: mayAct && <BodyActions values={{ reason, faults: key }} small />,
-        }))}
+        lines={bodies.map(({ reason, key, faults, ...counted }) => {
+          const { meaning, action } = reasonOfBody(reason);
+          return {
+            ...counted,
+            text: (
+              <>
+                <strong>{meaning}</strong> {action}
+                <FaultList faults={faults} />
+              </>
+            ),
+            list: hrefTo('/quarantine', { reason, faults: key }),
+            actions: mayAct && <BodyActions values={{ reason, faults: key }} size="small " />,
+          };
+        })}
       />
-    </section>
-  );
-}
-
-function BodyCause({ reason, faults }: Pick<BodyGroup, 'reason' | 'faults'>) {
-  const [meaning, action] = reasonOfBody(reason);
-  return (
-    <>
-      <strong>{meaning}</strong> {action}
-      <FaultList faults={faults} />
-    </>
-  );
-}
-
-export function BodyActions({ values, small }: { values: Record<string, string>; small?: boolean }) {
-  const size = small ? 'small ' : '';
-  const action = `/console${previewBodies}`;
-  return (
-    <>
-      <PostButton action={action} values={{ ...values, action: 'replay' }} kind={`${size}second`}>
-        Replay …
-      </PostButton>
-      <PostButton action={action} values={{ ...values, action: 'drop' }} kind={`${size}danger`}>
-        Drop …
-      </PostButton>
-    </>
+    </Part>
   );
 }
 

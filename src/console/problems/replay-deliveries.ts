@@ -1,35 +1,29 @@
-import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
+import { adviceOn, countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import { other } from '../../families/index.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
-import { familyFields, fieldsOf, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
+import { familyFields, guid, localTime, oneOf, readForm, text } from '../read-form.ts';
 import type { Replay } from './replay.tsx';
 
 type Dependencies = Pick<RouteDependencies, 'db' | 'families' | 'timezone'>;
 
-const shapeOf = ({ families, timezone }: Dependencies) => ({
-  status: oneOf(['failed', 'applied']),
-  ...familyFields(families),
-  business: text.meta({ label: 'Business', kind: 'business' }),
-  id: guid,
-  error: text,
-  since: localTime(timezone, 'Received from'),
-  until: localTime(timezone, 'Received before'),
-});
-
-/** The fields of a form that selects failed deliveries. */
-export const filterFields = (dependencies: Dependencies) => fieldsOf(shapeOf(dependencies));
-
-export const previewDeliveries = '/replay/preview';
-
 /** The replay of deliveries: of those that failed, or of one that was applied. */
-export function replayOfDeliveries(dependencies: Dependencies): Replay<ReplayFilter> {
-  const { db, families } = dependencies;
-  const shape = shapeOf(dependencies);
+export function replayOfDeliveries({ db, families, timezone }: Dependencies): Replay<ReplayFilter> {
+  const received = localTime(timezone);
+  const shape = {
+    status: oneOf(['failed', 'applied']),
+    ...familyFields(families),
+    business: text,
+    id: guid,
+    error: text,
+    since: received,
+    until: received,
+  };
   return {
     section: 'deliveries',
-    preview: previewDeliveries,
-    replay: '/replay',
+    rows: ['delivery', 'deliveries'],
+    address: '/replay',
+    preview: '/replay/preview',
     read(form) {
       // A page of an earlier version names the business otherwise; without it, all would be replayed.
       const { data, entered } = readForm({ business: form.businessId, ...form }, shape);
@@ -46,9 +40,10 @@ export function replayOfDeliveries(dependencies: Dependencies): Replay<ReplayFil
       filter: { ...filter, ...(filter.error && { error: 'one error' }) },
     }),
     async run(filter, options) {
-      const { applied, changed, failed, errors } = await replayDeliveries(db, families, filter, options);
+      const outcome = await replayDeliveries(db, families, filter, options);
+      const { applied, changed, failed, errors } = outcome;
       const tried = applied + failed;
-      const isAgain = filter.status === 'applied';
+      const isUseful = applied > 0 && (changed > 0 || filter.status !== 'applied');
       return {
         figures: [
           ['Would be applied', 'Applied', applied],
@@ -57,17 +52,9 @@ export function replayOfDeliveries(dependencies: Dependencies): Replay<ReplayFil
         ],
         messages: errors,
         tried,
-        useful: applied > 0 && (changed > 0 || !isAgain) ? tried : 0,
-        advice: adviceOn(tried, applied, changed, isAgain),
+        useful: isUseful ? tried : 0,
+        advice: adviceOn(filter, outcome),
       };
     },
   };
-}
-
-function adviceOn(tried: number, applied: number, changed: number, isAgain: boolean): string {
-  if (tried > 0 && applied === 0)
-    return 'A replay would apply nothing: every delivery would fail again. Remove the cause first.';
-  if (tried === 0 || changed > 0) return '';
-  const then = isAgain ? 'So there is nothing to replay.' : 'The deliveries would no longer be failed ones.';
-  return `No row would change: the tables already hold these versions, or newer ones. ${then}`;
 }

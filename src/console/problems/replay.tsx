@@ -1,3 +1,4 @@
+import type { Request, Response } from 'express';
 import type { MessageGroup } from '../../common/message-groups.ts';
 import type { Access } from '../../privacy/log/access-log.ts';
 import type { RouteDependencies } from '../dependencies.ts';
@@ -22,8 +23,9 @@ interface Replayed {
 /** A kind of row that is replayed: a preview first, then the replay itself. */
 export interface Replay<Filter> {
   section: 'deliveries' | 'quarantine';
-  /** The address of the replay. */
-  replay: string;
+  rows: readonly [one: string, many: string];
+  /** The addresses of the replay, and of its preview. */
+  address: string;
   preview: string;
   /** @throws BadInput */
   read: (form: Record<string, unknown>) => { filter: Filter; entered: Record<string, string> };
@@ -35,55 +37,38 @@ export interface Replay<Filter> {
 /** A page has to be sent before the browser, or a proxy in between, gives up. */
 const limit = 1_000;
 
-const rowsOf = {
-  deliveries: ['delivery', 'deliveries'],
-  quarantine: ['body', 'bodies'],
-} as const;
-
 /** Adds the preview of a replay, which changes nothing, and the replay itself, which is an entry of the access log. */
 export function addReplay<Filter>(
   routes: Routes,
   { logAccess }: Pick<RouteDependencies, 'logAccess'>,
-  { section, replay, preview, read, count, run, entry }: Replay<Filter>,
+  { section, rows, address, preview, read, count, run, entry }: Replay<Filter>,
 ): void {
-  const rows = rowsOf[section];
-  routes.post(preview, 'operator', async (req, res) => {
-    const { filter, entered } = read(req.body);
+  const answer = async (req: Request, res: Response, isPreview: boolean) => {
+    const { filter, entered: values } = read(req.body);
     const matching = await count(filter);
-    const { figures, messages, tried, useful, advice } = await run(filter, { dryRun: true, limit });
-    const text = `Replay ${formatCountOf(useful, rows)}`;
+    if (!isPreview) await logAccess(res, { ...entry(filter), rows: Math.min(matching, limit) });
+    const { figures, tried, useful, advice, messages } = await run(filter, { dryRun: isPreview, limit });
+    const left = matching - tried;
+    const [next, shown] = isPreview
+      ? [
+          useful > 0 && { action: address, text: `Replay ${formatCountOf(useful, rows)}` },
+          { covers: { matching, tried }, intro: 'Tried and undone, nothing has changed:' },
+        ]
+      : [
+          left > 0 && { action: preview, text: `Replay the other ${formatCountOf(left, rows)} …` },
+          { about: values.id },
+        ];
     const page = (
       <Outcome
-        section={section}
-        isPreview
-        covers={{ matching, tried }}
-        intro="Tried and undone, nothing has changed:"
-        figures={Object.fromEntries(figures.map(([would, , value]) => [would, value]))}
-        messages={messages}
-        next={useful > 0 && { action: `/console${replay}`, values: entered, text }}
+        {...{ section, isPreview, messages, ...shown }}
+        figures={Object.fromEntries(figures.map(([would, did, value]) => [isPreview ? would : did, value]))}
+        next={next && { ...next, action: `/console${next.action}`, values }}
       >
-        {advice && <p>{advice}</p>}
+        {isPreview && advice && <p>{advice}</p>}
       </Outcome>
     );
-    sendPage(res, 'Preview replay', page);
-  });
-
-  routes.post(replay, 'operator', async (req, res) => {
-    const { filter, entered } = read(req.body);
-    const matching = await count(filter);
-    await logAccess(res, { ...entry(filter), rows: Math.min(matching, limit) });
-    const { figures, messages, tried } = await run(filter, { dryRun: false, limit });
-    const left = matching - tried;
-    const text = `Replay the other ${formatCountOf(left, rows)} …`;
-    const page = (
-      <Outcome
-        section={section}
-        figures={Object.fromEntries(figures.map(([, did, value]) => [did, value]))}
-        messages={messages}
-        next={left > 0 && { action: `/console${preview}`, values: entered, text }}
-        about={entered.id}
-      />
-    );
-    sendPage(res, 'Replayed', page);
-  });
+    sendPage(res, isPreview ? 'Preview replay' : 'Replayed', page);
+  };
+  routes.post(preview, 'operator', (req, res) => answer(req, res, true));
+  routes.post(address, 'operator', (req, res) => answer(req, res, false));
 }

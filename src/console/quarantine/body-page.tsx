@@ -1,44 +1,45 @@
+import type { fieldsOfBody } from '../../intake/correct-fields.ts';
+import type { QuarantinedBody } from '../../intake/list-quarantine.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import type { Note } from '../../store/notes.ts';
+import { reasonOfBody } from '../../store/rejections.ts';
 import { Notes } from '../notes/routes.tsx';
-import { FaultList } from '../problems/cause-text.tsx';
-import { BodyActions } from '../problems/pages.tsx';
-import { reasonOfBody } from '../problems/reasons.ts';
+import { FaultList } from '../problems/causes.tsx';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
-import { Outcome } from '../ui/outcome.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import { type Attempt, CorrectionForm } from './correction-form.tsx';
-import type { fieldsOfBody } from './form.ts';
-import type { QuarantinedBody } from './queries.ts';
+import { BodyActions } from './pages.tsx';
 
 interface BodyProps {
   body: QuarantinedBody;
   notes: readonly Note[];
   fields: ReturnType<typeof fieldsOfBody>;
-  attempt?: Attempt | undefined;
-  revealed?: boolean;
+  attempt: Attempt | undefined;
+  revealed: boolean;
 }
 
 const bodyLink = (id: string | null) => (id ? <IdLink to="quarantine" id={id} /> : undefined);
 
-export function BodyPage({ body, notes, fields, attempt, revealed = false }: BodyProps) {
+export function BodyPage({ body, notes, fields, attempt, revealed }: BodyProps) {
   const address = `/console/quarantine/${body.id}`;
   const isOpen = !body.replayed_at && !body.corrected_by;
-  const isShown = revealed || attempt?.text !== undefined;
+  const text = attempt?.text;
+  const isShown = revealed || text !== undefined;
   const received = body.body.toString('utf8');
   const visible = withoutHealthRecords(body.body);
   // A correction of what is visible would lose the rest.
   const isEditable = isOpen && visible === received;
+  const hasFaulty = fields.faulty.length > 0;
   return (
     <>
       <Facts
         facts={{
-          Reason: reasonOfBody(body.reason)[0],
+          Reason: reasonOfBody(body.reason).meaning,
           Errors: <FaultList faults={body.errors} />,
           Expected: expectedAt(body.family),
-          Business: body.business ? <Named kind="business" id={body.business} /> : 'none given',
+          Business: body.business_id ? <Named kind="business" id={body.business_id} /> : 'none given',
           'First received': <Moment at={body.received_at} />,
           'Last received': <Moment at={body.last_received_at} />,
           Received: formatTimes(body.count),
@@ -56,22 +57,22 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
           Nothing was stored or replayed. {attempt.message}
         </p>
       )}
-      {isOpen && (isEditable || !isShown) && fields.faulty.length > 0 && attempt?.text === undefined && (
+      {isOpen && (isEditable || !isShown) && hasFaulty && text === undefined && (
         <CorrectionForm action={`${address}/fields`} {...fields} {...{ attempt, revealed }} />
       )}
       <PersonalNote revealed={isShown} address={address}>
-        The body ({formatCount(body.bytes)} bytes) may contain personal data.
+        The body ({formatCount(body.size)} bytes) may contain personal data.
       </PersonalNote>
       {isShown && isEditable && (
-        <details class="card" open={fields.faulty.length === 0 || attempt?.text !== undefined}>
+        <details class="card" open={!hasFaulty || text !== undefined}>
           <summary>The whole body as JSON</summary>
           <PostForm action={`${address}/body`}>
             <label for="field-body">The body, to be corrected</label>
             <textarea id="field-body" name="body" rows={16} spellcheck={false}>
-              {attempt?.text ?? received}
+              {text ?? received}
             </textarea>
             <div class="actions">
-              <Submit kind={fields.faulty.length > 0 ? 'second' : undefined}>Replay this body</Submit>
+              <Submit kind={hasFaulty ? 'second' : undefined}>Replay this body</Submit>
             </div>
           </PostForm>
         </details>
@@ -86,28 +87,4 @@ export function BodyPage({ body, notes, fields, attempt, revealed = false }: Bod
 function expectedAt(family: string | null) {
   if (family === 'other') return undefined;
   return family ? `an event of the family ${words(family)}` : 'unknown: its path is no longer registered';
-}
-
-interface CorrectedProps {
-  id: string;
-  correction: string;
-  /** Undefined: it was not stored, because it is about something that was erased, or is past its retention. */
-  delivery: string | undefined;
-}
-
-export function Corrected({ id, correction, delivery }: CorrectedProps) {
-  const intro = delivery
-    ? 'The corrected body was accepted; the worker applies its delivery.'
-    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is past its retention.';
-  return (
-    <Outcome section="quarantine" intro={intro}>
-      <Facts
-        facts={{
-          Delivery: delivery && <IdLink to="deliveries" id={delivery} />,
-          'Rejected body': bodyLink(id),
-          'Corrected body': delivery && bodyLink(correction),
-        }}
-      />
-    </Outcome>
-  );
 }

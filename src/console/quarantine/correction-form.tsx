@@ -1,10 +1,10 @@
-import { useId } from 'preact/hooks';
-import { PostForm, Submit } from '../ui/forms.tsx';
+import type { BodyField } from '../../intake/correct-fields.ts';
+import { Labelled, PostForm, Submit } from '../ui/forms.tsx';
 import { Facts, Nothing } from '../ui/values.tsx';
-import type { BodyField } from './form.ts';
 
+/** A correction that was rejected. */
 export interface Attempt {
-  message: string;
+  message?: string;
   /** By path. */
   faults?: Record<string, string>;
   values?: Record<string, string>;
@@ -22,9 +22,30 @@ interface CorrectionProps {
   revealed: boolean;
 }
 
+const lineLength = 60;
+
 /** A rejected body as a form: what is wrong first, each with what is expected; the other fields in a line that opens. */
-export function CorrectionForm({ action, faulty, others, attempt, revealed }: CorrectionProps) {
-  const input = (field: BodyField) => <JsonField key={field.path} {...{ field, attempt }} />;
+export function CorrectionForm({ action, faulty, others, attempt = {}, revealed }: CorrectionProps) {
+  const { values = {}, faults = {} } = attempt;
+  const input = ({ path, label, hidden, messages, value: received }: BodyField) => {
+    const value = values[path] ?? received;
+    const rows = Math.ceil(value.length / lineLength);
+    const field = { name: path, value, autocomplete: 'off', spellcheck: false } as const;
+    return (
+      <Labelled
+        key={path}
+        label={hidden ? `${label} (hidden)` : label}
+        fault={faults[path] ?? messages}
+        input={(named) =>
+          rows > 1 ? (
+            <textarea {...named} {...field} rows={rows} />
+          ) : (
+            <input type="text" {...named} {...field} />
+          )
+        }
+      />
+    );
+  };
   const shown = others.map(({ label, value, hidden }) => [label, hidden ? '•••' : value || <Nothing />]);
   return (
     <PostForm
@@ -49,36 +70,5 @@ export function CorrectionForm({ action, faulty, others, attempt, revealed }: Co
         <Submit>Replay the corrected body</Submit>
       </div>
     </PostForm>
-  );
-}
-
-const lineLength = 60;
-
-function JsonField({ field, attempt }: { field: BodyField } & Pick<CorrectionProps, 'attempt'>) {
-  const { path, label, hidden, messages, value } = field;
-  const id = useId();
-  const entered = attempt?.values?.[path] ?? value;
-  const fault = attempt?.faults?.[path] ?? messages;
-  const described = fault ? { 'aria-invalid': true, 'aria-describedby': `${id}-fault` } : {};
-  const common = { id, name: path, autocomplete: 'off', ...described } as const;
-  return (
-    <div class="field">
-      <label for={id}>{hidden ? `${label} (hidden)` : label}</label>
-      {entered.length > lineLength ? (
-        <textarea
-          {...common}
-          rows={Math.ceil(entered.length / lineLength)}
-          spellcheck={false}
-          value={entered}
-        />
-      ) : (
-        <input type="text" {...common} value={entered} />
-      )}
-      {fault && (
-        <p class="fault" id={`${id}-fault`} role="alert">
-          {fault}
-        </p>
-      )}
-    </div>
   );
 }

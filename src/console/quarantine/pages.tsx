@@ -1,58 +1,71 @@
-import { quarantineReasons } from '../../store/tables.ts';
-import { ByFilter } from '../problems/pages.tsx';
-import type { FormField } from '../ui/forms.tsx';
-import { words } from '../ui/links.ts';
+import type { listQuarantine } from '../../intake/list-quarantine.ts';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { PostButton } from '../ui/forms.tsx';
+import { hrefTo, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, formatCountOf, formatTimes, IdLink, Named, Nothing } from '../ui/values.tsx';
-import type { QuarantineLine } from './queries.ts';
-import { previewBodies } from './replay-bodies.ts';
+import { formatCount, formatTimes, IdLink, Named, Nothing } from '../ui/values.tsx';
 
 interface BodiesProps {
-  lines: readonly QuarantineLine[];
-  older: string | false;
-  /** Whether the lines are not all. */
-  isNarrowed: boolean;
+  /** Undefined: the filter is invalid. */
+  listed: Awaited<ReturnType<typeof listQuarantine>> | undefined;
+  filter: FilterForm;
 }
 
-export function BodiesPage({ lines, older, isNarrowed }: BodiesProps) {
+export function BodiesPage({ listed, filter }: BodiesProps) {
+  const { entered } = filter;
+  const { rows = [], more } = listed ?? {};
+  const isNarrowed = Object.keys(entered).length > 0;
   return (
     <>
-      {isNarrowed && (
-        <p>
-          <a href="/console/quarantine">Show all</a>
-        </p>
+      <Filters action="/console/quarantine" {...filter} hidden={{ faults: entered.faults }} folded />
+      {rows.length > 0 && (
+        <div class="actions">
+          <BodyActions
+            values={isNarrowed ? entered : { all: 'yes' }}
+            which={isNarrowed ? ' these' : ' all'}
+          />
+        </div>
       )}
       <Table
         label="Rejected bodies, last received first"
-        rows={lines}
-        empty="No rejected bodies."
+        rows={rows}
+        empty={listed && 'No rejected bodies.'}
         columns={[
           {
             head: 'Last received',
             cell: (line) => <IdLink to="quarantine" id={line.id} at={line.last_received_at} />,
           },
           { head: 'Reason', cell: ({ reason }) => words(reason) },
-          { head: 'Business', cell: ({ business }) => <Named kind="business" id={business} /> },
+          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
-          { head: 'Bytes', cell: ({ bytes }) => formatCount(bytes), numeric: true },
+          { head: 'Bytes', cell: ({ size }) => formatCount(size), numeric: true },
           { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },
         ]}
       />
-      <PageLinks older={older} />
-      {lines.length > 0 && (
-        <ByFilter action={`/console${previewBodies}`} fields={filter} submit="Preview …" />
-      )}
+      <PageLinks older={more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)!.id })} />
     </>
   );
 }
 
-const filter: readonly FormField[] = [
-  { name: 'action', label: 'Action', kind: 'choice', options: ['replay', 'drop'], any: false },
-  { name: 'reason', label: 'Reason', kind: 'choice', options: quarantineReasons },
-  { name: 'since', label: 'Last received from', kind: 'datetime-local' },
-  { name: 'until', label: 'Last received before', kind: 'datetime-local' },
-  { name: 'all', label: 'Select all if no filter is set', kind: 'choice', options: ['yes'], any: 'no' },
-];
+interface ActionsProps {
+  /** Those of the form that selects the bodies. */
+  values: Record<string, string>;
+  which?: string;
+  size?: string;
+}
 
-/** A number of rejected bodies. */
-export const bodies = (count: number) => formatCountOf(count, ['body', 'bodies']);
+/** What can be done with rejected bodies, after a preview. */
+export function BodyActions({ values, which = '', size = '' }: ActionsProps) {
+  const button = (action: 'replay' | 'drop', kind: string) => (
+    <PostButton action="/console/quarantine/preview" values={{ ...values, action }} kind={size + kind}>
+      {action === 'drop' ? 'Drop' : 'Replay'}
+      {which} …
+    </PostButton>
+  );
+  return (
+    <>
+      {button('replay', 'second')}
+      {button('drop', 'danger')}
+    </>
+  );
+}

@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
 import { uuid } from '../../common/uuid.ts';
-import { changeFields, replayCorrection } from '../../intake/correction.ts';
-import { quarantineId } from '../../intake/quarantine.ts';
+import { correctFields, fieldsOfBody } from '../../intake/correct-fields.ts';
+import { replayCorrection } from '../../intake/correction.ts';
+import { listQuarantine, type QuarantinedBody, readQuarantined } from '../../intake/list-quarantine.ts';
 import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
@@ -9,61 +10,54 @@ import { readNotes } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { addReplay } from '../problems/replay.tsx';
-import { guid, localTime, readForm, text } from '../read-form.ts';
+import { guid, parseForm, readForm } from '../read-form.ts';
 import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
-import { hrefTo, words } from '../ui/links.ts';
+import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { BodyPage, Corrected } from './body-page.tsx';
+import { Facts, formatCountOf, IdLink } from '../ui/values.tsx';
+import { BodyPage } from './body-page.tsx';
 import type { Attempt } from './correction-form.tsx';
-import { fieldsOfBody, readChanges } from './form.ts';
-import { BodiesPage, bodies } from './pages.tsx';
-import { listBodies, type QuarantinedBody, readBody } from './queries.ts';
-import { previewBodies, readQuarantineForm, replayOfBodies } from './replay-bodies.ts';
+import { BodiesPage } from './pages.tsx';
+import { filterOf, readSelection, replayOfBodies } from './replay-bodies.ts';
 
 /** How a rejected body is shown: with the values of personal fields, after an attempt, with errors found meanwhile. */
 interface Showing {
   revealed?: boolean;
   attempt?: Attempt;
-  errors?: FieldError[];
+  errors?: readonly FieldError[];
 }
 
-interface Correction extends Pick<Attempt, 'values' | 'text'> {
-  body: Buffer;
-  /** The paths of its changed fields. */
-  changed: readonly string[];
-  /** Those found on the way included. */
-  errors?: FieldError[];
-  revealed?: boolean;
-}
+const pageRows = 50;
 
 /** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
 export const section: Section = {
   addRoutes(routes, dependencies) {
     const { intake, families, timezone, db, logAccess } = dependencies;
+    const replay = replayOfBodies(dependencies);
+    const bodies = (count: number) => formatCountOf(count, replay.rows);
+
     routes.get('/quarantine', 'viewer', async (req, res) => {
-      const since = localTime(timezone);
-      const { data, entered } = readForm(req.query, { reason: text, faults: text, before: guid, since });
-      const { rows, more } = await listBodies(db, data);
-      const older = more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)?.id });
-      const isNarrowed = Boolean(data.reason ?? data.faults ?? data.since);
-      sendPage(res, 'Rejected bodies', <BodiesPage lines={rows} {...{ older, isNarrowed }} />);
+      const { data, status, ...filter } = parseForm(req.query, filterOf(timezone));
+      const { before } = readForm(req.query, { before: guid }).data;
+      const listed = status === 200 ? await listQuarantine(db, data, pageRows, before) : undefined;
+      sendPage(res, 'Rejected bodies', <BodiesPage {...{ listed, filter }} />, { status });
     });
 
-    routes.post(previewBodies, 'operator', async (req, res, next) => {
+    routes.post(replay.preview, 'operator', async (req, res, next) => {
       if (req.body.action !== 'drop') return next();
-      const { filter, entered } = readQuarantineForm(req.body, timezone);
+      const { filter, entered } = readSelection(req.body, timezone);
       const values = { ...entered, asOf: String(Date.now()) };
       const count = bodies(await countQuarantine(db, filter));
       const drop = { action: '/console/quarantine/drop', values, kind: 'danger', text: `Drop ${count}` };
       const intro = `${count} would be deleted permanently. Unless the sender resends them, their data is lost.`;
       sendPage(res, 'Preview drop', <Outcome section="quarantine" isPreview intro={intro} next={drop} />);
     });
-    addReplay(routes, dependencies, replayOfBodies(dependencies));
+    addReplay(routes, dependencies, replay);
 
     routes.post('/quarantine/drop', 'operator', async (req, res) => {
-      const { filter } = readQuarantineForm(req.body, timezone);
+      const { filter } = readSelection(req.body, timezone);
       const count = await db.transaction().execute(async (transaction) => {
         const rows = await dropQuarantine(transaction, filter);
         await logAccess(res, { action: 'quarantine drop', filter, rows }, transaction);
@@ -74,15 +68,12 @@ export const section: Section = {
 
     const load = async (req: Request) => {
       const id = String(req.params.id);
-      const body = uuid.test(id) ? await readBody(db, id) : undefined;
+      const body = uuid.test(id) ? await readQuarantined(db, id) : undefined;
       if (!body) throw new PageNotFound('There is no such body in the quarantine.');
       return body;
     };
-    const sendBody = async (
-      res: Response,
-      body: QuarantinedBody,
-      { errors = body.errors, revealed = false, attempt }: Showing,
-    ) => {
+    const sendBody = async (res: Response, body: QuarantinedBody, showing: Showing = {}) => {
+      const { errors = body.errors, revealed = false, attempt } = showing;
       if (revealed) {
         const filter = { quarantine: body.id };
         await logAccess(res, { action: 'body', patients: patientsNamedIn(body.body), filter, rows: 1 });
@@ -93,19 +84,20 @@ export const section: Section = {
       sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: attempt ? 422 : 200 });
     };
 
-    routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), {}));
+    routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req)));
     routes.post('/quarantine/:id/personal', 'privacy', async (req, res) => {
       await sendBody(res, await load(req), { revealed: true });
     });
 
-    /** Replays a corrected body, or shows why it is rejected, with what was entered. */
+    /** Replays a corrected body, or shows why it is rejected. @param changed the paths of its fields */
     const correct = async (
       res: Response,
       old: QuarantinedBody,
-      { body, changed, errors, revealed = false, ...entered }: Correction,
+      { body, changed }: { body: Buffer; changed: readonly string[] },
+      showing: Showing,
     ) => {
       const reject = (attempt: Attempt) =>
-        sendBody(res, old, { attempt: { ...attempt, ...entered }, revealed, ...(errors && { errors }) });
+        sendBody(res, old, { ...showing, attempt: { ...showing.attempt, ...attempt } });
       if (old.replayed_at ?? old.corrected_by)
         throw new BadInput('This body was replayed or corrected before.');
       if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
@@ -122,39 +114,38 @@ export const section: Section = {
         return reject({ message: result.reason, faults });
       }
       const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
-      const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
-      const delivery = isStored ? result.id : undefined;
-      sendPage(res, 'Corrected and replayed', <Corrected {...{ ...ids, delivery }} />);
+      const intro = isStored
+        ? 'The corrected body was accepted; the worker applies its delivery.'
+        : 'The corrected body is valid, and was not stored: it is about something that was erased, or is past its retention.';
+      const page = (
+        <Outcome section="quarantine" intro={intro}>
+          <Facts
+            facts={{
+              'Rejected body': <IdLink to="quarantine" id={old.id} />,
+              Delivery: isStored ? <IdLink to="deliveries" id={result.id} /> : undefined,
+            }}
+          />
+        </Outcome>
+      );
+      sendPage(res, 'Corrected and replayed', page);
     };
 
     routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {
       const old = await load(req);
       const values = req.body as Record<string, string>;
       const revealed = values.revealed === 'yes' && isEnough((res.locals.visit as Visit).role, 'privacy');
-      let { errors } = old;
-      for (;;) {
-        const { faulty, others } = fieldsOfBody(old.body, errors, { families, revealed });
-        const { changes, faults } = readChanges(values, revealed ? [...faulty, ...others] : faulty);
-        if (Object.keys(faults).length > 0) {
-          return sendBody(res, old, { attempt: { message: '', faults, values }, errors, revealed });
-        }
-        const changed = Object.keys(changes);
-        const body = changed.length > 0 ? await changeFields(db, old.body, changes) : old.body;
-        if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
-        // Without an earlier error, others are found: their fields can be corrected too.
-        const assessed = await intake.replay(body, old.path, { dryRun: true });
-        const found = assessed.outcome === 'rejected' ? assessed.errors : [];
-        const further = found.filter(({ path }) => path && !errors.some((error) => error.path === path));
-        errors = [...errors, ...further];
-        if (further.some(({ path }) => values[path] !== undefined)) continue;
-        return correct(res, old, { body, changed, values, errors, revealed });
-      }
+      const corrected = await correctFields(old, values, { db, intake, families, revealed });
+      const { errors, changed, faults, body } = corrected;
+      if (faults) return sendBody(res, old, { attempt: { faults, values }, errors, revealed });
+      if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
+      return correct(res, old, { body, changed }, { attempt: { values }, errors, revealed });
     });
 
     routes.post('/quarantine/:id/body', 'privacy', async (req, res) => {
       // A browser sends the lines of a text field with CRLF.
       const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
-      await correct(res, await load(req), { body: Buffer.from(text), changed: ['body'], text });
+      const corrected = { body: Buffer.from(text), changed: ['body'] };
+      await correct(res, await load(req), corrected, { attempt: { text } });
     });
   },
 };

@@ -25,6 +25,16 @@ export const appointments: readonly Report[] = [
     },
   },
   {
+    view: 'schedule',
+    line: 'Who comes when, today and on the days to come.',
+    details: ['booked_at'],
+    families: ['appointment'],
+    order: 'starts_at, business_id, appointment_id',
+    range: 'next_7_days',
+    hasDaysToCome: true,
+    chart: { title: 'Appointments per status', by: 'state' },
+  },
+  {
     view: 'appointments',
     line: 'Every appointment and what became of it.',
     families: ['appointment'],

@@ -39,6 +39,32 @@ it('the default days of open admissions are a year, those of other reports a mon
   expect(await rowsOf('appointments')).toEqual([]);
 });
 
+it('only the schedule has days to come: tomorrow is one of its ranges', async () => {
+  const at = (days: number) => now() + days * 86_400;
+  await apply(
+    database,
+    [0, 1, 2, 8].map((days) =>
+      samples.appointment({
+        data: {
+          appointment_id: `in-${days}`,
+          start_time: at(days),
+          created_at: at(0),
+          prev_aids: [],
+          next_aid: '',
+        },
+      }),
+    ),
+  );
+  const idsOf = async (query: string) =>
+    parseCsv(await visitor.read(`/reports/schedule/csv${query}`)).flatMap((row) =>
+      row.filter((value) => value.startsWith('in-')),
+    );
+  expect(await idsOf('?range=tomorrow')).toEqual(['in-1']);
+  expect(await idsOf('')).toEqual(['in-0', 'in-1', 'in-2']);
+  expect(await visitor.read('/reports/schedule')).toContain('range=tomorrow');
+  expect(await visitor.read('/reports/appointments')).not.toContain('range=tomorrow');
+});
+
 it.each([
   ['yesterday', '2026-01-01', '2025-12-31', '2025-12-31'],
   ['last_month', '2026-03-31', '2026-02-01', '2026-02-28'],
@@ -48,12 +74,14 @@ it.each([
   ['last_week', '2026-03-02', '2026-02-23', '2026-03-01'],
   ['this_year', '2026-03-02', '2026-01-01', '2026-03-02'],
   ['last_30_days', '2026-03-02', '2026-02-01', '2026-03-02'],
+  ['tomorrow', '2026-02-28', '2026-03-01', '2026-03-01'],
+  ['next_7_days', '2026-12-28', '2026-12-28', '2027-01-03'],
 ])('%s on %s is from %s to %s', (range, day, from, to) => {
   // In India it is the next day already.
   jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
   const { filter } = readReportForm(
     { range },
-    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata' },
+    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata', revealed: false },
   );
   jest.restoreAllMocks();
   expect(filter).toMatchObject({ from, to });

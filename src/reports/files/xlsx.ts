@@ -1,0 +1,209 @@
+import { Duplex } from 'node:stream';
+import { strToU8, Zip, ZipDeflate } from 'fflate';
+import { parseInterval } from '../../common/times.ts';
+import { type CellKind, headStyle, styleOf, stylesPart } from './xlsx-styles.ts';
+
+export interface XlsxColumn {
+  name: string;
+  title: string;
+  kind: CellKind;
+  /** Whether the last row has its sum. */
+  summed?: boolean;
+}
+
+export interface Workbook {
+  title: string;
+  columns: readonly XlsxColumn[];
+  /** The second sheet: a line for each name and text. */
+  about: readonly (readonly [name: string, text: string])[];
+  currency: string;
+}
+
+type Row = Readonly<Record<string, string | null>>;
+
+const head = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const packages = 'http://schemas.openxmlformats.org/package/2006';
+const documents = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const types = 'application/vnd.openxmlformats-';
+
+/** The part that lists which parts another one refers to. */
+const relations = (targets: readonly (readonly [type: string, target: string])[]) =>
+  `<Relationships xmlns="${packages}/relationships">${targets
+    .map(
+      ([type, to], index) =>
+        `<Relationship Id="rId${index + 1}" Type="${documents}/${type}" Target="${to}"/>`,
+    )
+    .join('')}</Relationships>`;
+
+/** A sheet's name has at most 31 characters, and none of these. */
+const sheetName = (title: string) => escapeXml(title.replace(/[[\]:*?/\\']/g, ' ').slice(0, 31));
+
+const parts = ({ title, about, currency }: Workbook) => ({
+  '[Content_Types].xml': `<Types xmlns="${packages}/content-types">
+<Default Extension="rels" ContentType="${types}package.relationships+xml"/>
+<Override PartName="/xl/workbook.xml" ContentType="${types}officedocument.spreadsheetml.sheet.main+xml"/>
+<Override PartName="/xl/styles.xml" ContentType="${types}officedocument.spreadsheetml.styles+xml"/>
+${[1, 2].map((sheet) => `<Override PartName="/xl/worksheets/sheet${sheet}.xml" ContentType="${types}officedocument.spreadsheetml.worksheet+xml"/>`).join('')}</Types>`,
+  '_rels/.rels': relations([['officeDocument', 'xl/workbook.xml']]),
+  // The head is printed on every page.
+  'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${documents}">
+<sheets><sheet name="${sheetName(title)}" sheetId="1" r:id="rId1"/><sheet name="About" sheetId="2" r:id="rId2"/></sheets>
+<definedNames><definedName name="_xlnm.Print_Titles" localSheetId="0">'${sheetName(title)}'!$1:$1</definedName></definedNames>
+</workbook>`,
+  'xl/_rels/workbook.xml.rels': relations([
+    ['worksheet', 'worksheets/sheet1.xml'],
+    ['worksheet', 'worksheets/sheet2.xml'],
+    ['styles', 'styles.xml'],
+  ]),
+  'xl/styles.xml': stylesPart(currency),
+  'xl/worksheets/sheet2.xml': `<worksheet xmlns="${main}"><cols><col min="1" max="1" width="28" customWidth="1"/>
+<col min="2" max="2" width="90" customWidth="1"/></cols><sheetData>${about
+    .map(([name, text]) => `<row>${textCell(name, headStyle)}${textCell(text, styleOf('text'))}</row>`)
+    .join('')}</sheetData></worksheet>`,
+});
+
+// Excel refuses a file with a longer cell.
+const longestText = 32_767;
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** What XML cannot hold is replaced. */
+const escapeXml = (value: string) =>
+  value
+    .slice(0, longestText)
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+    .replace(/[&<>"]/g, (sign) => entities[sign]!);
+
+const textCell = (value: string, style: number) =>
+  `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(value)}</t></is></c>`;
+
+/** A date, or a date and time where it was written, as a spreadsheet counts it: in days. */
+function serial(value: string) {
+  const local = value.replace(/^(\S+) (\S+)[+-]\d\d(:\d\d)*$/, '$1T$2Z');
+  const days = Date.parse(local) / 86_400_000 + 25_569;
+  // Before March 1900, Excel counts otherwise.
+  return days > 60 ? days : undefined;
+}
+
+/** The number that a cell holds; undefined: it holds the value as text. */
+function numberOf(kind: CellKind, value: string): number | string | undefined {
+  if (kind === 'date' || kind === 'moment') return serial(value);
+  if (kind === 'duration') {
+    const days = (parseInterval(value) ?? -1) / 86_400;
+    return days >= 0 ? days : undefined;
+  }
+  // Excel calculates with 15 digits.
+  const isExact = /^-?\d+(\.\d+)?$/.test(value) && value.replace(/\D/g, '').length <= 15;
+  return kind !== 'text' && isExact ? value : undefined;
+}
+
+function cell({ kind }: XlsxColumn, value: string | null | undefined): string {
+  if (value === null || value === undefined) return '<c/>';
+  if (kind === 'boolean') return `<c t="b"><v>${value === 'true' ? 1 : 0}</v></c>`;
+  const number = numberOf(kind, value);
+  if (number === undefined) return textCell(value, styleOf('text'));
+  return `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
+}
+
+/** The letters of a column, counted from 1: A to Z, then AA. */
+const lettersOf = (column: number): string =>
+  column > 0 ? lettersOf(Math.floor((column - 1) / 26)) + String.fromCharCode(65 + ((column - 1) % 26)) : '';
+
+/** The sums of the rows that a reader's filter shows; readers that do not calculate show those of all. */
+function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last: number): string {
+  if (last === 1 || !columns.some(({ summed }) => summed)) return '';
+  const cells = columns.map(({ kind, summed }, index) => {
+    if (!summed) return index === 0 ? textCell('Total', headStyle) : '<c/>';
+    const letters = lettersOf(index + 1);
+    const sum = `<f>SUBTOTAL(109,${letters}2:${letters}${last})</f><v>${Number(sums[index]!.toFixed(4))}</v>`;
+    return `<c s="${styleOf(kind, true)}">${sum}</c>`;
+  });
+  return `<row>${cells.join('')}</row>`;
+}
+
+const [narrowest, widest] = [8, 48];
+const fixedWidths: Partial<Record<CellKind, number>> = {
+  date: 13,
+  moment: 23,
+  boolean: 8,
+  duration: 11,
+  share: 9,
+};
+
+/** In characters, by the first rows: the widths stand before them. A total is longer than what it adds. */
+function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]): number {
+  const room = (kind === 'amount' ? 4 : 1) + (summed ? 3 : 0);
+  const lengths = rows.map((row) => row[name]?.length ?? 0);
+  const content = fixedWidths[kind] ?? lengths.reduce((most, length) => Math.max(most, length), 0) + room;
+  // The head has an arrow.
+  return Math.min(widest, Math.max(narrowest, content, title.length + 4));
+}
+
+const measuredRows = 200;
+
+const beginSheet = (columns: readonly XlsxColumn[], rows: readonly Row[]) => {
+  const widths = columns.map(
+    (column, index) =>
+      `<col min="${index + 1}" max="${index + 1}" width="${widthOf(column, rows)}" customWidth="1"/>`,
+  );
+  return `${head}<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>
+<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView>
+</sheetViews><cols>${widths.join('')}</cols><sheetData>
+<row>${columns.map(({ title }) => textCell(title, headStyle)).join('')}</row>`;
+};
+
+/**
+ * Turns rows into an Excel file, as a stream: its memory does not grow with the rows. Texts are never formulas there. Its
+ * head stays, and has the arrows that filter and sort; the last row has totals, and a second sheet says what the file is.
+ */
+export function xlsxWriter(workbook: Workbook): Duplex {
+  const { columns } = workbook;
+  return Duplex.from(async function* (rows: AsyncIterable<Row>) {
+    const chunks: Uint8Array[] = [];
+    const zip = new Zip((error, chunk) => {
+      if (error) throw error;
+      chunks.push(chunk);
+    });
+    const add = (name: string) => {
+      const part = new ZipDeflate(name, { level: 1 });
+      zip.add(part);
+      return part;
+    };
+    for (const [name, content] of Object.entries(parts(workbook)))
+      add(name).push(strToU8(head + content), true);
+    const sheet = add('xl/worksheets/sheet1.xml');
+    const measured: Row[] = [];
+    const sums = columns.map(() => 0);
+    let begun = false;
+    let pending = '';
+    let last = 1;
+    const write = (row: Row) => {
+      last += 1;
+      columns.forEach(({ name, summed }, index) => {
+        if (summed) sums[index]! += Number(row[name] ?? 0);
+      });
+      pending += `<row>${columns.map((column) => cell(column, row[column.name])).join('')}</row>`;
+    };
+    const begin = () => {
+      begun = true;
+      pending = beginSheet(columns, measured);
+      for (const row of measured.splice(0)) write(row);
+    };
+    for await (const row of rows) {
+      if (begun) write(row);
+      else if (measured.push(row) === measuredRows) begin();
+      if (pending.length < 65_536) continue;
+      sheet.push(strToU8(pending));
+      pending = '';
+      yield* chunks.splice(0);
+    }
+    if (!begun) begin();
+    const filter = `<autoFilter ref="A1:${lettersOf(columns.length)}${last}"/>`;
+    const page = '<pageSetup orientation="landscape" fitToHeight="0"/>';
+    const end = `${totalRow(columns, sums, last)}</sheetData>${filter}${page}</worksheet>`;
+    sheet.push(strToU8(pending + end), true);
+    zip.end();
+    yield* chunks;
+  });
+}
