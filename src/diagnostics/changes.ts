@@ -33,7 +33,8 @@ export const checkChanges: Check = ({ config }, report) => {
   }
   const publicOnes = tokens.filter(({ isPublic }) => isPublic).length;
   const who = `${tokens.length} in CHANGES_TOKENS, ${publicOnes} of them public`;
-  if (allowedIps.length > 0) return report('ok', 'changes', `${who}; from ${allowedIps.length} of CHANGES_ALLOWED_IPS`);
+  if (allowedIps.length > 0)
+    return report('ok', 'changes', `${who}; from ${allowedIps.length} of CHANGES_ALLOWED_IPS`);
   const status = production && publicOnes < tokens.length ? 'warn' : 'ok';
   report(status, 'changes', `${who}; from any address. CHANGES_ALLOWED_IPS limits that`);
 };
