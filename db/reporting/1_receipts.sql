@@ -181,14 +181,14 @@ comment on column reporting.all_receipts.patient_id                 is 'The pati
 comment on column reporting.all_receipts.name                       is 'The name on the receipt';
 comment on column reporting.all_receipts.mobile                     is 'The mobile number on the receipt';
 comment on column reporting.all_receipts.status                     is 'The status that the platform sends (receipt_status), such as SUCCESS';
-comment on column reporting.all_receipts.gross_amount               is 'Amount before discounts (receipt_amount), in rupees';
-comment on column reporting.all_receipts.item_discount_amount       is 'Discounts on single items (sku_discount_amount), in rupees';
+comment on column reporting.all_receipts.gross_amount               is 'Amount before discounts (receipt_amount)';
+comment on column reporting.all_receipts.item_discount_amount       is 'Discounts on single items (sku_discount_amount)';
 comment on column reporting.all_receipts.additional_discount_type   is 'How the additional discount was given, such as AMOUNT';
 comment on column reporting.all_receipts.additional_discount_value  is 'The additional discount as it was entered: an amount or a percentage, see its type';
-comment on column reporting.all_receipts.additional_discount_amount is 'The additional discount, in rupees';
-comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the platform computed it, in rupees';
-comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid), in rupees; null if the platform does not send it';
-comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due), in rupees';
+comment on column reporting.all_receipts.additional_discount_amount is 'The additional discount';
+comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the platform computed it';
+comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid); null if the platform does not send it';
+comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due)';
 comment on column reporting.all_receipts.payment_id                 is 'The payment';
 comment on column reporting.all_receipts.payment_link               is 'Where it can be paid';
 comment on column reporting.all_receipts.transaction_reference      is 'Reference of the payment at its provider (ref_trx_id)';
@@ -215,7 +215,7 @@ comment on column reporting.outstanding_receipts.days_outstanding is 'Days since
 
 comment on column reporting.outstanding_by_phone.patient_ids is 'The patients of these receipts';
 comment on column reporting.outstanding_by_phone.receipts    is 'Number of receipts with an amount due';
-comment on column reporting.outstanding_by_phone.due_amount  is 'Amount due of these receipts, in rupees';
+comment on column reporting.outstanding_by_phone.due_amount  is 'Amount due of these receipts';
 comment on column reporting.outstanding_by_phone.oldest_day  is 'The day of the oldest of these receipts';
 comment on column reporting.outstanding_by_phone.newest_day  is 'The day of the newest of these receipts';
 comment on column reporting.outstanding_by_phone.first_receipt_id is 'The least id of these receipts';
@@ -224,13 +224,13 @@ comment on column reporting.receipts_daily.clinic_id          is 'The clinic; nu
 comment on column reporting.receipts_daily.doctor_id          is 'The doctor; null: receipts without a doctor, and erased receipts';
 comment on column reporting.receipts_daily.day                is 'The day on which the receipts were issued';
 comment on column reporting.receipts_daily.receipts           is 'Number of receipts, without deleted ones';
-comment on column reporting.receipts_daily.gross_amount       is 'Amount before discounts, in rupees';
-comment on column reporting.receipts_daily.discount_amount    is 'Discounts on items plus additional discounts, in rupees';
-comment on column reporting.receipts_daily.net_amount         is 'Amount to pay after discounts, in rupees';
-comment on column reporting.receipts_daily.paid_amount        is 'Amount paid so far, in rupees';
-comment on column reporting.receipts_daily.due_amount         is 'Amount due, in rupees';
+comment on column reporting.receipts_daily.gross_amount       is 'Amount before discounts';
+comment on column reporting.receipts_daily.discount_amount    is 'Discounts on items plus additional discounts';
+comment on column reporting.receipts_daily.net_amount         is 'Amount to pay after discounts';
+comment on column reporting.receipts_daily.paid_amount        is 'Amount paid so far';
+comment on column reporting.receipts_daily.due_amount         is 'Amount due';
 comment on column reporting.receipts_daily.deleted_receipts   is 'Number of the day’s receipts that were deleted; the columns without "deleted" do not include them';
-comment on column reporting.receipts_daily.deleted_net_amount is 'Amount to pay of the deleted receipts after discounts, in rupees';
+comment on column reporting.receipts_daily.deleted_net_amount is 'Amount to pay of the deleted receipts after discounts';
 
 comment on column reporting.receipt_history.version     is 'The number of the version, from 1; the highest is the current one';
 comment on column reporting.receipt_history.event       is 'The event: receipt.created, receipt.updated or receipt.deleted';

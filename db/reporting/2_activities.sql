@@ -89,8 +89,8 @@ comment on column reporting.activities.clinic_id       is 'The clinic; null: no 
 comment on column reporting.activities.doctor_id       is 'The doctor; null: no doctor, or erased';
 comment on column reporting.activities.day             is 'The day: of a receipt when it was issued, of a consent form when its last event happened, of a review request when it was requested';
 comment on column reporting.activities.receipts        is '1 for a receipt, otherwise 0';
-comment on column reporting.activities.net_amount      is 'Amount to pay of the receipt after discounts, in rupees';
-comment on column reporting.activities.due_amount      is 'Amount due of the receipt, in rupees';
+comment on column reporting.activities.net_amount      is 'Amount to pay of the receipt after discounts';
+comment on column reporting.activities.due_amount      is 'Amount due of the receipt';
 comment on column reporting.activities.consent_forms   is '1 for a consent form, otherwise 0';
 comment on column reporting.activities.review_requests is '1 for a review request, otherwise 0';
 
@@ -98,15 +98,15 @@ select copy_column_comments('reporting.activities', 'reporting.doctors_daily', '
 
 comment on column reporting.doctors_daily.day             is 'The day';
 comment on column reporting.doctors_daily.receipts        is 'Receipts issued that day, without deleted ones';
-comment on column reporting.doctors_daily.net_amount      is 'Amount to pay of these receipts after discounts, in rupees';
-comment on column reporting.doctors_daily.due_amount      is 'Amount due of these receipts, in rupees';
+comment on column reporting.doctors_daily.net_amount      is 'Amount to pay of these receipts after discounts';
+comment on column reporting.doctors_daily.due_amount      is 'Amount due of these receipts';
 comment on column reporting.doctors_daily.consent_forms   is 'Consent forms whose last event was that day';
 comment on column reporting.doctors_daily.review_requests is 'Review requests made that day';
 
 comment on column reporting.clinics_daily.day             is 'The day';
 comment on column reporting.clinics_daily.receipts        is 'Receipts issued that day, without deleted ones';
-comment on column reporting.clinics_daily.net_amount      is 'Amount to pay of these receipts after discounts, in rupees';
-comment on column reporting.clinics_daily.due_amount      is 'Amount due of these receipts, in rupees';
+comment on column reporting.clinics_daily.net_amount      is 'Amount to pay of these receipts after discounts';
+comment on column reporting.clinics_daily.due_amount      is 'Amount due of these receipts';
 comment on column reporting.clinics_daily.consent_forms   is 'Consent forms whose last event was that day; they have no clinic, so they are counted where clinic_id is null';
 comment on column reporting.clinics_daily.review_requests is 'Review requests made that day';
 
@@ -114,7 +114,7 @@ select copy_column_comments('reporting.doctors_daily', 'reporting.businesses_dai
 select copy_column_comments('reporting.receipts_daily', 'reporting.businesses_daily', 'reporting.activities_monthly');
 
 comment on column reporting.businesses_daily.payment_requests is 'Requests to patients to pay, by the day of the request';
-comment on column reporting.businesses_daily.requested_amount is 'Amount of these requests, in rupees';
+comment on column reporting.businesses_daily.requested_amount is 'Amount of these requests';
 
 select copy_column_comments('reporting.businesses_daily', 'reporting.activities_monthly');
 comment on column reporting.activities_monthly.month is 'The first day of the month';

@@ -94,9 +94,9 @@ comment on column reporting.admissions.patient_id        is 'The patient (pid)';
 comment on column reporting.admissions.doctor_id         is 'The doctor (docid)';
 comment on column reporting.admissions.facility_id       is 'The facility (facilityid)';
 comment on column reporting.admissions.department        is 'The name of the department';
-comment on column reporting.admissions.billed_amount     is 'Amount billed so far (totalbilled), in rupees';
-comment on column reporting.admissions.paid_amount       is 'Amount paid so far (totalpaid), in rupees';
-comment on column reporting.admissions.due_amount        is 'Amount billed and not paid, in rupees; null: nothing was billed';
+comment on column reporting.admissions.billed_amount     is 'Amount billed so far (totalbilled)';
+comment on column reporting.admissions.paid_amount       is 'Amount paid so far (totalpaid)';
+comment on column reporting.admissions.due_amount        is 'Amount billed and not paid; null: nothing was billed';
 comment on column reporting.admissions.created_at        is 'When the platform created it';
 comment on column reporting.admissions.updated_at        is 'When the platform last changed it, by its own clock';
 comment on column reporting.admissions.category          is 'The category, as the platform sends it';
@@ -118,7 +118,7 @@ select copy_column_comments('reporting.admissions', 'reporting.admission_events'
 comment on column reporting.open_admissions.days_since_admission is 'Days since the admission';
 comment on column reporting.open_admissions.open_clearances      is 'Number of clearances still to be given, see the function clearance_is_open';
 comment on column reporting.open_admissions.open_clearance_types is 'The kinds of these clearances; null: none';
-comment on column reporting.open_admissions.estimated_amount     is 'Sum of quantity × rate of its estimates, in rupees, before discounts: how these are to be computed is not documented. null: no estimate has a rate';
+comment on column reporting.open_admissions.estimated_amount     is 'Sum of quantity × rate of its estimates, before discounts: how these are to be computed is not documented. null: no estimate has a rate';
 
 comment on column reporting.admission_events.event_id       is 'The event; unique within its business';
 comment on column reporting.admission_events.day            is 'The day of the callback’s event';
@@ -144,8 +144,8 @@ comment on column reporting.admission_estimates.day              is 'The day of 
 comment on column reporting.admission_estimates.name             is 'What is estimated';
 comment on column reporting.admission_estimates.service_id       is 'The service that is estimated';
 comment on column reporting.admission_estimates.quantity         is 'The quantity';
-comment on column reporting.admission_estimates.rate             is 'The price of one, in rupees';
-comment on column reporting.admission_estimates.estimated_amount is 'quantity × rate, in rupees, before the discount; without a quantity, the rate';
+comment on column reporting.admission_estimates.rate             is 'The price of one';
+comment on column reporting.admission_estimates.estimated_amount is 'quantity × rate, before the discount; without a quantity, the rate';
 comment on column reporting.admission_estimates.estimated_at     is 'The time of the estimate (date)';
 comment on column reporting.admission_estimates.remarks          is 'Remarks on the estimate';
 comment on column reporting.admission_estimates.admission_id     is 'The admission; null: the callback does not name it';

@@ -55,13 +55,34 @@ left join lateral (
 ) completion on true
 where a.deleted_at is null;
 
--- An appointment that another one replaces does not take place.
+-- An appointment that another one replaces does not take place. Names and phones are on receipts, which the patient's deliveries
+-- lead to; they are looked up only if they are selected.
 create or replace view reporting.schedule as
 select
   a.business_id, a.appointment_id, reporting.day(s.starts_at) as day, s.starts_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id,
   coalesce(a.created_at, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
-  a.partner_patient_id, a.client_id, a.delivery_id
+  a.partner_patient_id, a.client_id, a.delivery_id,
+  (
+    select r.name
+    from inbox i
+    join receipts r
+      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
+    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
+      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.name <> ''
+    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    limit 1
+  ) as patient_name,
+  (
+    select r.mobile
+    from inbox i
+    join receipts r
+      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
+    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
+      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.mobile <> ''
+    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    limit 1
+  ) as mobile
 from appointment_starts s
 join appointments a on a.business_id = s.business_id and a.appointment_id = s.appointment_id
 where s.starts_at is not null and a.deleted_at is null and reporting.appointment_state(a.status) <> 'rescheduled';
@@ -243,6 +264,8 @@ select copy_column_comments('reporting.appointments', 'reporting.schedule', 'rep
                             'reporting.appointments_daily', 'reporting.appointment_payments');
 
 comment on column reporting.schedule.day       is 'The day on which it begins';
+comment on column reporting.schedule.patient_name is 'The name on the newest receipt of the patient; null: no receipt has one';
+comment on column reporting.schedule.mobile       is 'The phone number on the newest receipt of the patient; null: no receipt has one';
 comment on column reporting.schedule.starts_at is 'When it begins (start_time), by the newest version that states it';
 
 comment on column reporting.appointment_history.version     is 'The number of the version, from 1; the highest is the current one';
@@ -291,7 +314,7 @@ comment on column reporting.prescriptions.print_pdf_url          is 'A PDF of th
 comment on column reporting.payment_requests.appointment_id is 'The appointment; null: a request without an appointment';
 comment on column reporting.payment_requests.day            is 'The day of the request';
 comment on column reporting.payment_requests.requested_at   is 'When it was requested';
-comment on column reporting.payment_requests.net_amount     is 'Amount to pay, in rupees';
+comment on column reporting.payment_requests.net_amount     is 'Amount to pay';
 comment on column reporting.payment_requests.delivery_id    is 'The delivery that contained it';
 
 comment on column reporting.appointment_payments.business_id      is 'The business, by its id in the platform';
@@ -303,10 +326,10 @@ comment on column reporting.appointment_payments.patient_id       is 'The patien
 comment on column reporting.appointment_payments.status           is 'The status of the appointment, such as BK; null: none, or the appointment is not known';
 comment on column reporting.appointment_payments.receipts         is 'Number of receipts, without deleted ones';
 comment on column reporting.appointment_payments.payment_requests is 'Number of payment requests';
-comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts, in rupees';
-comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests, in rupees';
-comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts, in rupees';
-comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts, in rupees';
+comment on column reporting.appointment_payments.billed_amount    is 'Amount to pay of the receipts after discounts';
+comment on column reporting.appointment_payments.requested_amount is 'Amount of the payment requests';
+comment on column reporting.appointment_payments.paid_amount      is 'Amount paid so far of the receipts';
+comment on column reporting.appointment_payments.due_amount       is 'Amount due of the receipts';
 
 comment on column reporting.practice_changes.day         is 'The day of the change';
 comment on column reporting.practice_changes.event       is 'schedule.start_practice, schedule.stop_practice or schedule.available_for_consultation';

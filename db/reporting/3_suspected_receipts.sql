@@ -67,6 +67,6 @@ comment on column reporting.suspected_receipts.day            is 'The day of wha
 comment on column reporting.suspected_receipts.named_by       is 'payment_request: a patient was asked to pay; appointment: it was paid; later_version: the receipt was updated or deleted, and its creation never came';
 comment on column reporting.suspected_receipts.appointment_id is 'The appointment of the receipt';
 comment on column reporting.suspected_receipts.receipt_id     is 'The receipt, where a later version names it; other records do not';
-comment on column reporting.suspected_receipts.receipt_amount is 'The amount that is named, in rupees';
+comment on column reporting.suspected_receipts.receipt_amount is 'The amount that is named';
 comment on column reporting.suspected_receipts.named_at       is 'When it was named: the request, the booking, or the receipt itself';
 comment on column reporting.suspected_receipts.delivery_id    is 'The delivery of what names it';

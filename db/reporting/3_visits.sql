@@ -92,6 +92,6 @@ comment on column reporting.visits.reschedules          is 'How often it was res
 comment on column reporting.visits.booked_at            is 'When the last appointment was booked';
 comment on column reporting.visits.status               is 'The status of the last appointment, such as CM';
 comment on column reporting.visits.receipts             is 'Number of receipts of any of the appointments, without deleted ones';
-comment on column reporting.visits.net_amount           is 'Amount to pay of these receipts after discounts, in rupees';
-comment on column reporting.visits.paid_amount          is 'Amount paid so far of these receipts, in rupees';
-comment on column reporting.visits.due_amount           is 'Amount due of these receipts, in rupees';
+comment on column reporting.visits.net_amount           is 'Amount to pay of these receipts after discounts';
+comment on column reporting.visits.paid_amount          is 'Amount paid so far of these receipts';
+comment on column reporting.visits.due_amount           is 'Amount due of these receipts';

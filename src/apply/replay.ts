@@ -75,6 +75,18 @@ export async function replayDeliveries(
   return outcome;
 }
 
+/** What the outcome of a dry run means; empty: a replay does what it says. */
+export function adviceOn({ status }: ReplayFilter, { applied, changed, failed }: ReplayOutcome): string {
+  if (failed > 0 && applied === 0)
+    return 'A replay would apply nothing: every delivery would fail again. Remove the cause first.';
+  if (applied === 0 || changed > 0) return '';
+  const then =
+    status === 'applied'
+      ? 'So there is nothing to replay.'
+      : 'The deliveries would no longer be failed ones.';
+  return `No row would change: the tables already hold these versions, or newer ones. ${then}`;
+}
+
 const isOther = ({ family, status }: ReplayFilter) =>
   family === other.name && (status ?? 'applied') === 'applied';
 

@@ -25,7 +25,8 @@ export function readResponse(
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
     retryAfterMs: retryAfterMs(response.headers['retry-after']),
   };
-  const message = `the platform responded with ${status}`;
+  const responder = operation.group === 'changes' ? 'receiver' : 'platform';
+  const message = `the ${responder} responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);
   if (status >= 400 && status < 500) throw new Rejected(message, context);
   if (status >= 500) throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true });

@@ -11,7 +11,7 @@ import {
   type QuarantineFilter,
   readQuarantine,
 } from '../intake/quarantine-rows.ts';
-import { replayQuarantine } from '../intake/replay-quarantine.ts';
+import { adviceOn, replayQuarantine } from '../intake/replay-quarantine.ts';
 import { withoutHealthRecords } from '../intake/secrets.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
@@ -98,6 +98,8 @@ async function replay(
   const others = notStored > 0 ? `, ${notStored} not stored` : '';
   const suffix = dryRun ? ' (dry run: nothing was changed)' : '';
   print(`${accepted} accepted, ${duplicates} of them duplicates${others}, ${rejected} rejected${suffix}`);
+  const advice = dryRun && adviceOn(outcome);
+  if (advice) print(advice);
 }
 
 function drop(env: Environment, { all, ...filter }: QuarantineFilter & { all?: true }): Promise<void> {

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
+import { adviceOn, countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
 import { families } from '../families/index.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
@@ -33,10 +33,13 @@ async function replay(
 ): Promise<void> {
   const rows = await countDeliveries(db, families, filter);
   if (!dryRun) await logCommand(db, { action: 'replay', filter: { ...filter }, rows });
-  const { applied, changed, failed, errors } = await withProgress('replayed', rows, ({ advance }) =>
+  const outcome = await withProgress('replayed', rows, ({ advance }) =>
     replayDeliveries(db, families, filter, { dryRun, onProgress: advance }),
   );
+  const { applied, changed, failed, errors } = outcome;
   for (const group of errors) process.stderr.write(`failed: ${describeGroup(group)}\n`);
   const would = dryRun ? 'would be ' : '';
   print(`${applied} ${would}applied, ${changed} rows ${would}changed, ${failed} fail`);
+  const advice = dryRun && adviceOn(filter, outcome);
+  if (advice) print(advice);
 }

@@ -1,5 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
+import { withTimeout } from '../common/with-timeout.ts';
+import { describeOutage } from '../health/faults.ts';
 import { createProvider } from '../sign-in/provider.ts';
 import { createSignedValues } from '../sign-in/signed-values.ts';
 import { isUnavailable } from '../store/faults.ts';
@@ -8,7 +10,6 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken, requireSameOrigin } from './guard.ts';
-import { describeOutage } from './health/checks.tsx';
 import { actorOf, createLogAccess, type LogVisit } from './log-access.ts';
 import { redirectMoved } from './moved.ts';
 import { navigation } from './navigation.ts';
@@ -23,6 +24,8 @@ import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
+
+const pendingSinceMs = 1_000;
 
 const none = ["'none'"];
 const self = ["'self'"];
@@ -73,8 +76,19 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
   const routes = guardRoutes(app, rights);
+  // It has connections of its own, which may wait for longer than a page: without it, a query begins with all rows.
+  const pendingSince = () =>
+    withTimeout(pendingSinceMs, dependencies.pendingSince()).catch(() => '-infinity');
   const logVisit: LogVisit = (res, access, on) => logAccess({ actor: actorOf(res), ...access }, on);
-  const pageDependencies = { ...dependencies, erasure, downloads, timezone, ...store, logAccess: logVisit };
+  const pageDependencies = {
+    ...dependencies,
+    erasure,
+    downloads,
+    timezone,
+    ...store,
+    pendingSince,
+    logAccess: logVisit,
+  };
   const addSections = (inOutage: boolean) => {
     for (const { worksInOutage = false, addRoutes } of sections) {
       if (worksInOutage === inOutage) addRoutes(routes, pageDependencies);
@@ -92,8 +106,8 @@ export function openConsole(dependencies: ConsoleDependencies) {
   addTokenSignIn(routes, signIn);
 
   app.use(requireSession(signIn, readForm), redirectMoved);
-  // A corrected body, encoded as a form.
-  app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
+  // A corrected body, encoded as a form, or all names of a page.
+  app.use(['/quarantine', '/aliases'], express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);
   for (const name of ['console.js', 'charts.js', 'chart-library.js'] as const) {
     routes.get(`/assets/${name}`, 'viewer', serveAsset(name));
@@ -109,7 +123,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   });
   const onError: ErrorRequestHandler = async (error, _req, res, _next) => {
     const isAway = dependencies.circuit.isOpen || res.locals.outage || isUnavailable(error);
-    const outage = isAway && isKnown(res) ? await describeOutage(dependencies) : undefined;
+    const outage = isAway && isKnown(res) ? await describeOutage(dependencies.fallback) : undefined;
     if (sendError(res, error, outage) !== 500) return;
     log.limited('error', { reason: error?.name, code: error?.code }, 'a console page failed', { err: error });
   };

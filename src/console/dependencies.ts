@@ -8,6 +8,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import type { SessionStore } from '../sign-in/session-store.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { PendingSince } from '../store/pending-since.ts';
+import type { Db } from '../store/tables.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
 import type { ConsoleStore, StoreOptions } from './store.ts';
@@ -19,13 +20,15 @@ export interface Receiver {
   checks: readonly string[];
   /** The registered paths that a sender needs at least, by their names. */
   paths: Readonly<Record<string, string>>;
-  /** The path of test callbacks; undefined: it is not served. */
-  testPath: string | undefined;
-  testBody: () => string;
-  /** Undefined: callbacks need no signature. */
-  signatureHeader: string | undefined;
-  /** @throws the error of the connection */
-  sendTest: () => Promise<{ status: number; id?: string | undefined; detail?: string | undefined }>;
+  /** Test callbacks; undefined: the path for every event is not served. */
+  test:
+    | {
+        /** Sends one, and tells what became of it; `id`: of its delivery. */
+        send: (db: Db) => Promise<{ told: string; id?: string }>;
+        /** Sends one from a shell, to the origin that browsers use. */
+        command: (origin: string) => string;
+      }
+    | undefined;
 }
 
 /** What the console needs; the composition root provides it. */
@@ -46,7 +49,7 @@ export interface ConsoleDependencies extends StoreOptions {
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** Where callbacks are stored while PostgreSQL is unavailable. */
-  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest'> | undefined;
+  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest' | 'readDurability'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }

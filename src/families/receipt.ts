@@ -34,9 +34,9 @@ export const receipt = defineFamily({
       doctor_oid: 'Doctor',
       clinic_id: 'Clinic',
     },
-    time: { created_at: 'Written', updated_at: 'Last changed' },
+    time: { created_at: 'Issued', updated_at: 'Last changed' },
     more: {
-      receipt_number: 'Number',
+      receipt_number: 'Receipt number',
       aid: 'Appointment',
       receipt_status: 'Status',
       remarks: 'Remarks',

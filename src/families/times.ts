@@ -32,12 +32,3 @@ export function milliseconds(time: number | string): number {
   if (typeof time === 'string') return parseIsoTime(time);
   return time > 1e11 ? time : time * 1000;
 }
-
-/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in seconds; undefined for one of months. */
-export function parseInterval(text: string): number | undefined {
-  const [, days = '0', sign = '', hours, minutes, seconds] =
-    /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
-  if (hours === undefined && days === '0') return undefined;
-  const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
-  return Number(days) * 86_400 + (sign ? -time : time);
-}

@@ -16,6 +16,8 @@ export interface Problem {
   status: 'fail' | 'warn';
   /** What is wrong, without figures: the same as long as it lasts. */
   title: string;
+  /** Since when, where that is known. */
+  since?: Date | undefined;
   /** The figures, and what to do. */
   detail: string;
   /** The console's page about the oldest of what it is about, below /console. */

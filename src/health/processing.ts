@@ -42,7 +42,8 @@ from late group by family order by family`,
     ({ family, waiting, oldestS, applies, hasWorker }) => {
       const count = waiting < mostCounted ? waiting : `more than ${mostCounted}`;
       const figures = `${count} wait for more than ${lateS} s, the oldest for ${Math.round(oldestS)} s`;
-      const common = { subject: family, status: 'fail' } as const;
+      const since = new Date(Date.now() - oldestS * 1000);
+      const common = { subject: family, status: 'fail', since } as const;
       if (applies) {
         const detail = `${figures}. Start more workers, or see what slows PostgreSQL`;
         return { ...common, kind: 'backlog', title: `Deliveries of the family ${family} are late`, detail };
@@ -66,6 +67,7 @@ export function judgeLocks(holders: readonly LockHolder[], now: number): Problem
       subject: `${holder.table} ${holder.pid ?? ''}`.trim(),
       status: 'fail',
       title: `Table ${holder.table} is locked`,
+      since: holder.since ?? undefined,
       detail: `By ${describeSession(holder)}. ${holder.pid ? `To end it: select pg_terminate_backend(${holder.pid})` : 'Commit it, or roll it back'}`,
     }));
 }

@@ -50,6 +50,7 @@ export function describeUndrained(count: number, oldest: Date, rival?: string): 
     subject: '',
     status: 'fail',
     title: 'Deliveries in Redis are not drained into PostgreSQL',
+    since: oldest,
     detail: `${count} wait, the oldest since ${oldest.toISOString()}, although PostgreSQL is available. ${fix}`,
   };
 }

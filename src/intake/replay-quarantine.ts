@@ -35,3 +35,15 @@ export async function replayQuarantine(
   }
   return outcome;
 }
+
+/** What the outcome of a dry run means. */
+export const adviceOn = ({ accepted, notStored, rejected }: QuarantineOutcome): string =>
+  [
+    accepted === 0 && 'A replay would accept nothing.',
+    accepted + notStored + rejected === 0 &&
+      'Of a body that was corrected, only the correction can be replayed.',
+    rejected > 0 && 'Bodies that are still rejected can be corrected on their pages of the console.',
+    notStored > 0 && 'What would not be stored is past its retention: it can be dropped.',
+  ]
+    .filter(Boolean)
+    .join(' ');

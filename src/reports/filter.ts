@@ -11,10 +11,12 @@ export type ReportFilter = Optional<{
   clinic: string;
   doctor: string;
   receipt: string;
+  /** The platform's id. */
+  patient: string;
   age: Age;
   at: Date;
-  /** Only what changed since, or the rows of a page; otherwise all. */
-  part: 'changed' | 'page';
+  /** Only what changed since, the rows of a page, or the sums of groups; otherwise all rows. */
+  part: 'changed' | 'page' | 'groups';
   since: Date;
   /** A column; with `-` before it, descending. */
   sort: string;

@@ -54,10 +54,17 @@ export interface Groups {
   isCut: boolean;
 }
 
+/** A page has these; a file has more. */
 export const mostGroups = 200;
+export const mostGroupsOfFile = 20_000;
 
 /** Sums a report's rows by group, of its days and of earlier ones; a group that has rows in one of these periods has zeros in the other. */
-export async function readGroups(db: Db, asked: Asked, question: GroupQuestion): Promise<Groups> {
+export async function readGroups(
+  db: Db,
+  asked: Asked,
+  question: GroupQuestion,
+  most = mostGroups,
+): Promise<Groups> {
   const { group, earlier } = question;
   const now = sourceOf(asked, group);
   const { measures } = now;
@@ -82,7 +89,7 @@ export async function readGroups(db: Db, asked: Asked, question: GroupQuestion):
       ${texts(change)} as change, ${texts(share)} as change_share, (count(*) over () - 1)::int as count, read
     from sums
     order by "isTotal" desc, ${orderOf(question, measures, { of: sql.ref(of), before: before(of), change: change(of), share: share(of) })} label
-    limit ${mostGroups + 1}`;
+    limit ${most + 1}`;
   const [total, ...groups] = await read(db, query);
   const isCut = Math.max(...[total!, ...groups].map((one) => one.read)) > countedRows(asked.report);
   return { measures, of, groups, count: total!.count, total: total!, isCut };

@@ -86,7 +86,7 @@ const isNow = ({ at }: ReportFilter) => at === undefined || at.getTime() > Date.
 
 function conditionsOf(filters: Filters, filter: ReportFilter) {
   const { from, to, age, since } = filter;
-  const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
+  const given = (['business', 'clinic', 'doctor', 'receipt', 'patient'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
   });
@@ -116,6 +116,7 @@ export function fromSums(
   if (
     !summed ||
     filter.receipt ||
+    filter.patient ||
     filter.since ||
     (rowsOf && !isNow(filter)) ||
     (isOfDoctor && !summed.byDoctor)

@@ -30,6 +30,18 @@ export const ranges = {
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
 
+/** The days that are asked for, or those of a range, and which that is; `today` is a day such as 2026-11-22. */
+export function daysAskedFor(
+  asked: { from?: string | undefined; to?: string | undefined },
+  range: RangeName,
+  today: string,
+) {
+  const { from, to } = asked;
+  const [year, month, date] = today.split('-').map(Number) as [number, number, number];
+  const [first, last]: readonly [string?, string?] = ranges[range](year, month - 1, date);
+  return { from: from ?? (to ? undefined : first), to: to ?? last, range: from || to ? undefined : range };
+}
+
 /** Those that only a report of what is to come has. */
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 

@@ -1,6 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { madeOf } from '../privacy/counts.ts';
+import type { Db } from '../store/tables.ts';
+import { readByIndexes } from './read-by-indexes.ts';
 
 /** A patient with the sums of all receipts that are not deleted, in rupees. */
 export interface Person {
@@ -15,13 +17,14 @@ export interface Person {
 }
 
 /** What a list of patients shows, those seen last first; of one business, or of all. */
-export function peopleQuery(
+export function readPeople(
+  db: Db,
   families: readonly Family[],
   patients: readonly string[],
   business?: string,
-): RawBuilder<Person> {
+): Promise<Person[]> {
   const family = families.find(({ table }) => table === 'receipts')!;
-  return sql<Person>`
+  const query = sql<Person>`
     select p.id as patient, (array_agg(r.name order by r.at desc) filter (where r.name <> ''))[1] as name,
            (array_agg(r.mobile order by r.at desc) filter (where r.mobile <> ''))[1] as mobile,
            count(r.at)::int as receipts, sum(r.net_amount)::text as net, sum(r.amount_paid)::text as paid, sum(r.amount_due)::text as due, max(r.at) as latest
@@ -35,4 +38,5 @@ export function peopleQuery(
     ) r on true
     group by p.id
     order by latest desc nulls last, p.id`;
+  return readByIndexes(db, query);
 }

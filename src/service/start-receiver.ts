@@ -15,7 +15,7 @@ import { createChanges } from '../http/changes.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
-import { sendTestCallback, testCallback } from '../http/test-callback.ts';
+import { testCommand, tryTestCallback } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
 import { endSession } from '../store/sessions.ts';
 import type { Limits } from './open-access.ts';
@@ -91,13 +91,20 @@ function report(config: Config, families: Families, access: AccessChecks, log: L
 function openChanges(
   { changes, authentication }: Config,
   families: Families,
-  { stores, limits, log }: Parts,
+  { stores, limits, observe, log }: Parts,
 ) {
   if (!changes) return undefined;
   const { database, circuit } = stores;
   const feed = startFeed(database.db, families, circuit, log);
   const config = { changes, authentication };
-  const handle = createChanges({ config, families, feed, db: database.db, attempts: limits.changes });
+  const handle = createChanges({
+    config,
+    families,
+    feed,
+    db: database.db,
+    attempts: limits.changes,
+    observe,
+  });
   return { handle, stop: feed.stop };
 }
 
@@ -108,7 +115,7 @@ function openConsole(
   { stores, intake, problems, limits, health, log }: Parts,
   urlOf: () => string,
 ) {
-  const { adminToken, oidc, paths, authentication } = config;
+  const { adminToken, oidc, paths } = config;
   if (!(adminToken ?? oidc)) return undefined;
   const { connections, database, databaseUrl, circuit, backend, pendingSince } = stores;
   const { db, pool } = database;
@@ -134,10 +141,12 @@ function openConsole(
           return first ? [[name.replaceAll('_', ' '), first]] : [];
         }),
       ),
-      testPath,
-      testBody: () => testCallback(config),
-      signatureHeader: authentication.signingKeys[0] && authentication.signatureHeader,
-      sendTest: () => sendTestCallback(config, testPath!, urlOf()),
+      test: testPath
+        ? {
+            send: (reader) => tryTestCallback(reader, config, testPath, urlOf()),
+            command: (origin) => testCommand(config, origin + testPath),
+          }
+        : undefined,
     },
     intake,
     log,

@@ -2,14 +2,14 @@ import { uuid } from '../../common/uuid.ts';
 import { type Family, titleOf, userDelete } from '../../families/index.ts';
 import { readDelivery } from '../../intake/list-deliveries.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
+import { redactEnvelope } from '../../privacy/redact.ts';
+import { readNewest } from '../../search/record.ts';
 import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
 import type { Db } from '../../store/tables.ts';
 import { PageNotFound } from '../errors.ts';
 import { Notes } from '../notes/routes.tsx';
 import { CauseText, sameCause } from '../problems/causes.tsx';
-import { readNewest } from '../records/queries.ts';
-import { redactEnvelope } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
@@ -49,7 +49,7 @@ export function DeliveryDetail(props: DetailProps) {
     : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
   return (
     <>
-      <DeliveryFacts delivery={delivery} cause={cause} />
+      <DeliveryFacts {...props} />
       <div class="actions">
         {status !== 'received' && !isReduced && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
@@ -72,7 +72,6 @@ export function DeliveryDetail(props: DetailProps) {
       {(cause || notes.length > 0 || delivery.event === userDelete) && (
         <Notes section="deliveries" subject={id} notes={notes} />
       )}
-      <h2>Callback</h2>
       {isReduced && (
         <p>
           Its body is older than the receiver keeps, and was deleted (<code>RETENTION</code>,{' '}
@@ -80,13 +79,11 @@ export function DeliveryDetail(props: DetailProps) {
         </p>
       )}
       <Verbatim label="The callback as received" text={envelope} />
-      <h2>Table row</h2>
-      <Row {...props} />
     </>
   );
 }
 
-function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'cause'>) {
+function DeliveryFacts({ delivery, recordKey, record, cause }: DetailProps) {
   const { received_at, applied_at, delivery_count } = delivery;
   return (
     <Facts
@@ -118,26 +115,21 @@ function DeliveryFacts({ delivery, cause }: Pick<DetailProps, 'delivery' | 'caus
               {formatCount(delivery_count - 1)}, the last one at <Moment at={delivery.last_received_at} />
             </>
           ),
+        'Table row': rowOf(delivery.id, recordKey, record),
       }}
     />
   );
 }
 
-function Row({ delivery, recordKey, record }: Omit<DetailProps, 'revealed'>) {
-  if (!recordKey) return <p class="empty">This version of the receiver does not have this family.</p>;
-  const { table } = recordKey.family;
-  if (!record) return <p class="empty">The table {table} has no row for this delivery.</p>;
+/** Which delivery the row of its record comes from. */
+function rowOf(id: string, recordKey: DetailProps['recordKey'], record: DetailProps['record']) {
+  if (!recordKey) return 'This version of the receiver does not have this family.';
+  if (!record) return 'none for this delivery';
   const { delivery_id } = record.newest.row;
+  if (delivery_id === id) return 'This delivery is the row’s current version.';
   return (
-    <p>
-      Table <code>{table}</code>.{' '}
-      {delivery_id === delivery.id ? (
-        'This delivery is the row’s current version.'
-      ) : (
-        <>
-          The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />
-        </>
-      )}
-    </p>
+    <>
+      The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />
+    </>
   );
 }

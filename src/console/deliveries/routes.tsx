@@ -1,9 +1,21 @@
 import type { Request, Response } from 'express';
-import { patientsIn } from '../../families/index.ts';
+import { z } from 'zod';
+import { type Family, patientsIn } from '../../families/index.ts';
 import { type DeliveryLine, listDeliveries } from '../../intake/list-deliveries.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { deliveryStatuses } from '../../store/tables.ts';
 import type { Section } from '../dependencies.ts';
-import { readForm } from '../read-form.ts';
+import {
+  choice,
+  familyFields,
+  fieldsOf,
+  guid,
+  localTime,
+  parseForm,
+  readForm,
+  receiptId,
+  text,
+} from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
@@ -13,7 +25,6 @@ import { PageLinks, Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import { DeliveryDetail, readDetails } from './detail-page.tsx';
-import { parseFilter, placeFields } from './filter.ts';
 
 export const section: Section = {
   addRoutes(routes, { families, db, pendingSince, logAccess }) {
@@ -48,6 +59,37 @@ export const section: Section = {
     routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
   },
 };
+
+/** Parses the filter in an address: which deliveries to show. That for an error is shown only where it is set. */
+function parseFilter(
+  query: Record<string, unknown>,
+  families: readonly Family[],
+  { timezone, aliases }: Visit,
+) {
+  const shape = {
+    ...familyFields(families),
+    status: choice('Status', deliveryStatuses),
+    business: text.meta({ label: 'Business', kind: 'business' }),
+    receipt: receiptId.meta({ label: 'Receipt id' }),
+    id: guid.meta({ label: 'Delivery id' }),
+    since: localTime(timezone, 'Event time from'),
+    until: localTime(timezone, 'Event time before'),
+    receivedSince: localTime(timezone, 'Received from'),
+    receivedUntil: localTime(timezone, 'Received before'),
+    order: choice('Order by', ['event'], 'arrival'),
+    error: text.meta({ label: 'Error' }),
+  };
+  const parsed = parseForm(query, shape, aliases);
+  const { error, ...others } = shape;
+  return { ...parsed, fields: fieldsOf(parsed.entered.error ? shape : others, true) };
+}
+
+/** Where a page begins, see `DeliveryLine`. */
+const place = z
+  .string()
+  .regex(/^\d{1,17}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, 'There is no such page.');
+
+const placeFields = { before: place, after: place };
 
 interface ReplayProps extends Pick<FilterForm, 'entered'> {
   /** Its id: what was entered may be a name. */

@@ -1,5 +1,5 @@
 import type { Readiness } from '../../common/readiness.ts';
-import { withTimeout } from '../../common/with-timeout.ts';
+import { describeOutage, findFaults } from '../../health/faults.ts';
 import type { Problem } from '../../health/problem.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { Table } from '../ui/table.tsx';
@@ -7,17 +7,17 @@ import { Broken } from './broken.tsx';
 
 /** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
 export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config'>, isAway: boolean) {
-  const { readiness, problems, receiver, families } = dependencies;
+  const { readiness, problems, receiver, families, fallback } = dependencies;
   const [{ parts }, found, outage] = await Promise.all([
     readiness(),
     problems().catch(() => undefined),
-    isAway ? describeOutage(dependencies) : undefined,
+    isAway ? describeOutage(fallback) : undefined,
   ]);
   const open = receiver.checks.length === 0;
   return (
     <>
-      <Broken {...{ parts, problems: found, outage, families }} />
-      {!(outage && !found) && <ProblemList problems={found} />}
+      <Broken faults={findFaults({ parts, problems: found, outage, families })} isAway={isAway} />
+      <Warnings problems={found?.filter(({ status }) => status !== 'fail') ?? []} />
       {open && (
         <section class="warning">
           <h2>Anybody can send callbacks</h2>
@@ -33,23 +33,16 @@ export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config
   );
 }
 
-/** What is wrong with processing; undefined: it could not be read. */
-export function ProblemList({ problems }: { problems: readonly Problem[] | undefined }) {
-  if (!problems) {
-    return (
-      <section class="warning">
-        <h2>What is wrong with processing could not be read</h2>
-      </section>
-    );
-  }
+/** What works, and needs a decision. */
+function Warnings({ problems }: { problems: readonly Problem[] }) {
   if (problems.length === 0) return null;
   return (
-    <section class="warning" aria-labelledby="problems">
-      <h2 id="problems">Problems</h2>
+    <section class="warning" aria-labelledby="warnings">
+      <h2 id="warnings">Warnings</h2>
       <ul>
-        {problems.map(({ kind, subject, status, title, detail, page }) => (
+        {problems.map(({ kind, subject, title, detail, page }) => (
           <li key={`${kind} ${subject}`}>
-            <strong class={status === 'fail' ? 'bad' : 'warn'}>{title}</strong>. {detail}
+            <strong class="warn">{title}</strong>. {detail}
             {page && (
               <>
                 . <a href={`/console${page}`}>Show the oldest</a>
@@ -63,7 +56,7 @@ export function ProblemList({ problems }: { problems: readonly Problem[] | undef
 }
 
 /** @param open whether no access check of callbacks is configured */
-export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open: boolean }) {
+function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open: boolean }) {
   return (
     <Table
       label="Health checks"
@@ -81,20 +74,4 @@ export function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open:
 function stateOf(ok: boolean, isOpen: boolean) {
   if (isOpen) return <span class="warn">open</span>;
   return <span class={ok ? 'good' : 'bad'}>{ok ? 'ok' : 'failing'}</span>;
-}
-
-const timeoutMs = 1_000;
-
-/** What becomes of callbacks while PostgreSQL is unavailable. */
-export async function describeOutage({ fallback }: Pick<ConsoleDependencies, 'fallback'>): Promise<string> {
-  if (!fallback) {
-    return 'No Redis is configured, so callbacks get a 503 until then: what the sender does not send again is lost.';
-  }
-  try {
-    const [count, since] = await withTimeout(timeoutMs, Promise.all([fallback.count(), fallback.oldest()]));
-    if (!since) return 'Callbacks that arrive meanwhile are safe in Redis; there are none yet.';
-    return `Callbacks are safe in Redis until then: ${count} since ${since.toISOString()}. Do not wipe Redis.`;
-  } catch {
-    return 'How many callbacks are in Redis could not be read. While Redis is unavailable too, they get a 503.';
-  }
 }

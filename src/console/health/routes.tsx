@@ -1,7 +1,7 @@
 import type { Section } from '../dependencies.ts';
 import { originOf } from '../origin.ts';
 import { isEnough } from '../rights.ts';
-import { Fresh } from '../setup/pages.tsx';
+import { Fresh } from '../setup/routes.tsx';
 import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';

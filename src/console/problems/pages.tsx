@@ -9,12 +9,12 @@ import {
 import type { groupFailed } from '../../store/refusals.ts';
 import { type Rejected, reasonOf, reasonOfBody } from '../../store/rejections.ts';
 import { BodyActions } from '../quarantine/pages.tsx';
-import { RejectedTable } from '../rejections/pages.tsx';
 import { useMayPost, VisitContext } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
 import { CauseTable, CauseText, FaultList, sameCause } from './causes.tsx';
+import { RejectedTable } from './rejected-table.tsx';
 
 interface Found {
   failed: Awaited<ReturnType<typeof groupFailed>>;

@@ -1,4 +1,4 @@
-import { countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
+import { adviceOn, countDeliveries, type ReplayFilter, replayDeliveries } from '../../apply/replay.ts';
 import { other } from '../../families/index.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
@@ -40,9 +40,10 @@ export function replayOfDeliveries({ db, families, timezone }: Dependencies): Re
       filter: { ...filter, ...(filter.error && { error: 'one error' }) },
     }),
     async run(filter, options) {
-      const { applied, changed, failed, errors } = await replayDeliveries(db, families, filter, options);
+      const outcome = await replayDeliveries(db, families, filter, options);
+      const { applied, changed, failed, errors } = outcome;
       const tried = applied + failed;
-      const isAgain = filter.status === 'applied';
+      const isUseful = applied > 0 && (changed > 0 || filter.status !== 'applied');
       return {
         figures: [
           ['Would be applied', 'Applied', applied],
@@ -51,17 +52,9 @@ export function replayOfDeliveries({ db, families, timezone }: Dependencies): Re
         ],
         messages: errors,
         tried,
-        useful: applied > 0 && (changed > 0 || !isAgain) ? tried : 0,
-        advice: adviceOn(tried, applied, changed, isAgain),
+        useful: isUseful ? tried : 0,
+        advice: adviceOn(filter, outcome),
       };
     },
   };
-}
-
-function adviceOn(tried: number, applied: number, changed: number, isAgain: boolean): string {
-  if (tried > 0 && applied === 0)
-    return 'A replay would apply nothing: every delivery would fail again. Remove the cause first.';
-  if (tried === 0 || changed > 0) return '';
-  const then = isAgain ? 'So there is nothing to replay.' : 'The deliveries would no longer be failed ones.';
-  return `No row would change: the tables already hold these versions, or newer ones. ${then}`;
 }

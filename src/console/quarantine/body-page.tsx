@@ -7,7 +7,6 @@ import { Notes } from '../notes/routes.tsx';
 import { FaultList } from '../problems/causes.tsx';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
-import { Outcome } from '../ui/outcome.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import { type Attempt, CorrectionForm } from './correction-form.tsx';
@@ -88,28 +87,4 @@ export function BodyPage({ body, notes, fields, attempt, revealed }: BodyProps) 
 function expectedAt(family: string | null) {
   if (family === 'other') return undefined;
   return family ? `an event of the family ${words(family)}` : 'unknown: its path is no longer registered';
-}
-
-interface CorrectedProps {
-  id: string;
-  correction: string;
-  /** Undefined: it was not stored, because it is about something that was erased, or is past its retention. */
-  delivery: string | undefined;
-}
-
-export function Corrected({ id, correction, delivery }: CorrectedProps) {
-  const intro = delivery
-    ? 'The corrected body was accepted; the worker applies its delivery.'
-    : 'The corrected body is valid, and was not stored: it is about something that was erased, or is past its retention.';
-  return (
-    <Outcome section="quarantine" intro={intro}>
-      <Facts
-        facts={{
-          Delivery: delivery && <IdLink to="deliveries" id={delivery} />,
-          'Rejected body': bodyLink(id),
-          'Corrected body': delivery && bodyLink(correction),
-        }}
-      />
-    </Outcome>
-  );
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countQuarantine, type QuarantineFilter } from '../../intake/quarantine-rows.ts';
-import { replayQuarantine } from '../../intake/replay-quarantine.ts';
+import { adviceOn, replayQuarantine } from '../../intake/replay-quarantine.ts';
 import { quarantineReasons } from '../../store/tables.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { BadInput } from '../errors.ts';
@@ -51,12 +51,6 @@ export const replayOfBodies = ({ db, intake, timezone }: Dependencies): Replay<Q
     const outcome = await replayQuarantine(db, filter, intake, options);
     const { accepted, duplicates, notStored, rejected, reasons: messages } = outcome;
     const tried = accepted + notStored + rejected;
-    const advice = [
-      accepted === 0 && 'A replay would accept nothing.',
-      tried === 0 && 'Of a body that was corrected, only the correction can be replayed.',
-      rejected > 0 && 'Bodies that are still rejected can be corrected on their pages.',
-      notStored > 0 && 'What would not be stored is past its retention: it can be dropped.',
-    ];
     return {
       figures: [
         ['Would be accepted', 'Accepted', accepted],
@@ -67,7 +61,7 @@ export const replayOfBodies = ({ db, intake, timezone }: Dependencies): Replay<Q
       messages,
       tried,
       useful: accepted > 0 ? tried - rejected : 0,
-      advice: advice.filter(Boolean).join(' '),
+      advice: adviceOn(outcome),
     };
   },
 });

@@ -3,7 +3,6 @@ import { uuid } from '../../common/uuid.ts';
 import { correctFields, fieldsOfBody } from '../../intake/correct-fields.ts';
 import { replayCorrection } from '../../intake/correction.ts';
 import { listQuarantine, type QuarantinedBody, readQuarantined } from '../../intake/list-quarantine.ts';
-import { quarantineId } from '../../intake/quarantine.ts';
 import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
@@ -17,8 +16,8 @@ import type { Visit } from '../ui/context.ts';
 import { words } from '../ui/links.ts';
 import { Outcome } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
-import { formatCountOf } from '../ui/values.tsx';
-import { BodyPage, Corrected } from './body-page.tsx';
+import { Facts, formatCountOf, IdLink } from '../ui/values.tsx';
+import { BodyPage } from './body-page.tsx';
 import type { Attempt } from './correction-form.tsx';
 import { BodiesPage } from './pages.tsx';
 import { filterOf, readSelection, replayOfBodies } from './replay-bodies.ts';
@@ -115,9 +114,20 @@ export const section: Section = {
         return reject({ message: result.reason, faults });
       }
       const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
-      const ids = { id: old.id, correction: quarantineId({ path: old.path, body }) };
-      const delivery = isStored ? result.id : undefined;
-      sendPage(res, 'Corrected and replayed', <Corrected {...{ ...ids, delivery }} />);
+      const intro = isStored
+        ? 'The corrected body was accepted; the worker applies its delivery.'
+        : 'The corrected body is valid, and was not stored: it is about something that was erased, or is past its retention.';
+      const page = (
+        <Outcome section="quarantine" intro={intro}>
+          <Facts
+            facts={{
+              'Rejected body': <IdLink to="quarantine" id={old.id} />,
+              Delivery: isStored ? <IdLink to="deliveries" id={result.id} /> : undefined,
+            }}
+          />
+        </Outcome>
+      );
+      sendPage(res, 'Corrected and replayed', page);
     };
 
     routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {

@@ -1,67 +1,29 @@
-import type { ComponentChildren } from 'preact';
-import type { Group, Groups } from '../../reports/groups.ts';
-import type { Period } from '../../reports/periods.ts';
+import type { Groups } from '../../reports/groups.ts';
+import { type GroupRow, type GroupTable, tableOf } from '../../reports/groups-table.ts';
 import type { Asked } from '../../reports/queries.ts';
-import { titleOf } from '../../reports/report.ts';
 import { countedRows } from '../../reports/totals.ts';
-import { FieldValue, headOf } from '../ui/field-value.tsx';
+import { FieldValue } from '../ui/field-value.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { formatDay } from '../ui/time.ts';
 import { formatCount, Nothing } from '../ui/values.tsx';
-import type { ReportForm } from './form.ts';
+import type { AskedForm } from './form.ts';
 
-export type GroupProps = Asked & ReportForm & { groups: Groups };
+export type GroupProps = AskedForm & { groups: Groups };
 
 /** The sums of all rows, and those of an earlier period. */
 export function Compared(props: GroupProps) {
-  const { groups } = props;
+  const { groups, grouped } = props;
   if (groups.isCut) return <CutNote {...props} />;
+  const table = tableOf(props, grouped, groups);
   return (
     <Table
       label="Compared with the earlier period"
-      rows={groups.measures}
+      rows={table.rows}
       columns={[
-        { head: 'Sum', cell: (name) => headOfMeasure(props, name), rowHead: true },
-        ...comparedColumns<string>(props, (name) => [name, groups.total]),
+        { head: table.lead.title, cell: ({ label }) => label, rowHead: true },
+        ...table.columns.map(columnOfSums),
       ]}
     />
   );
-}
-
-/** One sum of both periods, and its change. @param sumOf a row's measure and group */
-export function comparedColumns<Row>(
-  props: GroupProps,
-  sumOf: (row: Row) => readonly [measure: string, group: Group],
-): Column<Row>[] {
-  const { filter, grouped } = props;
-  const column = (
-    head: string,
-    sort: string,
-    show: (measure: string, group: Group) => ComponentChildren,
-  ): Column<Row> => ({ head, sort, numeric: true, cell: (row) => show(...sumOf(row)) });
-  const measure = (name: string, value: string | null | undefined) => (
-    <Measure {...props} {...{ name, value }} />
-  );
-  return [
-    column(daysOf(filter), props.groups.of, (name, { now }) => measure(name, now[name])),
-    column(daysOf(grouped.earlier!), 'before', (name, { before }) => measure(name, before[name])),
-    column('Change', 'change', (name, { change }) => (
-      <Change name={name} value={change[name]}>
-        {measure(name, change[name])}
-      </Change>
-    )),
-    column('Change in %', 'change_share', (name, { change, change_share: share }) =>
-      share[name] ? (
-        <Change name={name} value={share[name]}>
-          {percent.format(Number(share[name]))}
-        </Change>
-      ) : Number(change[name]) === 0 ? (
-        <Nothing />
-      ) : (
-        'new'
-      ),
-    ),
-  ];
 }
 
 const percent = new Intl.NumberFormat('en-IN', {
@@ -74,26 +36,21 @@ const percent = new Intl.NumberFormat('en-IN', {
 const isLoss = (name: string) =>
   /^(due|discount|deleted|cancelled|no_show|aborted|waiting|failed)/.test(name);
 
-type ChangeProps = Pick<MeasureProps, 'name' | 'value'> & { children: ComponentChildren };
-
-/** A rise or a fall: by its sign too, and not by colour alone. */
-function Change({ name, value, children }: ChangeProps) {
-  const better = isLoss(name) ? -Number(value) : Number(value);
-  return <span class={better < 0 ? 'bad' : better > 0 ? 'good' : undefined}>{children}</span>;
+/** A rise or a fall is told by its sign too, and not by colour alone. */
+export function columnOfSums(column: GroupTable['columns'][number]): Column<GroupRow> {
+  const { name, title, sort } = column;
+  const show = ({ type = column.type, values, change }: GroupRow) => {
+    if (sort !== 'change_share') return <FieldValue column={{ name, type }} row={values} />;
+    if (values[name]) return percent.format(Number(values[name]));
+    return change === 0 ? <Nothing /> : 'new';
+  };
+  const cell = (row: GroupRow) => {
+    if (!sort.startsWith('change')) return show(row);
+    const better = isLoss(row.measure) ? -row.change : row.change;
+    return <span class={better < 0 ? 'bad' : better > 0 ? 'good' : undefined}>{show(row)}</span>;
+  };
+  return { head: title, sort, numeric: true, cell };
 }
-
-type MeasureProps = Pick<Asked, 'shown'> & { name: string; value: string | null | undefined };
-
-export function Measure({ shown, name, value = null }: MeasureProps) {
-  const column = shown.find((one) => one.name === name) ?? { name: 'count', type: 'bigint' };
-  return <FieldValue column={column} row={{ [column.name]: value }} />;
-}
-
-export const headOfMeasure = ({ report }: Pick<Asked, 'report'>, name: string) =>
-  name === 'rows' ? titleOf(report) : headOf(name);
-
-export const daysOf = ({ from = '', to = '' }: { [Name in keyof Period]?: string | undefined }) =>
-  from === to ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;
 
 export const CutNote = ({ report }: Pick<Asked, 'report'>) => (
   <p class="warning" role="status">

@@ -1,30 +1,32 @@
+import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Asked } from '../../reports/queries.ts';
+import { formatNames, formats } from '../../reports/files/formats.ts';
 import { useMayPost, VisitContext } from '../ui/context.ts';
 import { Hidden } from '../ui/forms.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
-import { type ReportForm, reportHref } from './form.ts';
-import { formatNames, formats } from './formats.ts';
+import { type AskedForm, reportHref } from './form.ts';
 
-interface DownloadMenuProps extends Asked, Pick<ReportForm, 'entered'> {
+interface DownloadMenuProps extends AskedForm {
+  /** Whether the page has sums of groups instead of rows. */
+  ofGroups?: boolean;
   /** How many there are; undefined: that is not known. */
-  rows: number | undefined;
-  lastDownload: Date | undefined;
+  rows?: number | undefined;
+  lastDownload?: Date | undefined;
 }
 
 // What was being written during the last download is sent again rather than never.
 const overlapMs = 5 * 60_000;
 
 /** All ways to download a report. Those with personal data are posted: their logging needs the session's token. */
-export function DownloadMenu({ report, columns, filters, entered, rows, lastDownload }: DownloadMenuProps) {
+export function DownloadMenu(props: DownloadMenuProps) {
+  const { report, columns, filters, filter, grouped, entered, ofGroups = false, rows, lastDownload } = props;
   const { csrf, timezone } = useContext(VisitContext);
-  const { page = '1' } = entered;
-  const ofPage = { part: undefined, since: undefined, group: undefined, compare: undefined, of: undefined };
   const address = reportHref(report.view);
   const hasPersonal = columns.some(({ personal }) => personal);
   const mayReveal = useMayPost(`${address}/csv`);
   const since = lastDownload && formatLocal(lastDownload.getTime() - overlapMs, timezone).slice(0, 16);
+  const { patient } = filter;
   const buttons = (form: object) =>
     formatNames.map((format) => (
       <button key={format} type="submit" class="small second" formaction={`${address}/${format}`} {...form}>
@@ -34,53 +36,52 @@ export function DownloadMenu({ report, columns, filters, entered, rows, lastDown
   return (
     <details class="download">
       <summary>Download</summary>
-      <form method="get" action={`${address}/${formatNames[0]}`} class="card">
-        <Hidden values={{ ...entered, ...ofPage, columns: undefined, page }} />
+      <form method={patient ? 'post' : 'get'} action={`${address}/${formatNames[0]}`} class="card">
+        <Hidden
+          values={{ page: '1', ...entered, patient, part: undefined, since: undefined, columns: undefined }}
+        />
         <fieldset>
           <legend>Rows</legend>
-          <Part value="" checked>
-            All{rows !== undefined && ` ${formatCount(rows)}`}
+          {(grouped.group || grouped.earlier) && (
+            <Part value="groups" checked={ofGroups}>
+              The sums{grouped.group ? ` by ${grouped.group}` : ', compared'}
+            </Part>
+          )}
+          <Part value="" checked={!ofGroups}>
+            All{rows === undefined ? ' rows' : ` ${formatCount(rows)}`}
           </Part>
-          <Part value="page">This page</Part>
-          {filters.since && (
-            <>
-              <Part value="changed">Only what changed since</Part>
-              <input type="datetime-local" name="since" value={since} aria-label="Changed since" />
-              <p class="hint">
-                {lastDownload ? (
-                  <>
-                    Your last download: <Moment at={lastDownload} />, and five minutes more.
-                  </>
-                ) : (
-                  'The time of your last download appears here.'
-                )}
-              </p>
-            </>
+          {!ofGroups && <Part value="page">This page</Part>}
+          {!ofGroups && filters.since && (
+            <Part value="changed">Only what changed since your last download</Part>
           )}
         </fieldset>
-        <p class="actions">{buttons({})}</p>
+        {!patient && <p class="actions">{buttons({})}</p>}
         {hasPersonal && mayReveal && (
           <p class="actions">
             With personal data (logged): {buttons({ formmethod: 'post', name: 'csrf', value: csrf })}
           </p>
+        )}
+        {!ofGroups && filters.since && (
+          <label class="hint">
+            {lastDownload ? (
+              <>
+                Your last download: <Moment at={lastDownload} />. Changed since five minutes before:
+              </>
+            ) : (
+              'You have not downloaded this lately. Changed since:'
+            )}
+            <input type="datetime-local" name="since" value={since} />
+          </label>
         )}
       </form>
     </details>
   );
 }
 
-function Part({
-  value,
-  checked,
-  children,
-}: {
-  value: string;
-  checked?: boolean;
-  children: preact.ComponentChildren;
-}) {
+function Part(props: { value: string; checked?: boolean; children: ComponentChildren }) {
   return (
     <label>
-      <input type="radio" name="part" value={value} checked={checked} /> {children}
+      <input type="radio" name="part" value={props.value} checked={props.checked} /> {props.children}
     </label>
   );
 }

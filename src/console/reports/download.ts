@@ -1,13 +1,14 @@
+import type { Readable } from 'node:stream';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
+import { isDisconnected, sendStream } from '../../common/send-stream.ts';
 import type { Config } from '../../config/config.ts';
+import { type FileContent, type FormatName, formats } from '../../reports/files/formats.ts';
 import type { RowsSummary } from '../../reports/queries.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
-import { isDisconnected, sendStream } from '../send-stream.ts';
 import { formatCount } from '../ui/values.tsx';
-import { type FileContent, type FormatName, formats } from './formats.ts';
 
 // Small, so that callbacks are handled in between.
 const batchSize = 100;
@@ -34,8 +35,8 @@ interface Download {
  *   LogUnavailable before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, logAccess, content, name, limits } = download;
-  const { type, ending, mostRows, write } = formats[download.format];
+  const { query, summary, logAccess, format, content, name, limits } = download;
+  const { mostRows } = formats[format];
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
   });
@@ -49,12 +50,10 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
       throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
     }
     await logAccess(summaries[0]!);
-    res.setHeader('Content-Type', type);
-    res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
-    await sendStream(res, () => [
+    const file = { format, name, content: content(summaries[0]!.rows) };
+    await sendFile(res, file, () =>
       client.query(new QueryStream(query.sql, [...query.parameters], { batchSize })),
-      ...write(content(summaries[0]!.rows)),
-    ]);
+    );
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(
       () => undefined,
@@ -67,6 +66,18 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     clearInterval(watch);
     client.release(broken);
   }
+}
+
+/** Sends rows as a file; `open` begins to read them. */
+export async function sendFile(
+  res: Response,
+  { format, name, content }: Pick<Download, 'format' | 'name'> & { content: FileContent },
+  open: () => Readable,
+): Promise<void> {
+  const { type, ending, write } = formats[format];
+  res.setHeader('Content-Type', type);
+  res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
+  await sendStream(res, () => [open(), ...write(content)]);
 }
 
 /** A statement that fails where the server does not respond in time. */

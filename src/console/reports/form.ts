@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
 import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
 import { comparisons, periodBefore } from '../../reports/periods.ts';
-import { ages, ranges } from '../../reports/ranges.ts';
+import type { Asked } from '../../reports/queries.ts';
+import { ages, daysAskedFor, ranges } from '../../reports/ranges.ts';
 import type { Report } from '../../reports/report.ts';
 import type { Aliases } from '../../store/aliases.ts';
 import { BadInput } from '../errors.ts';
@@ -21,6 +22,8 @@ interface FormOf {
   shown: readonly ReportColumn[];
   timezone: string;
   aliases?: Aliases | undefined;
+  /** Whether it was posted, to see personal data. */
+  revealed: boolean;
 }
 
 /** What groups can be sorted by, besides the columns that are summed. */
@@ -28,14 +31,14 @@ const ofGroups = ['label', 'rows', 'before', 'change', 'change_share'];
 
 /**
  * Reads which rows of a report are asked for, in which order, and how they are grouped and compared. `from` and `to` are both
- * included, and take precedence over a range; a receipt is looked for in all days.
+ * included, and take precedence over a range; a receipt or a patient is looked for in all days.
  *
  * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of
  *   its address; the `fields` that the report has; `faults` of these
  * @throws BadInput for another field
  */
 export function readReportForm(form: Record<string, unknown>, of: FormOf) {
-  const { report, columns, shown, timezone, aliases } = of;
+  const { report, columns, shown, timezone, aliases, revealed } = of;
   const filters = filtersOf(report, columns);
   const names = shown.map(({ name }) => name);
   const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
@@ -47,9 +50,10 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
     clinic: text.meta({ label: 'Clinic', kind: 'clinic' }),
     doctor: text.meta({ label: 'Doctor', kind: 'doctor' }),
     receipt: receiptId.meta({ label: 'Receipt id' }),
+    patient: text.refine(() => revealed, 'A patient is in no address.'),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
-    part: oneOf(['changed', 'page']),
+    part: oneOf(['changed', 'page', 'groups']),
     since: localTime(timezone),
     group: choice('Group by', groupingsOf(filters), 'nothing'),
     compare: choice('Compare with', comparisons, 'nothing'),
@@ -63,15 +67,11 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
       .max(mostPages, `There are ${mostPages} pages at most.`),
   };
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
-  const usual = report.range ?? 'last_30_days';
-  const range =
-    data.from || data.to
-      ? undefined
-      : (data.range ?? (data.receipt || data.part === 'changed' ? 'all' : usual));
-  const today = formatLocal(Date.now(), timezone).slice(0, 10);
-  const [year, month, date] = today.split('-').map(Number) as [number, number, number];
-  const [first, last]: readonly [string?, string?] = ranges[range ?? usual](year, month - 1, date);
-  const { from = data.to ? undefined : first, to = last } = data;
+  // In no address.
+  delete entered.patient;
+  const isOfOne = data.receipt || data.patient || data.part === 'changed';
+  const usual = data.range ?? (isOfOne ? 'all' : (report.range ?? 'last_30_days'));
+  const { from, to, range } = daysAskedFor(data, usual, formatLocal(Date.now(), timezone).slice(0, 10));
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
@@ -103,7 +103,8 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   };
 }
 
-export type ReportForm = Omit<ReturnType<typeof readReportForm>, 'filter'>;
+/** A report, and what is asked of it. */
+export type AskedForm = Asked & Omit<ReturnType<typeof readReportForm>, 'filter'>;
 
 export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
   hrefTo(`/reports/${view}`, fields);

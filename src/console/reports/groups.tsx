@@ -1,17 +1,19 @@
 import { useContext } from 'preact/hooks';
 import { isAmount } from '../../reports/column-kinds.ts';
 import { type Group, type Grouping, type Groups, mostGroups } from '../../reports/groups.ts';
+import { daysOf, tableOf } from '../../reports/groups-table.ts';
+import { labelOfColumn } from '../../reports/labels.ts';
 import { addDays, endOf } from '../../reports/periods.ts';
 import { titleOf } from '../../reports/report.ts';
 import { isAliasKind } from '../../store/aliases.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { headOf } from '../ui/field-value.tsx';
 import { LinkList } from '../ui/filters.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
 import { formatCount } from '../ui/values.tsx';
-import { CutNote, comparedColumns, daysOf, type GroupProps, headOfMeasure, Measure } from './compared.tsx';
+import { CutNote, columnOfSums, type GroupProps } from './compared.tsx';
+import { DownloadMenu } from './download-menu.tsx';
 import { reportHref } from './form.ts';
 import { ReportFilters } from './report-filters.tsx';
 
@@ -23,6 +25,9 @@ export function GroupsPage({
   return (
     <>
       <p>{props.report.line}</p>
+      <div class="actions">
+        <DownloadMenu {...props} ofGroups />
+      </div>
       <ReportFilters {...props} />
       {!groups ? (
         <p class="warning" role="status">
@@ -32,8 +37,8 @@ export function GroupsPage({
         <CutNote {...props} />
       ) : (
         <>
-          <Measures {...props} groups={groups} />
           <GroupChart {...props} groups={groups} />
+          <Measures {...props} groups={groups} />
           <GroupTable {...props} groups={groups} />
         </>
       )}
@@ -46,7 +51,7 @@ function Measures(props: GroupProps) {
   const { report, entered, grouped, groups } = props;
   if (!grouped.earlier) return null;
   const links = groups.measures.map((name) => ({
-    name: headOfMeasure(props, name),
+    name: labelOfColumn(report, name),
     href: reportHref(report.view, { ...entered, of: name }),
     current: name === groups.of,
   }));
@@ -57,13 +62,13 @@ const mostBars = 31;
 const mostNames = 12;
 
 function GroupChart(props: GroupProps) {
-  const { shown, groups, grouped } = props;
+  const { report, shown, groups, grouped } = props;
   const { of } = groups;
   const hasNames = isAliasKind(grouped.group);
   const nameOf = useNames(grouped.group);
   const drawn = groups.groups.slice(0, hasNames ? mostNames : mostBars);
   const valuesOf = (period: 'now' | 'before') => drawn.map((one) => one[period][of] ?? null);
-  const name = headOfMeasure(props, of);
+  const name = labelOfColumn(report, of);
   return (
     <Chart
       title={`${name} by ${grouped.group}`}
@@ -79,31 +84,23 @@ function GroupChart(props: GroupProps) {
 }
 
 function GroupTable(props: GroupProps) {
-  const { report, entered } = props;
-  const { group, earlier, sort } = props.grouped;
-  const { measures, of, groups, count, total } = props.groups;
-  const sums = earlier
-    ? comparedColumns<Group>(props, (one) => [of, one])
-    : measures.map((name) => ({
-        head: headOfMeasure(props, name),
-        numeric: true,
-        sort: name,
-        cell: ({ now }: Group) => <Measure {...props} name={name} value={now[name]} />,
-      }));
-  const columns = sums.map((column) => ({ ...column, total: column.cell(total) }));
+  const { report, entered, grouped, groups } = props;
+  const { group, sort } = grouped;
+  const { lead, columns, rows, total } = tableOf(props, grouped, groups);
   return (
     <>
       <p class="note">
-        {count > mostGroups && `The first ${formatCount(mostGroups)} of ${formatCount(count)} groups. `}
+        {groups.count > mostGroups &&
+          `The first ${formatCount(mostGroups)} of ${formatCount(groups.count)} groups. `}
         <a href={reportHref(report.view, { ...entered, group: '', compare: '', sort: '' })}>Show the rows</a>
       </p>
       <Table
         label={`${titleOf(report)} by ${group}`}
-        rows={groups}
+        rows={rows}
         empty="No matching rows."
         columns={[
-          { head: headOf(group!), cell: (one) => <GroupLabel {...props} label={one.label} />, sort: 'label' },
-          ...columns,
+          { head: lead.title, cell: ({ label }) => <GroupLabel {...props} label={label} />, sort: 'label' },
+          ...columns.map(columnOfSums).map((column) => ({ ...column, total: total && column.cell(total) })),
         ]}
         sorting={{
           by: sort?.replace('-', '') ?? '',

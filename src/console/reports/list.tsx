@@ -1,10 +1,10 @@
 import { useContext } from 'preact/hooks';
 import type { NamedColumn } from '../../reports/columns.ts';
-import { type Report, titleOf } from '../../reports/report.ts';
+import { findIn } from '../../reports/find-in.ts';
+import { titleOf } from '../../reports/report.ts';
 import { type ReportGroup, reportGroups } from '../../reports/reports.ts';
 import { isEnough } from '../rights.ts';
 import { VisitContext } from '../ui/context.ts';
-import { headOf } from '../ui/field-value.tsx';
 import { type FilterForm, Filters, LinkList } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { reportHref } from './form.ts';
@@ -17,7 +17,7 @@ const mostUsed = Object.entries({
   'Who fell most this month':
     'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
   'Who owes us, the oldest first': 'outstanding_receipts',
-  'Appointments of this month': 'appointments_daily?range=this_month',
+  'Appointments of tomorrow': 'schedule?range=tomorrow',
   'Receipts of last month': 'receipts?range=last_month',
 }).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
 
@@ -76,22 +76,4 @@ export function ReportList({ group, q, form, columns }: ListProps) {
       )}
     </>
   );
-}
-
-/** A report that has every word in its title, its line or its columns, with those of its columns that have one. */
-function findIn(report: Report, columns: readonly NamedColumn[], q = '') {
-  const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const itself = `${titleOf(report)} ${report.line}`.toLowerCase();
-  const own = columns
-    .filter(({ view }) => view === (report.rowsOf ?? report.view))
-    .map(({ name, comment }) => ({ head: headOf(name), text: `${headOf(name)} ${comment}`.toLowerCase() }));
-  const isFound = wanted.every(
-    (word) => itself.includes(word) || own.some(({ text }) => text.includes(word)),
-  );
-  if (!isFound) return undefined;
-  const missing = wanted.filter((word) => !itself.includes(word));
-  return {
-    report,
-    matches: own.flatMap(({ head, text }) => (missing.some((word) => text.includes(word)) ? head : [])),
-  };
 }

@@ -1,23 +1,25 @@
 import { useContext } from 'preact/hooks';
 import { isNumeric } from '../../reports/column-kinds.ts';
 import type { Groups } from '../../reports/groups.ts';
+import { labelOfColumn } from '../../reports/labels.ts';
 import { layOut } from '../../reports/layout.ts';
-import { type Asked, pageRows, type ReportRow } from '../../reports/queries.ts';
+import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { chartTitleOf, titleOf } from '../../reports/report.ts';
 import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
+import type { Person } from '../../search/people.ts';
 import { type Basis, BasisLine } from '../completeness/basis.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
-import { FieldValue, headOf } from '../ui/field-value.tsx';
+import { FieldValue } from '../ui/field-value.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
-import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Amount, formatCount, formatCountOf, Id } from '../ui/values.tsx';
 import { Compared } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';
-import { mostPages, type ReportForm, reportHref } from './form.ts';
+import { type AskedForm, mostPages, reportHref } from './form.ts';
 import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
@@ -30,7 +32,7 @@ export interface Sums {
   ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
 }
 
-interface ReportProps extends Asked, ReportForm, Sums {
+interface ReportProps extends AskedForm, Sums {
   comment: string | undefined;
   /** Undefined: the query timed out. */
   rows: readonly ReportRow[] | undefined;
@@ -39,6 +41,8 @@ interface ReportProps extends Asked, ReportForm, Sums {
   revealed: boolean;
   /** When the user last downloaded what this page asks for; undefined: not lately. */
   lastDownload: Date | undefined;
+  /** The patient whose rows these are. */
+  person: Person | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
@@ -50,20 +54,21 @@ export function ReportPage(props: ReportProps) {
     <>
       <p>{report.line}</p>
       {props.basis && <BasisLine {...props.basis} />}
+      <Downloads {...props} />
       <ReportFilters {...props} />
+      {props.person && <OfPatient {...props} person={props.person} />}
       {props.groups && <Compared {...props} groups={props.groups} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
       {figures && chart && (
         <Chart
-          {...figures}
+          labels={figures.labels.map((label) => known?.get(label) ?? words(formatDay(label)))}
+          series={figures.series.map((one) => ({ ...one, name: labelOfColumn(report, one.name) }))}
           title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
           kind={chart.by ? 'names' : chart.amounts ? 'line' : 'bar'}
           stacked={chart.stacked}
-          labels={figures.labels.map((label) => known?.get(label) ?? words(formatDay(label)))}
           amounts={chart.amounts}
         />
       )}
-      <Downloads {...props} />
       <p class="note">
         {describeRows(props)} <ColumnsLink {...props} />
       </p>
@@ -71,6 +76,16 @@ export function ReportPage(props: ReportProps) {
       <Pages {...props} />
       <Legend {...props} />
     </>
+  );
+}
+
+function OfPatient({ report, entered, person }: ReportProps & { person: Person }) {
+  const { name, mobile, patient } = person;
+  return (
+    <p role="status">
+      Only of {[name, mobile].filter(Boolean).join(', ') || <Id id={patient} />}.{' '}
+      <a href={reportHref(report.view, entered)}>All patients</a>
+    </p>
   );
 }
 
@@ -122,7 +137,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
         kind="names"
         amounts
         labels={found.map(({ age }) => nameOf(age))}
-        series={[{ name: 'due', values: found.map(({ due }) => due) }]}
+        series={[{ name: 'Due', values: found.map(({ due }) => due) }]}
       />
       <Table
         label="Amount due by age"
@@ -167,7 +182,7 @@ function Rows(props: ReportProps) {
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
-      head: headOf(name),
+      head: labelOfColumn(report, name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
@@ -188,7 +203,8 @@ function Rows(props: ReportProps) {
 }
 
 /** Each page of personal data is shown by a form of its own, and logged. */
-function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed }: ReportProps) {
+function Pages({ report: { view }, entered, filter, more, revealed }: ReportProps) {
+  const { page = 1, patient } = filter;
   const [newer, older] = [
     page > 1 && { ...entered, page: page === 2 ? undefined : `${page - 1}` },
     more && page < mostPages && { ...entered, page: `${page + 1}` },
@@ -197,7 +213,9 @@ function Pages({ report: { view }, entered, filter: { page = 1 }, more, revealed
   const link = (values: typeof newer, name: string) =>
     values &&
     (revealed ? (
-      <PostButton {...{ action, values, kind: 'second' }}>{name}</PostButton>
+      <PostButton action={action} values={{ ...values, patient }} kind="second">
+        {name}
+      </PostButton>
     ) : (
       <a href={reportHref(view, values)}>{name}</a>
     ));
@@ -242,7 +260,7 @@ function Legend({ report, columns, comment, isWide }: ReportProps) {
         label="What the columns mean"
         rows={explained}
         columns={[
-          { head: 'Column', cell: ({ name }) => headOf(name) },
+          { head: 'Column', cell: ({ name }) => labelOfColumn(report, name) },
           { head: 'In SQL and CSV', cell: ({ name }) => <code>{name}</code> },
           { head: 'Meaning', cell: ({ comment }) => comment, wide: true },
         ]}

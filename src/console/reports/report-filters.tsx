@@ -1,14 +1,13 @@
-import type { Asked } from '../../reports/queries.ts';
 import { type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
 import { Filters, LinkList } from '../ui/filters.tsx';
+import { Fields, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { formatDay } from '../ui/time.ts';
-import { type ReportForm, reportHref } from './form.ts';
+import { type AskedForm, reportHref } from './form.ts';
 
-type FilterProps = Pick<Asked, 'report' | 'filters' | 'filter'> & ReportForm;
-
-/** The days as links, and the other filters. */
-export function ReportFilters({ report, filters, entered, faults, fields, filter, range }: FilterProps) {
+/** The days as links, the other filters, and that of a patient for those who may see one. */
+export function ReportFilters({ report, filters, entered, faults, fields, filter, range }: AskedForm) {
+  const address = reportHref(report.view);
   const names = (Object.keys(ranges) as RangeName[]).filter(
     (name) => report.hasDaysToCome || !rangesToCome.includes(name),
   );
@@ -18,7 +17,11 @@ export function ReportFilters({ report, filters, entered, faults, fields, filter
     current: name === range,
   }));
   return (
-    <>
+    <Filters
+      action={address}
+      {...{ fields, entered, faults }}
+      hidden={{ sort: entered.sort, range: entered.range, of: entered.of, columns: entered.columns }}
+    >
       {filters.from && (
         <LinkList label="Days" links={links}>
           {filter.from && filter.to && (
@@ -29,11 +32,12 @@ export function ReportFilters({ report, filters, entered, faults, fields, filter
           )}
         </LinkList>
       )}
-      <Filters
-        action={reportHref(report.view)}
-        {...{ fields, entered, faults }}
-        hidden={{ sort: entered.sort, range: entered.range, of: entered.of, columns: entered.columns }}
-      />
-    </>
+      {filters.patient && (
+        <PostForm action={`${address}/patient`} values={entered} class="filters">
+          <Fields fields={[{ name: 'who', label: 'Patient: name, phone or id', autocomplete: 'off' }]} />
+          <Submit kind="second">Find the patient</Submit>
+        </PostForm>
+      )}
+    </Filters>
   );
 }

@@ -1,26 +1,32 @@
+import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
 import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
+import { columnsOfRows, describeFile, fileNameOf } from '../../reports/files/file-content.ts';
+import { type FormatName, formatNames } from '../../reports/files/formats.ts';
+import { readGroupsFile } from '../../reports/files/groups-file.ts';
 import { readGroups } from '../../reports/groups.ts';
+import { readLastDownload } from '../../reports/last-download.ts';
 import * as queries from '../../reports/queries.ts';
 import { type Report, titleOf } from '../../reports/report.ts';
 import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
 import { readAges, readSums } from '../../reports/totals.ts';
+import { findPeople } from '../../search/find.ts';
+import { readPeople } from '../../search/people.ts';
 import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
-import { oneOf, parseForm, text } from '../read-form.ts';
+import { oneOf, parseForm, readForm, text } from '../read-form.ts';
 import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
-import { sendDownload } from './download.ts';
-import { describeFile, fileNameOf } from './file-content.ts';
-import { readReportForm } from './form.ts';
-import { type FormatName, formatNames } from './formats.ts';
+import { formatLocal } from '../ui/time.ts';
+import { sendDownload, sendFile } from './download.ts';
+import { type AskedForm, readReportForm } from './form.ts';
 import { GroupsPage } from './groups.tsx';
-import { readLastDownload } from './last-download.ts';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
+import { PatientChoice } from './patient-choice.tsx';
 import { ReportFilters } from './report-filters.tsx';
 
 const q = text.meta({ label: 'Search reports' });
@@ -34,7 +40,7 @@ const findReport = (view: unknown): Report => {
 
 export const section: Section = {
   addRoutes(routes, dependencies) {
-    const { timezone, downloads, db, downloadPool, logAccess } = dependencies;
+    const { timezone, downloads, db, downloadPool, logAccess, searches } = dependencies;
 
     routes.get('/reports', 'viewer', async (req, res) => {
       const { data, ...form } = parseForm(req.query, { q, group });
@@ -44,23 +50,17 @@ export const section: Section = {
     });
 
     /** @throws BadInput */
-    const ask = async (req: Request, res: Response, revealed: boolean) => {
-      const report = findReport(req.params.view);
+    const ask = async (res: Response, view: unknown, form: Request['body'], revealed: boolean) => {
+      const report = findReport(view);
       const columns = await readColumns(db, report);
       const shown = columns.filter(({ personal }) => revealed || !personal);
       const { aliases } = res.locals.visit as Visit;
-      const form = readReportForm(revealed ? req.body : req.query, {
-        report,
-        columns,
-        shown,
-        timezone,
-        aliases,
-      });
-      return { ...form, ...(await queries.askReport(db, { report, columns, shown, filter: form.filter })) };
+      const asked = readReportForm(form, { report, columns, shown, timezone, aliases, revealed });
+      return { ...asked, ...(await queries.askReport(db, { report, columns, shown, filter: asked.filter })) };
     };
 
-    const show = async (req: Request, res: Response, revealed: boolean) => {
-      const asked = await ask(req, res, revealed);
+    const show = async (res: Response, view: unknown, form: Request['body'], revealed: boolean) => {
+      const asked = await ask(res, view, form, revealed);
       const { report, filter, filters, grouped } = asked;
       const title = titleOf(report);
       if (Object.keys(asked.faults).length > 0) {
@@ -79,46 +79,81 @@ export const section: Section = {
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
       const { families } = report;
-      const { from, to, business } = filter;
+      const { from, to, business, patient } = filter;
       const readAllSums = async () => {
         if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
         Object.assign(sums, await readSums(db, asked, page));
-        if (grouped.earlier) sums.groups = await readGroups(db, asked, grouped);
+        if (grouped.earlier) sums.groups = await readGroups(db, asked, { ...grouped, group: undefined });
         const ages = filters.age && (await readAges(db, asked));
         if (ages) sums.ages = ages;
-        if (filters.since) lastDownload = await readLastDownload(db, actorOf(res), report, filter);
+        if (filters.since && !patient)
+          lastDownload = await readLastDownload(db, actorOf(res).id, report, filter);
       };
       const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
       const { rows, more } = takePage(found ?? [], queries.pageRows);
+      const [person] = patient ? await readPeople(db, dependencies.families, [patient]) : [];
       if (revealed) {
-        const patients = queries.patientsOf(rows);
-        const logged = { report: report.view, ...filter };
-        await logAccess(res, { action: 'reveal', patients, filter: logged, rows: rows.length });
+        const patients = [...queries.patientsOf(rows), ...(patient ? [patient] : [])];
+        await logAccess(res, { action: 'reveal', patients, filter: loggedOf(asked), rows: rows.length });
       }
-      const shownRows = { rows: found && rows, more, ...sums, revealed, lastDownload };
+      const shownRows = { rows: found && rows, more, ...sums, revealed, lastDownload, person };
       sendPage(res, title, <ReportPage {...{ ...asked, comment, ...shownRows }} />, { charts: true });
     };
-    routes.get('/reports/:view', 'viewer', (req, res) => show(req, res, false));
-    routes.post('/reports/:view/personal', 'privacy', (req, res) => show(req, res, true));
+    routes.get('/reports/:view', 'viewer', (req, res) => show(res, req.params.view, req.query, false));
+    routes.post('/reports/:view/personal', 'privacy', (req, res) =>
+      show(res, req.params.view, req.body, true),
+    );
+    routes.post('/reports/:view/patient', 'privacy', async (req, res) => {
+      const { view } = req.params;
+      const { who } = readForm(req.body, { who: text }).data;
+      if (!who)
+        throw new BadInput('Enter a name, a phone number, its last four digits, or the id of a patient.');
+      const { report, entered } = await ask(res, view, { ...req.body, patient: who }, true);
+      searches.privacy.consume(actorOf(res).id);
+      const today = formatLocal(Date.now(), timezone).slice(0, 10);
+      const people = await findPeople(db, dependencies.families, who, today);
+      const patients = people.map(({ patient }) => patient);
+      await logAccess(res, {
+        action: 'search',
+        patients,
+        filter: { report: report.view },
+        rows: people.length,
+      });
+      if (patients.length === 1) return show(res, view, { ...entered, patient: patients[0] }, true);
+      sendPage(res, titleOf(report), <PatientChoice {...{ report, entered, people }} />);
+    });
 
     const download = async (req: Request, res: Response, format: FormatName, revealed: boolean) => {
-      const found = await ask(req, res, revealed);
+      const found = await ask(res, req.params.view, revealed ? req.body : req.query, revealed);
       const faults = Object.values(found.faults);
       if (faults.length > 0) throw new BadInput(faults.join(' '));
       const { report, filter } = found;
       if (filter.part === 'changed' && !filter.since) {
         throw new BadInput('Enter the date and time of the first change. Not every report has that.');
       }
-      const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
-      const logged = { report: report.view, ...filter, format, personal: revealed };
       const comment = (await readComments(db)).get(report.view);
+      const { aliases, currency } = res.locals.visit as Visit;
+      const about = { comment, revealed, aliases, currency, timezone };
+      const filterOf = { ...loggedOf(found), format, personal: revealed };
+      const name = fileNameOf(found, revealed);
+      if (filter.part === 'groups') {
+        const table = await readGroupsFile(db, found);
+        if (!table)
+          throw new BadInput('There is nothing to sum, or too much: choose a group, or fewer days.');
+        const { columns, rows } = table;
+        await logAccess(res, { action: 'download', filter: filterOf, rows: rows.length });
+        const content = describeFile(found, { ...about, columns, rows: rows.length, of: table.of });
+        await sendFile(res, { format, name, content }, () => Readable.from(rows));
+        return;
+      }
+      const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
       await sendDownload(res, downloadPool, {
         query: queries.queryRows(asked).compile(db),
         summary: queries.querySummary(asked).compile(db),
-        logAccess: (summary) => logAccess(res, { action: 'download', filter: logged, ...summary }),
+        logAccess: (summary) => logAccess(res, { action: 'download', filter: filterOf, ...summary }),
         format,
-        content: (rows) => describeFile(asked, { comment, revealed, rows }, res.locals.visit as Visit),
-        name: fileNameOf(asked, revealed),
+        content: (rows) => describeFile(found, { ...about, columns: columnsOfRows(found), rows }),
+        name,
         limits: downloads,
       });
     };
@@ -128,3 +163,11 @@ export const section: Section = {
     }
   },
 };
+
+/** What the access log keeps of a question: the id of a patient is among its patients. */
+const loggedOf = ({ report, filter, grouped, entered }: AskedForm) => ({
+  report: report.view,
+  ...filter,
+  patient: filter.patient && 'one',
+  ...(filter.part === 'groups' && { group: grouped.group, compare: entered.compare }),
+});

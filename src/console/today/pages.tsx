@@ -10,13 +10,15 @@ type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
 const timedOut = (what: string) => <p class="empty">{what} took too long to add up. Reload the page.</p>;
 
-export function Today({ takings, appointments, newest, dues, ...rest }: Figures) {
+export function Today({ takings, appointments, starting, newest, dues, ...rest }: Figures) {
   return (
     <>
       <ToDo {...rest} />
       {takings ? <TakingsOfToday {...takings} /> : timedOut('The takings')}
       <h2>Newest receipts</h2>
       {newest ? <Newest rows={newest} /> : timedOut('The newest receipts')}
+      <h2>Appointments today and tomorrow</h2>
+      {starting ? <Starting rows={starting} /> : timedOut('The appointments')}
       <h2>Appointments with news today</h2>
       {appointments ? <Appointments rows={appointments} /> : timedOut('The appointments')}
       <h2>Dues that came of age today</h2>
@@ -191,6 +193,34 @@ function Newest({ rows }: { rows: Given<'newest'> }) {
         ]}
       />
     </div>
+  );
+}
+
+function Starting({ rows }: { rows: Given<'starting'> }) {
+  return (
+    <>
+      <Table
+        label="Appointments today and tomorrow"
+        rows={rows}
+        small
+        empty="No appointment is known to begin today or tomorrow."
+        columns={[
+          {
+            head: 'Day',
+            cell: ({ day, isToday }) => (
+              <a href={hrefTo('/reports/schedule', { from: day, to: day })}>
+                {isToday ? 'Today' : 'Tomorrow'}
+              </a>
+            ),
+          },
+          { head: 'Appointments', cell: ({ expected }) => formatCount(expected), numeric: true },
+          { head: 'Cancelled', cell: ({ cancelled }) => formatCount(cancelled), numeric: true },
+        ]}
+      />
+      <p>
+        <a href={hrefTo('/reports/schedule')}>Next seven days</a>
+      </p>
+    </>
   );
 }
 

@@ -81,6 +81,15 @@ const appointmentsQuery = sql<{ state: string; appointments: number; booked: num
   where business_id = any(array${businesses}) and reporting.day(received_at) = reporting.today()
   group by state order by appointments desc, state`;
 
+/** The appointments that begin today and tomorrow, as far as their start is known. */
+const startingQuery = sql<{ day: string; isToday: boolean; expected: number; cancelled: number }>`
+  select day::text, day = reporting.today() as "isToday",
+    (count(*) filter (where state not like 'cancelled%'))::int as expected,
+    (count(*) filter (where state like 'cancelled%'))::int as cancelled
+  from reporting.schedule
+  where business_id = any(array${businesses}) and day between reporting.today() and reporting.today() + 1
+  group by day order by day`;
+
 export interface NewestReceipt {
   business: string;
   id: string;
@@ -124,13 +133,14 @@ export type Figures = Awaited<ReturnType<typeof readToday>>;
 
 /** Reads what the page Today shows. Undefined in it: the query timed out, or could not be answered. */
 export async function readToday({ db, problems }: Pick<RouteDependencies, 'db' | 'problems'>) {
-  const [takings, appointments, newest, dues, missing, found] = await Promise.all([
+  const [takings, appointments, starting, newest, dues, missing, found] = await Promise.all([
     unlessTimeout(readTakings(db)),
     unlessTimeout(read(db, appointmentsQuery)),
+    unlessTimeout(read(db, startingQuery)),
     unlessTimeout(read(db, newestQuery)),
     unlessTimeout(read(db, duesQuery)),
     unlessTimeout(read(db, missingQuery)),
     problems().catch((): readonly Problem[] | undefined => undefined),
   ]);
-  return { takings, appointments, newest, dues, missing: missing?.[0]?.missing, found };
+  return { takings, appointments, starting, newest, dues, missing: missing?.[0]?.missing, found };
 }

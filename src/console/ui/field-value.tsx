@@ -1,6 +1,6 @@
 import { type Family, families } from '../../families/index.ts';
 import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
-import { recordHref, titled, words } from './links.ts';
+import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
 
@@ -18,12 +18,6 @@ const recordColumns: Record<string, string> = {
 };
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-
-/** What a column is called at its head. */
-export const headOf = (name: string) => {
-  const word = name.replace(aliasKindOf(name) ? /_o?id$/ : /_amount$|(?<=receipt)_number$/, '');
-  return titled(word);
-};
 
 /** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({

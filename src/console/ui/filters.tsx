@@ -16,38 +16,45 @@ interface FiltersProps extends FilterForm {
   /** Whether it is a line that opens. */
   folded?: boolean;
   submit?: string;
+  /** Further ways to choose. */
+  children?: ComponentChildren;
 }
 
-/** The filter of a list, in its page's address. */
+/** The filter of a list, in its page's address. A keyboard can skip it. */
 export function Filters(props: FiltersProps) {
-  const { action, fields, entered, faults, hidden = {}, folded = false, submit = 'Show' } = props;
+  const { action, fields, entered, faults, hidden = {}, folded = false, submit = 'Show', children } = props;
   const { aliases } = useContext(VisitContext);
   const nameOf = ({ kind, name }: FormField) =>
     (isAliasKind(kind) && aliases?.[kind].get(entered[name]!)) || entered[name];
   const given = fields.filter(({ name }) => entered[name]);
+  const showAll = given.length > 0 && <a href={action}>Show all</a>;
   const form = (
     <form method="get" action={action} class={folded ? 'filters' : 'filters card'}>
       <Hidden values={hidden} />
       <Fields {...{ fields, entered, faults }} />
       <div class="actions">
         <Submit>{submit}</Submit>
-        {given.length > 0 && <a href={action}>Show all</a>}
+        {!folded && showAll}
       </div>
     </form>
   );
-  if (!folded) return form;
   const words = given.map((field) => `${field.label.toLowerCase()} ${nameOf(field)}`);
   return (
     <>
-      <details class="card" open={Object.keys(faults).length > 0}>
-        <summary>Filter{words.length > 0 && `: ${words.join(', ')}`}</summary>
-        {form}
-      </details>
-      {given.length > 0 && (
-        <p>
-          <a href={action}>Show all</a>
-        </p>
+      <a class="skip" href="#list">
+        Skip the filters
+      </a>
+      {folded ? (
+        <details class="card" open={Object.keys(faults).length > 0}>
+          <summary>Filter{words.length > 0 && `: ${words.join(', ')}`}</summary>
+          {form}
+        </details>
+      ) : (
+        form
       )}
+      {folded && showAll && <p>{showAll}</p>}
+      {children}
+      <div id="list" tabindex={-1} />
     </>
   );
 }

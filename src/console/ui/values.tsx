@@ -1,9 +1,12 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
+import { formatAmount, formatCount } from '../../common/numbers.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
 import { formatDuration, formatMoment } from './time.ts';
+
+export * from '../../common/numbers.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useContext(VisitContext);
@@ -89,33 +92,6 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
       {at ? <Moment at={at} /> : id}
     </a>
   );
-}
-
-const whole = new Intl.NumberFormat('en-IN');
-
-/** How often something was received: 2×. */
-export const formatTimes = (count: number) => `${whole.format(count)}×`;
-
-/** A count, or a number as PostgreSQL writes it. */
-export const formatCount = (value: number | string) => whole.format(value as number);
-
-/** A count with its noun: 1 body, 2 bodies. */
-export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
-
-// A currency is written as in its country, which the first two letters of its code are: rupees with Indian grouping.
-const monies = new Map<string, Intl.NumberFormat>();
-const moneyIn = (currency: string) => {
-  const style = { style: 'currency', currency, maximumFractionDigits: 20 } as const;
-  const money = monies.get(currency) ?? new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, style);
-  monies.set(currency, money);
-  return money;
-};
-
-/** An amount such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
-export function formatAmount(value: number | string, currency: string): string {
-  const exact = typeof value === 'number' ? value.toFixed(2) : value;
-  return /^-?\d+(\.\d+)?$/.test(exact) ? moneyIn(currency).format(exact as never) : exact;
 }
 
 /** An amount in the currency of the reports. */

@@ -4,13 +4,13 @@ export const counts = (...names: string[]) => Object.fromEntries(names.map((name
 
 export const amounts = (...names: string[]) => ({
   title: 'Amounts per day',
-  series: Object.fromEntries(names.map((name) => [name, `sum(${name}_amount)`])),
+  series: Object.fromEntries(names.map((name) => [`${name}_amount`, `sum(${name}_amount)`])),
   amounts: true,
 });
 
 export const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
   ...amounts('net', 'due'),
-  title: `Top twelve ${ids}s by net amount`,
+  title: `Top twelve ${ids}s by amount to pay`,
   ids,
   by: `coalesce(${ids}_id, 'none')`,
   largest: 12,

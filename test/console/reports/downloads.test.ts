@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { formatNames, formats } from '../../../src/console/reports/formats.ts';
-import { type XlsxColumn, xlsxWriter } from '../../../src/console/reports/xlsx.ts';
+import { formatNames, formats } from '../../../src/reports/files/formats.ts';
+import { type XlsxColumn, xlsxWriter } from '../../../src/reports/files/xlsx.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
 import { useConsole } from '../use-console.ts';
@@ -73,24 +73,24 @@ describe('downloads', () => {
       'Clinic id': { value: '7e5', format: '@' },
       'Receipt id': { value: '7', format: '@' },
       'Receipt number': { value: '2026-11' },
-      Mobile: { value: '+91 98765 43210' },
-      Name: { value: formula, format: '@' },
-      'Net amount': { value: 1234567.5, format: rupees },
+      Phone: { value: '+91 98765 43210' },
+      Patient: { value: formula, format: '@' },
+      'To pay': { value: 1234567.5, format: rupees },
       Day: { value: days('2026-03-02'), format: 'd mmm yyyy' },
-      'Issued at': { format: 'd mmm yyyy, hh:mm:ss' },
+      Issued: { format: 'd mmm yyyy, hh:mm:ss' },
       Remarks: { value: '' },
     });
-    expect(found['Issued at']!.value).toBeCloseTo(days('2026-03-02T00:00:05.250Z'), 8);
+    expect(found.Issued!.value).toBeCloseTo(days('2026-03-02T00:00:05.250Z'), 8);
     expect(found.Flavour).toBeUndefined();
     const ofTotals = Object.fromEntries(head!.map((name, index) => [name!.value, totals![index]?.value]));
-    expect(ofTotals).toMatchObject({ 'Net amount': 1234567.5, 'Clinic id': undefined });
+    expect(ofTotals).toMatchObject({ 'To pay': 1234567.5, 'Clinic id': undefined });
     expect(sheet.replace(/<f>SUBTOTAL\(109,[A-Z]+2:[A-Z]+2\)<\/f>/g, '')).not.toContain('<f>');
     expect(Object.fromEntries(about)).toMatchObject({
       Report: 'Receipts',
       Days: '1 Mar 2026 to 2 Mar 2026',
       Rows: '1',
       'Personal data': 'included',
-      'Due amount': 'Amount still to pay (amount_due), in rupees',
+      Due: 'Amount still to pay (amount_due)',
     });
     expect(sheet).toMatch(/<pane ySplit="1" [^>]*state="frozen"/);
     const width = head!.length;

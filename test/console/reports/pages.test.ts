@@ -1,5 +1,6 @@
 import { families } from '../../../src/families/index.ts';
 import { readColumns } from '../../../src/reports/columns.ts';
+import { labelOfColumn } from '../../../src/reports/labels.ts';
 import { reportGroups, reports } from '../../../src/reports/reports.ts';
 import { paths, receiptCallback, samples } from '../../support/callbacks.ts';
 import { apply, clear } from '../../support/deliveries.ts';
@@ -53,6 +54,17 @@ it('a report is found by a word of its title, its line, its columns and of what 
   expect(await findsBy('gateway')).toEqual(expect.arrayContaining(['payments', 'payments_daily']));
   expect(await findsBy('drift')).toEqual(['schema_drift']);
   expect(await findsBy('no such word')).toEqual([]);
+});
+
+it('no two columns of a report have one label', async () => {
+  const repeated = [];
+  for (const report of reports) {
+    const labels = (await readColumns(database.db, report)).map(({ name }) => labelOfColumn(report, name));
+    repeated.push(
+      ...labels.filter((label, index) => labels.indexOf(label) < index).map((label) => [report.view, label]),
+    );
+  }
+  expect(repeated).toEqual([]);
 });
 
 it('a page shows what a row is read for, money first; all columns take a click', async () => {

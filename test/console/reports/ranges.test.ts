@@ -81,7 +81,7 @@ it.each([
   jest.spyOn(Date, 'now').mockReturnValue(Date.parse(`${day}T00:00Z`) - 3 * 3_600_000);
   const { filter } = readReportForm(
     { range },
-    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata' },
+    { report: reports[0]!, columns: [], shown: [], timezone: 'Asia/Kolkata', revealed: false },
   );
   jest.restoreAllMocks();
   expect(filter).toMatchObject({ from, to });

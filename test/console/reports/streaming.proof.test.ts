@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { formatNames } from '../../../src/console/reports/formats.ts';
+import { formatNames } from '../../../src/reports/files/formats.ts';
 import { clear } from '../../support/deliveries.ts';
 import { until } from '../../support/until.ts';
 import { useConsole } from '../use-console.ts';

@@ -4,7 +4,7 @@ import { families } from '../../../src/families/index.ts';
 import { deleteDeliveries } from '../../../src/privacy/delete-deliveries.ts';
 import { erasePatient } from '../../../src/privacy/erasure/erase.ts';
 import { applyReportTimezone } from '../../../src/store/reporting/settings.ts';
-import { type Callback, deliveryOf } from '../../support/callbacks.ts';
+import { type Callback, deliveryOf, receiptCallback } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { apply, clear, erasureTables } from '../../support/deliveries.ts';
 import { appointment, day, midnight } from './rescheduled.ts';
@@ -149,6 +149,29 @@ it('any order and repetition of versions, reconciled ones too, and any deletion 
     }),
     { numRuns: 25 },
   );
+});
+
+it('the schedule names the patient as the newest receipt that has a name', async () => {
+  const receipt = (receipt_id: number, data: object) =>
+    receiptCallback({
+      business_id: 'b1',
+      data: { receipt_id, patient_oid: 'p1', created_at: receipt_id, ...data },
+    });
+  await apply(database, [
+    appointment('a1', 0, { start_time: nine, patient_id: 'p1' }),
+    appointment('a2', 0, { start_time: nine, patient_id: 'p2' }),
+    receipt(1, { name: 'Asha R', mobile: '+919900000001' }),
+    receipt(2, { name: 'Asha Rao', mobile: null }),
+    receipt(3, { name: '' }),
+    { ...receipt(4, { name: 'deleted' }), event: 'receipt.deleted' },
+    { ...receipt(5, { name: 'of another business' }), business_id: 'b2' },
+  ]);
+  const people =
+    'select appointment_id as id, patient_name as name, mobile from reporting.schedule order by 1';
+  expect(await database.rows(people)).toEqual([
+    { id: 'a1', name: 'Asha Rao', mobile: expect.any(String) },
+    { id: 'a2', name: null, mobile: null },
+  ]);
 });
 
 it('an erasure leaves no start', async () => {

@@ -1,26 +1,26 @@
 import { Duplex } from 'node:stream';
 import { csvWriter } from '../../common/csv.ts';
-import {
-  aliasKindOf,
-  isAmount,
-  isNumeric,
-  isSummable,
-  type TypedColumn,
-} from '../../reports/column-kinds.ts';
-import type { ReportRow } from '../../reports/queries.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import { titled } from '../ui/links.ts';
+import { aliasKindOf, isAmount, isNumeric, type TypedColumn } from '../column-kinds.ts';
+import type { ReportRow } from '../queries.ts';
 import { type XlsxColumn, xlsxWriter } from './xlsx.ts';
 import type { CellKind } from './xlsx-styles.ts';
+
+/** A column of a file: its name for programs, its title for people. */
+export interface FileColumn extends TypedColumn {
+  title: string;
+  comment?: string | null;
+  /** Whether its sum says something. */
+  summed?: boolean;
+}
 
 /** What a file has, besides its rows. */
 export interface FileContent {
   title: string;
-  columns: readonly TypedColumn[];
+  columns: readonly FileColumn[];
   aliases: Aliases | undefined;
   /** Lines that say which rows these are. */
   about: readonly (readonly [name: string, text: string])[];
-  withoutTotals: boolean;
   currency: string;
 }
 
@@ -61,24 +61,19 @@ const cellKinds: Record<string, CellKind> = {
   'timestamp with time zone': 'moment',
 };
 
-const cellKindOf = (column: TypedColumn): CellKind =>
-  cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
+function cellKindOf(column: TypedColumn): CellKind {
+  if (/_share$/.test(column.name)) return 'share';
+  return cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
+}
 
-/** The columns of a spreadsheet, titled in words: a name stands before its id. */
-const cellsOf = ({ columns, aliases, withoutTotals }: FileContent): XlsxColumn[] =>
+/** The columns of a spreadsheet: a name stands before its id. */
+const cellsOf = ({ columns, aliases }: FileContent): XlsxColumn[] =>
   columns.flatMap((column) => [
-    ...aliasesOf([column], aliases).map(({ name }) => ({
-      name,
-      title: titled(name.replace(/_alias$/, '')),
-      kind: 'text' as const,
-    })),
-    {
-      name: column.name,
-      title: titled(column.name),
-      kind: cellKindOf(column),
-      summed: !withoutTotals && isSummable(column),
-    },
+    ...aliasesOf([column], aliases).map(({ name }) => ({ name, title: column.title, kind: 'text' as const })),
+    { ...column, title: titleOfCell(column), kind: cellKindOf(column) },
   ]);
+
+const titleOfCell = ({ name, title }: FileColumn) => (aliasKindOf(name) ? `${title} id` : title);
 
 /**
  * What a report can be downloaded as. Machines read the CSV: its columns are those of the view, then the aliases of each
@@ -90,7 +85,13 @@ const known = {
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     ending: 'xlsx',
     mostRows: 500_000,
-    write: (content) => [addAliases(content), xlsxWriter({ ...content, columns: cellsOf(content) })],
+    write: (content) => {
+      const meanings = content.columns.flatMap((column) =>
+        column.comment ? [[titleOfCell(column), column.comment] as const] : [],
+      );
+      const about = [...content.about, ['', ''] as const, ...meanings];
+      return [addAliases(content), xlsxWriter({ ...content, about, columns: cellsOf(content) })];
+    },
   },
   csv: {
     label: 'CSV',

@@ -1,5 +1,5 @@
 /** What the values of a column are, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
-export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'text' | 'number' | 'boolean';
+export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'share' | 'text' | 'number' | 'boolean';
 
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const font = '<sz val="11"/><name val="Calibri"/>';
@@ -22,7 +22,7 @@ export function amountFormat(currency: string): string {
   return currency === 'INR' ? indian(sign, decimals) : `${sign}#,##0${decimals}`;
 }
 
-const kinds: CellKind[] = ['amount', 'date', 'moment', 'duration', 'text'];
+const kinds: CellKind[] = ['amount', 'date', 'moment', 'duration', 'share', 'text'];
 
 export const headStyle = 1;
 
@@ -38,7 +38,7 @@ const attribute = (text: string) =>
 
 /** The part of an Excel file with its styles. */
 export function stylesPart(currency: string): string {
-  const codes = [amountFormat(currency), 'd mmm yyyy', 'd mmm yyyy, hh:mm:ss', '[h]:mm:ss', '@'];
+  const codes = [amountFormat(currency), 'd mmm yyyy', 'd mmm yyyy, hh:mm:ss', '[h]:mm:ss', '0.0%', '@'];
   const formats = codes.map((code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${attribute(code)}"/>`);
   const cells = codes.map((_, at) => `<xf numFmtId="${164 + at}" applyNumberFormat="1"/>`);
   return `<styleSheet xmlns="${main}"><numFmts count="${codes.length}">${formats.join('')}</numFmts>

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import type { Actor } from '../../privacy/log/access-log.ts';
-import type { ReportFilter } from '../../reports/filter.ts';
-import type { Report } from '../../reports/report.ts';
-import { read } from '../../store/read.ts';
-import type { Db } from '../../store/tables.ts';
+import { read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import type { ReportFilter } from './filter.ts';
+import type { Report } from './report.ts';
 
 const searchedEntries = 10_000;
 
@@ -13,7 +12,7 @@ const searchedEntries = 10_000;
  */
 export async function readLastDownload(
   db: Db,
-  { id }: Actor,
+  actor: string,
   { view }: Report,
   { business, clinic, doctor }: ReportFilter,
 ): Promise<Date | undefined> {
@@ -24,7 +23,7 @@ export async function readLastDownload(
   const last = sql<{ at: Date }>`
     select at
     from (
-      select at, action, filter from access_log where actor = ${id} order by at desc limit ${searchedEntries}
+      select at, action, filter from access_log where actor = ${actor} order by at desc limit ${searchedEntries}
     ) entries
     where action = 'download' and ${sql.join(same, sql` and `)} and filter->>'receipt' is null
       and filter->>'age' is null and coalesce(filter->>'part', 'changed') = 'changed'

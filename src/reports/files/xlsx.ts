@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { strToU8, Zip, ZipDeflate } from 'fflate';
-import { parseInterval } from '../../families/times.ts';
+import { parseInterval } from '../../common/times.ts';
 import { type CellKind, headStyle, styleOf, stylesPart } from './xlsx-styles.ts';
 
 export interface XlsxColumn {
@@ -123,7 +123,13 @@ function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last:
 }
 
 const [narrowest, widest] = [8, 48];
-const fixedWidths: Partial<Record<CellKind, number>> = { date: 13, moment: 23, boolean: 8, duration: 11 };
+const fixedWidths: Partial<Record<CellKind, number>> = {
+  date: 13,
+  moment: 23,
+  boolean: 8,
+  duration: 11,
+  share: 9,
+};
 
 /** In characters, by the first rows: the widths stand before them. A total is longer than what it adds. */
 function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]): number {

@@ -1,0 +1,70 @@
+// Kept, because a page has a thousand times, and making a format takes longer than using it.
+const moments = new Map<string, Intl.DateTimeFormat>();
+const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
+
+/** A time in a time zone: 21 Nov 2026, 09:04:05. */
+export function formatMoment(at: Date, timezone: string): string {
+  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'medium' } as const;
+  const format = moments.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
+  moments.set(timezone, format);
+  return format.format(at);
+}
+
+/** A time in a time zone: 2026-11-21T09:04:05. Sweden writes the date as ISO 8601 does. */
+export const formatLocal = (moment: number, timezone: string): string =>
+  new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');
+
+/** A day, such as 2026-11-21, as formatMoment writes it: 21 Nov 2026; a month, such as 2026-11: Nov 2026. */
+export const formatDay = (day: string): string =>
+  /^\d{4}-\d\d(-\d\d)?$/.test(day) ? days.format(new Date(day)).slice(day.length === 7 ? 2 : 0) : day;
+
+/** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
+export function parseMoment(text: string): Date | undefined {
+  const [, local, hours, minutes = ':00'] =
+    /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)(:\d\d)?/.exec(text) ?? [];
+  return local ? new Date(`${local.replace(' ', 'T')}${hours}${minutes}`) : undefined;
+}
+
+/** An interval that PostgreSQL wrote, in words. */
+export function formatInterval(text: string): string {
+  const total = parseInterval(text);
+  if (total === undefined) return text;
+  return total < 0 ? `−${formatDuration(-total * 1000)}` : formatDuration(total * 1000);
+}
+
+/** A duration in its two largest units: 3 d 4 h. */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.max(0, milliseconds) / 1000;
+  if (seconds < 10) return `${Number(seconds.toFixed(seconds < 1 ? 2 : 1))} s`;
+  const units = Object.entries({ d: 86_400, h: 3_600, min: 60, s: 1 });
+  const first = units.findIndex(([, size]) => seconds >= size);
+  let left = Math.floor(seconds);
+  const words = units.slice(first, first + 2).map(([name, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count > 0 ? `${count} ${name}` : '';
+  });
+  return words.filter(Boolean).join(' ');
+}
+
+/** Reads a local time, such as 2026-11-21T09:04, as a browser's field for it sends it; undefined if it is none. */
+export function parseLocal(text: string, timezone: string): Date | undefined {
+  const reading = Date.parse(`${text}Z`);
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) || Number.isNaN(reading)) return undefined;
+  // If the offset changes in between, the second estimate is on the right side of the change.
+  const near = reading - offset(reading, timezone);
+  const at = new Date(reading - offset(near, timezone));
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}
+
+/** The UTC offset of a time zone at a whole second, in milliseconds. */
+const offset = (moment: number, timezone: string) => Date.parse(`${formatLocal(moment, timezone)}Z`) - moment;
+
+/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in seconds; undefined for one of months. */
+export function parseInterval(text: string): number | undefined {
+  const [, days = '0', sign = '', hours, minutes, seconds] =
+    /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
+  if (hours === undefined && days === '0') return undefined;
+  const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
+  return Number(days) * 86_400 + (sign ? -time : time);
+}
