@@ -17,13 +17,6 @@ export function Value({ family, column, row }: Omit<FieldsProps, 'columns'> & { 
   const value = row[name];
   if (value && family.fields[name]?.meanings?.[value]) return <>{meaningOf(family, name, value)}</>;
   if (value && [family.identifiedBy, family.printed].includes(name)) return <span class="id">{value}</span>;
-  if (value && /^https?:\/\/\S+$/.test(value)) {
-    return (
-      <a href={value} rel="noreferrer" target="_blank">
-        Open<span class="unseen"> {labelOf(family, name)}</span>
-      </a>
-    );
-  }
   return <FieldValue column={column} row={row} />;
 }
 
