@@ -43,7 +43,8 @@ export function DeliveryDetail(props: DetailProps) {
   const { delivery, recordKey, record, revealed, cause, notes } = props;
   const { id, status, text } = delivery;
   const address = `/console/deliveries/${id}`;
-  const isReduced = !('event' in delivery.envelope);
+  // The platform may send event_type instead of event; retention keeps no time.
+  const isReduced = !('event_time' in delivery.envelope);
   const envelope = revealed
     ? withoutHealthRecords(text)
     : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
