@@ -1,20 +1,18 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
+import { reportError } from './commands/report-error.ts';
 import { printable } from './common/printable.ts';
-import { InvalidConfiguration, requireSpelling } from './config/config.ts';
+import { version } from './common/version.ts';
+import { requireSpelling } from './config/config.ts';
 import { misspeltIn } from './config/misspelt-variables.ts';
 import { addDoctorCommand } from './diagnostics/index.ts';
 import { families } from './families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 
-const EX_CONFIG = 78;
-
 if (existsSync('.env')) process.loadEnvFile('.env');
 
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
@@ -66,16 +64,5 @@ program.hook('preAction', (_program, command) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof InvalidConfiguration) {
-    process.stderr.write(`${error.problems.map((problem) => `${problem}\n`).join('')}`);
-    process.exitCode = EX_CONFIG;
-  } else {
-    process.stderr.write(`receiver: ${printable(explain(error))}\n`);
-    process.exitCode = 1;
-  }
-}
-
-function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause ? `${error.message}: ${explain(error.cause)}` : error.message || error.name;
+  process.exitCode = reportError(error);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { Zip, ZipDeflate } from 'fflate';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
@@ -23,8 +23,10 @@ export interface HeldData {
   counts: Counts;
   /** The rows of a table, in parts, in the order of their event times; those of the quarantine in that of their ids. */
   read: (table: string) => AsyncGenerator<ExportedRow[]>;
-  /** The latest rows of a table, newest first. */
-  readLatest: (table: string, limit: number) => Promise<ExportedRow[]>;
+  /** The transaction. */
+  tx: Db;
+  /** The rows of a family, `made`, for the clause `from` of a query in the transaction. */
+  rowsOf: (family: Family) => RawBuilder<unknown>;
 }
 
 const perPart = 500;
@@ -89,19 +91,10 @@ export async function withPatient<T>(
           yield made(family, table, ids);
       }
     };
-    const readLatest: HeldData['readLatest'] = async (table, limit) => {
-      const family = table === 'deliveries' ? undefined : familyOf(table);
-      const { rows: latest } = await sql<{ id: string }>`
-        select id from erasing e where erasure_id = ${listId}::uuid and ${
-          family
-            ? sql`family = ${family.name} and exists (
-                select from inbox i join ${sql.table(table)} made on ${madeOf(family)} where i.id = e.id)`
-            : sql`true`
-        } order by id desc limit ${limit}`.execute(tx);
-      const ids = latest.map(({ id }) => id);
-      return (await (family ? made(family, table, ids) : ofDeliveries(ids))).reverse();
-    };
-    return await use({ counts, read, readLatest });
+    const rowsOf: HeldData['rowsOf'] = (family) => sql`
+      erasing e join inbox i on e.erasure_id = ${listId}::uuid and e.family = ${family.name} and i.id = e.id
+      join ${sql.table(family.table)} made on ${madeOf(family)}`;
+    return await use({ counts, read, tx, rowsOf });
   } finally {
     await tx.rollback().execute();
   }

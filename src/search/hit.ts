@@ -2,6 +2,7 @@
 export interface Details {
   patient?: string | null;
   name?: string | null;
+  phone?: string | null;
   number?: string | null;
   /** In rupees. */
   net?: string | null;
@@ -10,6 +11,10 @@ export interface Details {
   clinic?: string | null;
   doctor?: string | null;
   status?: string | null;
+  /** Of an appointment: when it begins, as JSON of PostgreSQL. */
+  begins?: string | null;
+  /** Of an appointment: whether it is still to come, or under way. */
+  isOpen?: boolean;
   deleted?: boolean;
   /** What a reader should know of it. */
   note?: string;

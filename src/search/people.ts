@@ -1,8 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../families/index.ts';
 import { madeOf } from '../privacy/counts.ts';
 import type { Db } from '../store/tables.ts';
-import { lookupsOf, personalLookups, readByIndexes, searchQuery } from './lookups.ts';
+import { readByIndexes } from './read-by-indexes.ts';
 
 /** A patient with the sums of all receipts that are not deleted, in rupees. */
 export interface Person {
@@ -17,13 +17,14 @@ export interface Person {
 }
 
 /** What a list of patients shows, those seen last first; of one business, or of all. */
-export function peopleQuery(
+export function readPeople(
+  db: Db,
   families: readonly Family[],
   patients: readonly string[],
   business?: string,
-): RawBuilder<Person> {
+): Promise<Person[]> {
   const family = families.find(({ table }) => table === 'receipts')!;
-  return sql<Person>`
+  const query = sql<Person>`
     select p.id as patient, (array_agg(r.name order by r.at desc) filter (where r.name <> ''))[1] as name,
            (array_agg(r.mobile order by r.at desc) filter (where r.mobile <> ''))[1] as mobile,
            count(r.at)::int as receipts, sum(r.net_amount)::text as net, sum(r.amount_paid)::text as paid, sum(r.amount_due)::text as due, max(r.at) as latest
@@ -37,24 +38,5 @@ export function peopleQuery(
     ) r on true
     group by p.id
     order by latest desc nulls last, p.id`;
+  return readByIndexes(db, query);
 }
-
-/** The patients that a name, a phone number or its end, or an id means. @param today a day such as 2026-11-21 */
-export async function findPeople(
-  db: Db,
-  families: readonly Family[],
-  text: string,
-  today: string,
-): Promise<Person[]> {
-  const lookups = lookupsOf(families, { text, mayNamePeople: true, today });
-  const personal = lookups.filter(({ by }) => personalLookups.some((one) => one === by));
-  const hits = await readByIndexes(db, searchQuery(personal));
-  const patients = [...new Set(hits.flatMap(({ details }) => details.patient || []))];
-  return patients.length > 0 ? readPeople(db, families, patients) : [];
-}
-
-export const readPeople = (
-  db: Db,
-  families: readonly Family[],
-  patients: readonly string[],
-): Promise<Person[]> => readByIndexes(db, peopleQuery(families, patients));

@@ -1,6 +1,6 @@
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let webhook: Awaited<ReturnType<typeof startWebhook>>;
 let mail: Awaited<ReturnType<typeof startMailServer>>;
@@ -11,9 +11,8 @@ afterAll(() => Promise.all([webhook.stop(), mail.stop()]));
 
 /** What `receiver alerts test` prints, and its exit code. */
 async function run(env: Record<string, string>): Promise<[output: string, code: unknown]> {
-  const command = spawnReceiver(['alerts', 'test'], env);
-  const code = await command.end();
-  return [command.output(), code];
+  const { code, output } = await runCommand(['alerts', 'test'], env);
+  return [output, code];
 }
 
 const both = () => ({ ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test,b@clinic.test' });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { newRecords } from '../../src/sandbox/platform/records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let database: TestDatabase;
 const folder = mkdtempSync(join(tmpdir(), 'receiver-aliases-'));
@@ -17,9 +17,8 @@ afterAll(async () => {
 });
 
 async function run(...args: string[]): Promise<[output: string, code: unknown]> {
-  const command = spawnReceiver(['aliases', ...args], { DATABASE_URL: database.url });
-  const code = await command.end();
-  return [command.output(), code];
+  const { code, output } = await runCommand(['aliases', ...args], { DATABASE_URL: database.url });
+  return [output, code];
 }
 
 function importCsv(content: string | Buffer) {
@@ -108,9 +107,11 @@ it('refresh takes names from the platform, and says what to set without its addr
   const sandbox = await startSandbox({ records });
   try {
     const refresh = async (env: Record<string, string>) => {
-      const command = spawnReceiver(['aliases', 'refresh'], { DATABASE_URL: database.url, ...env });
-      const code = await command.end();
-      return [command.output(), code];
+      const { code, output } = await runCommand(['aliases', 'refresh'], {
+        DATABASE_URL: database.url,
+        ...env,
+      });
+      return [output, code];
     };
     expect(await refresh({})).toEqual([expect.stringMatching(/^receiver: set SERVICE_BASE_URL/), 1]);
     const platform = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };

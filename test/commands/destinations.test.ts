@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { type TestDatabase, useDatabase } from '../support/database.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -9,9 +9,8 @@ const database: TestDatabase = useDatabase();
 
 async function run(...args: string[]): Promise<[output: string, code: unknown]> {
   const env = { DATABASE_URL: database.url, DESTINATIONS_ALLOW: '127.0.0.1' };
-  const command = spawnReceiver(['destinations', ...args], env);
-  const code = await command.end();
-  return [command.output(), code];
+  const { code, output } = await runCommand(['destinations', ...args], env);
+  return [output, code];
 }
 
 it('a destination is added, tested, listed and removed; its secret is shown once, and who did it is in the access log', async () => {

@@ -1,7 +1,7 @@
 import type { Service } from '../../src/service/service.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -18,9 +18,8 @@ afterAll(async () => {
 beforeEach(() => database.pool.query('truncate quarantine, inbox'));
 
 async function run(...args: string[]): Promise<string> {
-  const command = spawnReceiver(['quarantine', ...args], { DATABASE_URL: database.url, ...env });
-  const code = await command.end();
-  return `${command.output()}${code === 0 ? '' : `exit ${code}`}`;
+  const { code, output } = await runCommand(['quarantine', ...args], { DATABASE_URL: database.url, ...env });
+  return `${output}${code === 0 ? '' : `exit ${code}`}`;
 }
 let env: Record<string, string> = {};
 afterEach(() => {

@@ -2,7 +2,7 @@ import { appointmentBook } from '../../src/sandbox/platform/book.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const database = useDatabase();
 let sandbox: Sandbox;
@@ -17,12 +17,12 @@ it('reconcile asks for the payments of its days, and only counts them with --dry
   );
   sandbox = await startSandbox({ records: book.records });
   const run = async (...options: string[]) => {
-    const command = spawnReceiver(['reconcile', ...options], {
+    const { code, output } = await runCommand(['reconcile', ...options], {
       ...{ DATABASE_URL: database.url, SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken },
       ...{ RECONCILE_WITH: 'payments', RECONCILE_WITH_PER_MINUTE: '6000' },
     });
-    expect([await command.end(), command.output()]).toEqual([0, expect.any(String)]);
-    return command.output();
+    expect([code, output]).toEqual([0, expect.any(String)]);
+    return output;
   };
   const [{ named } = {}] = await database.rows(
     `select count(distinct payment_id)::int as named from receipts where payment_id <> ''`,

@@ -4,14 +4,13 @@ import { checkSums } from '../../src/worker/sums.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const database = useDatabase();
 
 async function run(...args: string[]): Promise<string> {
-  const command = spawnReceiver(['reports', ...args], { DATABASE_URL: database.url });
-  const code = await command.end();
-  return `${command.output()}exit ${code}`;
+  const { code, output } = await runCommand(['reports', ...args], { DATABASE_URL: database.url });
+  return `${output}exit ${code}`;
 }
 
 const day = '2023-11-15';

@@ -2,15 +2,14 @@ import { hostname } from 'node:os';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const database = useDatabase();
 
 async function run(retention: string, ...args: string[]): Promise<string> {
   const env = { DATABASE_URL: database.url, RETENTION: retention };
-  const command = spawnReceiver(['retention', ...args], env);
-  const code = await command.end();
-  return `${command.output()}${code === 0 ? '' : `exit ${code}`}`;
+  const { code, output } = await runCommand(['retention', ...args], env);
+  return `${output}${code === 0 ? '' : `exit ${code}`}`;
 }
 
 /** The numbers of the table, by policy and table. */

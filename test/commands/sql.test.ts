@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { printable } from '../../src/common/printable.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
-import { spawnReceiver } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const database = useDatabase();
 beforeAll(async () => {
@@ -13,11 +13,8 @@ beforeAll(async () => {
 });
 beforeEach(() => database.pool.query(`truncate reminders; insert into reminders values ('kept')`));
 
-async function run(args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) {
-  const command = spawnReceiver(args, env);
-  const code = await command.end();
-  return { code, output: command.output() };
-}
+const run = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
+  runCommand(args, env);
 
 const reminders = async () => (await database.rows('select note from reminders')).map(({ note }) => note);
 

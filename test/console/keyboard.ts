@@ -42,6 +42,10 @@ export function useKeyboard(page: Page) {
       await press('Tab');
       await press('Enter');
     },
+    skipFilters: async () => {
+      await tabTo(page.getByRole('link', { name: 'Skip the filters' }));
+      await press('Enter');
+    },
     /** Opens a section by its key, which stands for a click on the navigation. */
     goTo: async (key: string, heading: string) => {
       await press('g');

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import type { Role } from '../../src/console/rights.ts';
 import { families } from '../../src/families/index.ts';
 import { readAmountAndDay } from '../../src/search/amount-and-day.ts';
-import { lookupsOf, readByIndexes, searchQuery } from '../../src/search/lookups.ts';
+import { lookupsOf, searchQuery } from '../../src/search/lookups.ts';
+import { readByIndexes } from '../../src/search/read-by-indexes.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
 import {
   appointmentCallback,
@@ -127,6 +128,41 @@ it('any word of a name is found by its beginning, for the role privacy alone', a
     [{ by: 'name' }, ['p7']],
     [{ by: 'name' }, ['p7']],
     [{ by: 'name' }, ['p8']],
+  ]);
+});
+
+it('admissions and bookings are found by a word of the name and by the phone number, in any spelling', async () => {
+  await apply(database, [
+    samples.admission({
+      data: {
+        id: 'adm-2',
+        pid: 'p51',
+        patient: { name: { first_name: 'Zoya', last_name: 'Menon' }, phone: '98000 51515' },
+      },
+    }),
+    samples.booking({
+      data: {
+        order_id: 'o-2',
+        billing: { name: 'Zoya Menon', phone: '+919800051515' },
+        patient: { id: 'p52' },
+      },
+    }),
+    samples.booking({ data: { order_id: 'o-3', billing: 'Zoya', patient: { name: 7, phone: ['x'] } } }),
+  ]);
+  const both = [record('admission', 'adm-2'), record('booking', 'o-2')];
+  for (const q of ['menon', 'Zoya M', '51515', '9800051515'])
+    expect([q, await found('privacy', q)]).toEqual([q, both]);
+  const before = await lastEntry();
+  expect(await found('viewer', 'menon')).toEqual([]);
+  expect(await found('viewer', '09800051515')).toEqual(both);
+  expect(await (await find('viewer', '9800051515')).text()).not.toContain('Menon');
+  expect(await (await find('privacy', 'menon')).text()).toMatch(
+    /Patients<.*Zoya Menon.*Admissions<.*12,500.50.*Zoya Menon/s,
+  );
+  expect((await entriesAfter(before)).map(({ filter, patients }) => [filter, patients])).toEqual([
+    [{ by: 'phone' }, ['p51', 'p52']],
+    [{ by: 'phone' }, ['p51', 'p52']],
+    [{ by: 'name' }, ['p51', 'p52']],
   ]);
 });
 

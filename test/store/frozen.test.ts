@@ -41,6 +41,8 @@ const frozen: Record<string, string> = {
   '0032_search_indexes.sql': '4a95dc1f6ce74dd9',
   '0033_changes.sql': 'a00a962a9d1f0b3d',
   '0034_destinations.sql': '6bb60134099108fa',
+  '0035_names.sql': '485a4533c6bb91d1',
+  '0035_names_indexes.sql': '6f5813eaeeb88125',
   '0036_appointment_starts.sql': '7dadfb115e9a02c4',
   '0036_starts_of_rows.sql': '603ac6c121c6c579',
 };

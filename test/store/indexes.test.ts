@@ -106,6 +106,7 @@ const onThePath: Record<string, [reason: string, query: string]> = {
 const ofDay = 'the view of all businesses and days. A few bytes per 128 pages';
 const ofBusinessAndDay = 'the view of a business and days';
 const ofAdmission = 'reporting.open_admissions: the parts of an admission';
+const ofPerson = 'search for a word of a name or a phone number';
 const upsert = 'the upsert; a record of a business';
 const oneRow = 'the table has one row';
 const replacedMonth = 'the worker replaces the sums of a month';
@@ -147,6 +148,7 @@ const others: Record<string, string> = {
   practice_changes_day: ofDay,
   admissions_pkey: upsert,
   admissions_day: ofBusinessAndDay,
+  admissions_terms: ofPerson,
   admission_events_pkey: upsert,
   admission_events_of_admission: ofAdmission,
   admission_events_day: ofDay,
@@ -164,6 +166,7 @@ const others: Record<string, string> = {
   care_contexts_day: ofDay,
   bookings_pkey: upsert,
   bookings_day: ofDay,
+  bookings_terms: ofPerson,
   other_events_pkey: upsert,
   other_events_day: ofDay,
   other_events_user_delete: 'the problem of deleted users that nobody has looked at',

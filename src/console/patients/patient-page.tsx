@@ -1,25 +1,23 @@
 import { countRows } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import type { Hit } from '../../search/hit.ts';
+import { mostHeld, type readAround, type readHeld } from '../../search/held.ts';
 import { EntriesAbout } from '../access-log/entries.tsx';
-import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from '../search/hits.tsx';
+import { amount, Hits } from '../search/hits.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Facts, Figures, formatCount, Named } from '../ui/values.tsx';
-import { mostShown, type readAround, type readKnown } from './known.ts';
 
 export const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
-type PatientProps = Awaited<ReturnType<typeof readKnown>> &
+type PatientProps = Awaited<ReturnType<typeof readHeld>> &
   Awaited<ReturnType<typeof readAround>> &
   Record<'held' | 'isRunning', boolean> & { patient: Patient };
 
 export function PatientPage(props: PatientProps) {
-  const { patient, names, phones, linked, sums, counts, receipts, appointments, others, open } = props;
-  const { held, isRunning, looks, pseudonym } = props;
+  const { patient, names, phones, linked, sums, counts, hits, held, isRunning, looks, pseudonym } = props;
   const values = valuesOf(patient);
-  const isOpen = ({ details: { status } }: Hit) => open.has(status ?? '');
-  const certificates = others.filter(({ kind }) => kind === 'consent_form');
+  // Only appointments are open or not.
+  const having = (isOpen?: boolean) => hits.filter(({ details }) => details.isOpen === isOpen);
   return (
     <>
       <Facts
@@ -51,24 +49,13 @@ export function PatientPage(props: PatientProps) {
       </div>
       <p class="note">
         This page shows personal data; showing it was logged.
-        {Object.values(counts).some((rows) => rows > mostShown) &&
-          ` Of each kind it has the latest ${formatCount(mostShown)}; the export has all.`}
+        {Object.values(counts).some((rows) => rows > mostHeld) &&
+          ` Of each kind it has the latest ${formatCount(mostHeld)}; the export has all.`}
       </p>
       {countRows(counts) === 0 && <p class="empty">Nothing is held about this patient.</p>}
-      <Group title="Receipts" rows={receipts} columns={columnsOfReceipts(receipts)} most={mostShown} />
-      {['Appointments to come', 'Past appointments'].map((title, index) => {
-        const rows = appointments.filter((hit) => isOpen(hit) === (index === 0));
-        return (
-          <Group key={title} {...{ title, rows }} columns={columnsOfAppointments(rows)} most={mostShown} />
-        );
-      })}
-      <Group title="Certificates" rows={certificates} columns={columnsOfOthers} most={mostShown} />
-      <Group
-        title="Other records"
-        rows={others.filter(({ kind }) => kind !== 'consent_form')}
-        columns={columnsOfOthers}
-        most={mostShown}
-      />
+      <Hits hits={having(true)} most={mostHeld} title="Appointments to come" />
+      <Hits hits={having(undefined)} most={mostHeld} />
+      <Hits hits={having(false)} most={mostHeld} title="Past appointments" />
       <h2>Who looked</h2>
       <EntriesAbout entries={looks} />
       <p>

@@ -11,13 +11,13 @@ import { decide, decisions, readUncertain, readUncertainBody } from '../../priva
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
+import { readAround, readHeld } from '../../search/held.ts';
+import { findPatient } from '../../search/record.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import { findPatient } from '../records/queries.ts';
 import { sendPage } from '../ui/page.tsx';
-import { readAround, readKnown } from './known.ts';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
 import { PatientPage } from './patient-page.tsx';
 import { UncertainPage } from './uncertain-pages.tsx';
@@ -54,7 +54,7 @@ export const section: Section = {
       });
 
     const show = async (res: Response, patient: Patient) => {
-      const known = await read(res, patient, 'reveal', (held) => readKnown(held, families));
+      const known = await read(res, patient, 'reveal', (held) => readHeld(held, families));
       const around = await readAround(db, families, patient);
       const [held, isRunning] = [await isHeld(db, patient), await isBeingErased(db, patient)];
       sendPage(res, 'Patient', <PatientPage {...{ patient, ...known, ...around, held, isRunning }} />);

@@ -1,8 +1,8 @@
 import { type Family, labelOf, meaningOf, shownGroups } from '../../families/index.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
+import type { Version } from '../../search/record.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { Amount, Facts, Named } from '../ui/values.tsx';
-import type { Version } from './queries.ts';
 
 export interface FieldsProps {
   family: Family;

@@ -1,38 +1,36 @@
 import { useContext } from 'preact/hooks';
 import { type Family, labelOf, meaningOf, publicKey, titleOf } from '../../families/index.ts';
+import { isHidden } from '../../privacy/redact.ts';
 import { aliasKindOf } from '../../reports/column-kinds.ts';
-import { isHidden } from '../redact.ts';
+import type { Version } from '../../search/record.ts';
 import { VisitContext } from '../ui/context.ts';
 import { recordHref, titled, words } from '../ui/links.ts';
 import { formatDay, formatLocal, parseMoment } from '../ui/time.ts';
 import { formatAmount } from '../ui/values.tsx';
 
-/** A record's row, every value as text, without personal data. */
-export type PublicRow = Readonly<Record<string, string | null>>;
-
 const mostOfId = 15;
 
 /** A short number that people may know the record by: the printed one, or its id. */
-function numberOf(family: Family, row: PublicRow): string | undefined {
+function numberOf(family: Family, row: Version['row']): string | undefined {
   const key = publicKey(family);
   const number = (family.printed && row[family.printed]) || (key && row[key]);
   return number && number.length <= mostOfId ? number : undefined;
 }
 
-const dayOf = (row: PublicRow, timezone: string): string => {
+const dayOf = (row: Version['row'], timezone: string): string => {
   const at = parseMoment(row.created_at ?? '') ?? parseMoment(row.event_time!);
   return at ? formatDay(formatLocal(at.getTime(), timezone).slice(0, 10)) : '';
 };
 
 /** What people call a record: Receipt R-1428, or Appointment of 19 Nov 2026. */
-export function nameOfRecord(family: Family, row: PublicRow, timezone: string): string {
+export function nameOfRecord(family: Family, row: Version['row'], timezone: string): string {
   const number = numberOf(family, row);
   return titled(titleOf(family)) + (number ? ` ${number}` : ` of ${dayOf(row, timezone)}`);
 }
 
 interface HeadlineProps {
   family: Family;
-  row: PublicRow;
+  row: Version['row'];
 }
 
 /** What a record is, in one line: amounts or state, doctor and clinic by name, day. */

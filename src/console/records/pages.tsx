@@ -1,7 +1,9 @@
 import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { redactRow } from '../../privacy/redact.ts';
+import type { RecordDetails, RecordKey, Version } from '../../search/record.ts';
+import type { Payment, Related } from '../../search/related.ts';
 import { WhoLooked } from '../access-log/who-looked.tsx';
-import { redactRow } from '../redact.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
@@ -9,8 +11,6 @@ import { parseMoment } from '../ui/time.ts';
 import { Amount, Moment } from '../ui/values.tsx';
 import { AsReceived, Groups } from './fields.tsx';
 import { Headline, RecordLine } from './headline.tsx';
-import type { RecordDetails, RecordKey, Version } from './queries.ts';
-import type { Payment, Related } from './related.ts';
 import { Timeline } from './timeline.tsx';
 
 interface RecordProps {

@@ -1,15 +1,15 @@
 import type { Request, Response } from 'express';
 import { titleOf } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { redactRow } from '../../privacy/redact.ts';
+import { readRecord } from '../../search/record.ts';
+import { readPayments, readRelated } from '../../search/related.ts';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
 import { readForm, text } from '../read-form.ts';
-import { redactRow } from '../redact.ts';
 import { sendPage } from '../ui/page.tsx';
 import { nameOfRecord } from './headline.tsx';
 import { RecordPage } from './pages.tsx';
-import { readRecord } from './queries.ts';
-import { readPayments, readRelated } from './related.ts';
 
 /** What is known of a receipt, a consent form, and so on: now, and what became of it. */
 export const section: Section = {

@@ -1,12 +1,12 @@
 import { type Family, labelOf } from '../../families/index.ts';
+import { isHidden, redactRow } from '../../privacy/redact.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
-import { isHidden, redactRow } from '../redact.ts';
+import { changedColumns, shownVersions, type Version } from '../../search/record.ts';
 import { words } from '../ui/links.ts';
 import { formatDuration, parseMoment } from '../ui/time.ts';
 import { formatCountOf, IdLink, Moment } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
 import { Headline } from './headline.tsx';
-import { changedColumns, shownVersions, type Version } from './queries.ts';
 
 const acts: Readonly<Record<string, string>> = {
   updated: 'an update',

@@ -1,7 +1,8 @@
-import { appointment } from '../../families/appointment.ts';
+import type { ComponentChildren } from 'preact';
 import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
 import { type Hit, shownHits } from '../../search/hit.ts';
-import { recordHref, titled } from '../ui/links.ts';
+import type { AliasKind } from '../../store/aliases.ts';
+import { recordHref, titled, words } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { Amount, Moment, Named, Nothing } from '../ui/values.tsx';
 
@@ -16,14 +17,8 @@ interface GroupProps<Row> {
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   /** How many rows are shown; a note says where there are more. */
-  most?: number;
+  most?: number | undefined;
 }
-
-const kinds: Record<string, string> = {
-  ...Object.fromEntries((families as readonly Family[]).map((family) => [family.name, titleOf(family)])),
-  delivery: 'message as received',
-  quarantine: 'rejected message',
-};
 
 /** A titled list; nothing where it is empty. */
 export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProps<Row>) {
@@ -41,56 +36,88 @@ export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProp
   );
 }
 
+const byKind = new Map((families as readonly Family[]).map((family) => [family.name, family]));
+const messages: Record<string, string> = { delivery: 'message as received', quarantine: 'rejected message' };
+
+/** What people call records of a kind: Receipts. */
+function titleOfKind(kind: string): string {
+  const family = byKind.get(kind);
+  return family ? titled(family.title ? `${family.title}s` : words(family.table)) : 'Messages';
+}
+
+interface HitsProps {
+  hits: readonly Hit[];
+  most?: number | undefined;
+  /** What the list is called; without it, there is one for each kind. */
+  title?: string;
+}
+
+/** Lists of records, in the order of the families. */
+export function Hits({ hits, most, title }: HitsProps) {
+  const listOf = ({ kind }: Hit) => title ?? titleOfKind(kind);
+  const kinds = [...byKind.keys(), ...Object.keys(messages)];
+  const sorted = hits.toSorted((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind));
+  return [...new Set(sorted.map(listOf))].map((list) => {
+    const rows = sorted.filter((hit) => listOf(hit) === list);
+    return <Group key={list} title={list} {...{ rows, most }} columns={columnsOf(rows)} />;
+  });
+}
+
 export const amount = (value: string | null | undefined) => (value ? <Amount value={value} /> : <Nothing />);
 
-const linkTo = (hit: Hit, text: string) => <a href={hrefOf(hit)}>{text}</a>;
-const at: Column<Hit> = { head: 'Time', cell: (hit) => <Moment at={hit.at} /> };
-const business: Column<Hit> = {
-  head: 'Business',
-  cell: ({ business_id }) => <Named kind="business" id={business_id} />,
-};
-const places: Column<Hit>[] = [
-  { head: 'Doctor', cell: ({ details }) => <Named kind="doctor" id={details.doctor} /> },
-  { head: 'Clinic', cell: ({ details }) => <Named kind="clinic" id={details.clinic} /> },
-  business,
+const named = (kind: AliasKind) => (id: string | null | undefined) => <Named kind={kind} id={id} />;
+
+type Shown = [
+  head: string,
+  value: (hit: Hit) => string | null | undefined,
+  show?: (value: string | null | undefined) => ComponentChildren,
 ];
 
-const money = (head: string, value: 'net' | 'paid' | 'due'): Column<Hit> => ({
-  head,
-  cell: ({ details }) => amount(details[value]),
-  numeric: true,
-});
-
-const foundBy = (hits: readonly Hit[]): Column<Hit>[] =>
-  new Set(hits.map(({ by }) => by)).size > 1 ? [{ head: 'Found by', cell: ({ by }) => by }] : [];
-
-const noteOf = ({ details: { note, deleted } }: Hit) => note ?? (deleted ? 'deleted' : '');
-
-/** The columns of a list of receipts; those that would be empty, or the same in each row, are left out. */
-export const columnsOfReceipts = (hits: readonly Hit[], showsNames = false): Column<Hit>[] => [
-  { head: 'Receipt', cell: (hit) => linkTo(hit, hit.details.number || `receipt ${hit.id}`) },
-  money('Amount', 'net'),
-  money('Paid', 'paid'),
-  money('Due', 'due'),
-  { ...at, head: 'Issued' },
-  ...(showsNames ? [{ head: 'Name', cell: ({ details }: Hit) => details.name || <Nothing /> }] : []),
-  ...(hits.some(noteOf) ? [{ head: 'Note', cell: (hit: Hit) => noteOf(hit) || <Nothing /> }] : []),
-  ...places,
-  ...foundBy(hits),
+const money: Shown[] = [
+  ['Amount', ({ details }) => details.net, amount],
+  ['Paid', ({ details }) => details.paid, amount],
+  ['Due', ({ details }) => details.due, amount],
+];
+const others: Shown[] = [
+  ['Begins', ({ details }) => details.begins, (at) => at && <Moment at={new Date(at)} />],
+  ['Name', ({ details }) => details.name],
+  ['Note', ({ details: { note, deleted } }) => note ?? (deleted ? 'deleted' : '')],
+  ['Doctor', ({ details }) => details.doctor, named('doctor')],
+  ['Clinic', ({ details }) => details.clinic, named('clinic')],
+  ['Business', ({ business_id }) => business_id, named('business')],
 ];
 
-const statusOf = ({ details: { status } }: Hit) =>
-  titled(status ? meaningOf(appointment, 'status', status) : 'appointment');
+/** The columns of records of one kind; those that would be empty, or tell of each the same look-up, are left out. */
+function columnsOf(hits: readonly Hit[]): Column<Hit>[] {
+  const given = (shown: Shown[], numeric: boolean) =>
+    shown
+      .filter(([, value]) => hits.some(value))
+      .map(([head, value, show]) => ({
+        head,
+        cell: (hit: Hit) => show?.(value(hit)) ?? (value(hit) || <Nothing />),
+        numeric,
+      }));
+  const isFoundByOne = new Set(hits.map(({ by }) => by)).size === 1;
+  return [
+    { head: titleOfHit(hits[0]!), cell: (hit) => <a href={hrefOf(hit)}>{textOf(hit)}</a> },
+    ...given(money, true),
+    { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+    ...given(others, false),
+    ...(isFoundByOne ? [] : [{ head: 'Found by', cell: ({ by }: Hit) => by }]),
+  ];
+}
 
-export const columnsOfAppointments = (hits: readonly Hit[]): Column<Hit>[] => [
-  { head: 'Appointment', cell: (hit) => linkTo(hit, statusOf(hit)) },
-  { ...at, head: 'Booked' },
-  ...places,
-  ...foundBy(hits),
-];
+function titleOfHit({ kind }: Hit): string {
+  const family = byKind.get(kind);
+  return titled(family ? titleOf(family) : messages[kind]!);
+}
 
-export const columnsOfOthers: Column<Hit>[] = [
-  { head: 'Record', cell: (hit) => linkTo(hit, `${titled(kinds[hit.kind] ?? hit.kind)} ${hit.id}`) },
-  at,
-  business,
-];
+/** The printed number of a record, or else its state; of others the id. */
+function textOf(hit: Hit): string {
+  const { number, status } = hit.details;
+  const family = byKind.get(hit.kind);
+  return (
+    number ||
+    (status && family ? titled(meaningOf(family, 'status', status)) : `${titleOfHit(hit)} ${hit.id}`)
+  );
+}

@@ -1,14 +1,13 @@
-import { type Hit, shownHits } from '../../search/hit.ts';
+import { mostPeople } from '../../search/find.ts';
+import type { Hit } from '../../search/hit.ts';
 import type { Person } from '../../search/people.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import type { Column } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
-import { amount, columnsOfAppointments, columnsOfOthers, columnsOfReceipts, Group } from './hits.tsx';
+import { amount, Group, Hits } from './hits.tsx';
 
-/** How many patients have their sums and appointments read. */
-export const mostPeople = 20;
 const shownOfPeople = 10;
 
 /** A clinic, a doctor or a business whose alias contains what was searched. */
@@ -32,11 +31,6 @@ interface SearchProps {
 }
 
 export function SearchPage({ hits, places, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
-  const receipts = hits.filter(({ kind }) => kind === 'receipt');
-  const appointments = hits.filter(({ kind }) => kind === 'appointment');
-  // Those of each patient are on the patient's page.
-  const most = people.length > 0 ? shownOfPeople : shownHits;
-  const others = hits.filter(({ kind }) => kind !== 'receipt' && kind !== 'appointment');
   const isEmpty = hits.length + places.length + people.length === 0;
   return (
     <>
@@ -46,19 +40,8 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
       {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
       <Group title="Patients" rows={people} columns={ofPerson} most={mostPeople} />
       <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
-      <Group
-        title="Receipts"
-        rows={receipts}
-        columns={columnsOfReceipts(receipts, mayNamePeople)}
-        most={most}
-      />
-      <Group
-        title="Appointments"
-        rows={appointments}
-        columns={columnsOfAppointments(appointments)}
-        most={most}
-      />
-      <Group title="Others" rows={others} columns={columnsOfOthers} />
+      {/* Those of each patient are on the patient's page. */}
+      <Hits hits={hits} most={people.length > 0 ? shownOfPeople : undefined} />
     </>
   );
 }

@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
-import { type Family, publicKey } from '../../families/index.ts';
-import { isAbout, patientsOfRow } from '../../privacy/find-deliveries.ts';
-import type { Db } from '../../store/tables.ts';
-import { redactRow } from '../redact.ts';
-import { read } from '../store.ts';
-import type { PublicRow } from './headline.tsx';
-import { type RecordKey, readRows, type Version } from './queries.ts';
+import { type Family, publicKey } from '../families/index.ts';
+import { isAbout, patientsOfRow } from '../privacy/find-deliveries.ts';
+import { redactRow } from '../privacy/redact.ts';
+import { read } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
+import { type RecordKey, readRows, type Version } from './record.ts';
 
 export interface Related {
   family: Family;
   id: string;
-  row: PublicRow;
+  /** Without personal data. */
+  row: Version['row'];
 }
 
 const mostRelated = 100;

@@ -1,6 +1,6 @@
-import { redactEnvelope, redactRow } from '../../src/console/redact.ts';
 import { amount, notPersonal, text, time } from '../../src/families/field.ts';
 import { defineFamily, type Family, families, isPublicField } from '../../src/families/index.ts';
+import { redactEnvelope, redactRow } from '../../src/privacy/redact.ts';
 
 const numbersAndTimesOf = ({ fields }: Family) =>
   Object.entries(fields)

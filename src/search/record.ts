@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { Family } from '../../families/index.ts';
-import { rowsMadeOf, versionOrder } from '../../families/sql.ts';
-import { findApplied, patientsOfRow } from '../../privacy/find-deliveries.ts';
-import type { TypedColumn } from '../../reports/column-kinds.ts';
-import { hasId } from '../../search/has-id.ts';
-import type { Db } from '../../store/tables.ts';
+import type { Family } from '../families/index.ts';
+import { rowsMadeOf, versionOrder } from '../families/sql.ts';
+import { findApplied, patientsOfRow } from '../privacy/find-deliveries.ts';
+import type { TypedColumn } from '../reports/column-kinds.ts';
+import type { Db } from '../store/tables.ts';
+import { hasId } from './has-id.ts';
 
 /** A receipt, a consent form, and so on; `id`: of a delivery about it where the family has no public key. */
 export interface RecordKey {
