@@ -7,8 +7,9 @@ import { Facts, IdLink, Verbatim } from '../ui/values.tsx';
 
 /** The test of the way that callbacks take. */
 export const section: Section = {
-  addRoutes(routes, { receiver: { test }, db, logAccess }) {
+  addRoutes(routes, { receiver, db, logAccess }) {
     routes.post('/test-callback', 'operator', async (_req, res) => {
+      const { test } = receiver;
       if (!test) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
       await logAccess(res, { action: 'test callback' });
       const { told, id } = await test.send(db);
