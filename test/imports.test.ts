@@ -42,7 +42,7 @@ const allowed = table({
   // Edges.
   client: '',
   sandbox: '',
-  openapi: 'families',
+  openapi: 'changes families',
   http: 'changes families intake privacy store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
   console: 'apply destinations families health intake privacy queue reports search sign-in store ../assets',
