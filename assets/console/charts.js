@@ -183,8 +183,7 @@ async function copy(make, figure, ending) {
 
 /** Adds what takes a script. */
 function equip(figure) {
-  const bar = document.createElement('p');
-  bar.className = 'copy';
+  const bar = figure.querySelector('.copy');
   bar.innerHTML = `<button type="button" class="small second">Copy picture</button>
     <button type="button" class="small second">Copy numbers</button> <span role="status"></span> <span class="rule"></span>`;
   const [ofPicture, ofNumbers] = bar.querySelectorAll('button');
@@ -195,7 +194,6 @@ function equip(figure) {
   ofNumbers.addEventListener('click', async () => {
     status.textContent = await copy(numbers, figure, 'tsv');
   });
-  figure.querySelector('.canvas').after(bar);
 }
 
 function drawAll() {

@@ -68,6 +68,7 @@ export function Chart({
       <div class={`canvas${kind === 'names' && labels.length > manyNames ? ' tall' : ''}`}>
         <canvas role="img" aria-label={`Chart: ${title}`} />
       </div>
+      <p class="copy" />
       <details>
         <summary>
           Data<span class="unseen">: {title}</span>
