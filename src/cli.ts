@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { addClientCommands } from './client/commands/index.ts';
 import { addServiceCommands } from './commands/index.ts';
 import { reportError } from './commands/report-error.ts';
 import { printable } from './common/printable.ts';
+import { version } from './common/version.ts';
 import { requireSpelling } from './config/config.ts';
 import { misspeltIn } from './config/misspelt-variables.ts';
 import { addDoctorCommand } from './diagnostics/index.ts';
@@ -13,7 +13,6 @@ import { addSandboxCommands } from './sandbox/commands.ts';
 
 if (existsSync('.env')) process.loadEnvFile('.env');
 
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)

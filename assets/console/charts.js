@@ -3,7 +3,7 @@
 const colors = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const longestName = 26;
-const drawn = [];
+const drawn = new Map();
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -136,6 +136,7 @@ function draw(figure) {
 
 /** The chart with its title, on its paper: a canvas itself is transparent. */
 function picture(figure) {
+  drawOnce(figure);
   const canvas = figure.querySelector('canvas');
   const scale = canvas.width / canvas.clientWidth;
   const head = 44 * scale;
@@ -196,16 +197,34 @@ function equip(figure) {
   });
 }
 
-function drawAll() {
-  for (const chart of drawn.splice(0)) chart.destroy();
-  for (const figure of document.querySelectorAll('figure[data-chart]')) drawn.push(draw(figure));
+const figures = document.querySelectorAll('figure[data-chart]');
+
+function drawOnce(figure) {
+  near.unobserve(figure);
+  if (!drawn.has(figure)) drawn.set(figure, draw(figure));
 }
 
-for (const figure of document.querySelectorAll('figure[data-chart]')) equip(figure);
-drawAll();
-dark.addEventListener('change', drawAll);
+/** A chart is drawn when somebody is about to see it, or prints it. */
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) drawOnce(target);
+  },
+  { rootMargin: '200px' },
+);
+
+for (const figure of figures) {
+  equip(figure);
+  near.observe(figure);
+}
+dark.addEventListener('change', () => {
+  for (const [figure, chart] of drawn) {
+    chart.destroy();
+    drawn.set(figure, draw(figure));
+  }
+});
 for (const moment of ['beforeprint', 'afterprint']) {
   addEventListener(moment, () => {
-    for (const chart of drawn) chart.resize();
+    for (const figure of figures) drawOnce(figure);
+    for (const chart of drawn.values()) chart.resize();
   });
 }

@@ -47,8 +47,10 @@ async function readChanges(file: string): Promise<AliasChange[]> {
 
 async function setAliases({ db }: Opened, changes: AliasChange[]): Promise<void> {
   const { set, deleted } = await db.transaction().execute(async (tx) => {
+    // First the names, as the console does: two that lock in another order than each other would wait for ever.
+    const changed = await changeAliases(tx, changes, commandActor().id);
     await logCommand(tx, { action: 'aliases', rows: changes.length });
-    return changeAliases(tx, changes, commandActor().id);
+    return changed;
   });
   print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
 }

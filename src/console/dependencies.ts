@@ -49,7 +49,7 @@ export interface ConsoleDependencies extends StoreOptions {
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** Where callbacks are stored while PostgreSQL is unavailable. */
-  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest'> | undefined;
+  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest' | 'readDurability'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }

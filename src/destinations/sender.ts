@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
+import type { Observer } from '../common/observer.ts';
 import type { Db } from '../store/tables.ts';
 import { type Attempt, addAttempts, toAttempt } from './attempt-table.ts';
 import { type Destination, setState } from './destination-table.ts';
@@ -23,6 +24,7 @@ export interface SenderDependencies {
   dispatcher: Dispatcher;
   lease: Lease;
   times: SenderTimes;
+  observe?: Pick<Observer, 'webhook'> | undefined;
 }
 
 /** Raised where nothing may be sent any more: a stop, a lease that may end before an answer, a destination that wants no more. */
@@ -32,7 +34,10 @@ export class NotSent extends Error {}
 const mostNoted = 20;
 
 /** Sends the changes of a destination, under its lease and at its pace. */
-export function createSender(begun: Destination, { db, dispatcher, lease, times }: SenderDependencies) {
+export function createSender(
+  begun: Destination,
+  { db, dispatcher, lease, times, observe }: SenderDependencies,
+) {
   const { id } = begun;
   const cutting = new AbortController();
   setMaxListeners(0, cutting.signal);
@@ -59,6 +64,7 @@ export function createSender(begun: Destination, { db, dispatcher, lease, times 
       const outcome = await post(url, message, secrets, options);
       isFailing = !isAccepted(outcome);
       if (cutting.signal.aborted && isFailing) throw new NotSent();
+      observe?.webhook?.(outcome.status);
       if (!isFailing) delivered += 1;
       if (isFailing || attempts.length === 0) attempts.push(toAttempt(message, outcome));
       attempts = attempts.slice(-mostNoted);

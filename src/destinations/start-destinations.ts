@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CursorUnknown } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable, startFeed } from '../changes/start-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
+import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
@@ -18,6 +19,7 @@ export interface DestinationsDependencies {
   families: readonly Family[];
   config: Pick<Config, 'destinations'>;
   circuit: Pick<Circuit, 'whenClosed' | 'probeAfter'>;
+  observe?: Pick<Observer, 'webhook'> | undefined;
   log: Log;
 }
 
@@ -25,7 +27,7 @@ export interface DestinationsDependencies {
  * Sends changes to the destinations that no other process sends to, while PostgreSQL is available. Without destinations it
  * only looks for them.
  */
-export function startDestinations({ db, families, config, circuit, log }: DestinationsDependencies) {
+export function startDestinations({ db, families, config, circuit, observe, log }: DestinationsDependencies) {
   const { allow, times } = config.destinations;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -45,7 +47,7 @@ export function startDestinations({ db, families, config, circuit, log }: Destin
       const destination = await takeLease(db, lease);
       if (!destination) return;
       const source = createSource(db, changes, families, destination);
-      await deliver(destination, { db, source, dispatcher, lease, times }, signal);
+      await deliver(destination, { db, source, dispatcher, lease, times, observe }, signal);
     } catch (error) {
       if (error instanceof CursorUnknown) await forgetPosition(db, id);
       else await explain(error);

@@ -1,5 +1,6 @@
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Environment } from '../config/config.ts';
+import { checkChanges } from './changes.ts';
 import { checkConfiguration, readConfiguration } from './configuration.ts';
 import { checkDatabase, checkDirectDatabase } from './database.ts';
 import type { Check, Finding, ReportFinding, Subject } from './finding.ts';
@@ -14,6 +15,7 @@ import { checkSubscriptions } from './subscriptions.ts';
 const checks: Record<string, Check> = {
   configuration: checkConfiguration,
   senders: checkSenders,
+  changes: checkChanges,
   process: checkProcess,
   disk: checkDisk,
   database: checkDatabase,

@@ -1,4 +1,5 @@
 import { networkList } from '../common/address.ts';
+import type { Config } from '../config/config.ts';
 import { isUnguessable } from '../config/unguessable.ts';
 import { families } from '../families/index.ts';
 import { configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
@@ -24,10 +25,18 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
     return [`${path.variable} (${env[path.variable] ? kind : 'default'})`];
   });
   report('ok', 'paths', served.join(', '));
-  const { allowedIps, trustProxy } = config.authentication;
-  const isLocal = /^(127\.|::1$|localhost$)/.test(config.host);
-  if (allowedIps.length > 0 && trustProxy === 0 && isLocal && !networkList(allowedIps)('127.0.0.1')) {
+  if (isBehindUncountedProxy(config, config.authentication.allowedIps)) {
     const cause = `HOST is ${config.host}, which only this machine reaches, and ALLOWED_IPS does not contain it`;
     report('fail', 'senders', `${cause}. Set TRUST_PROXY to the number of proxies in front`);
   }
 };
+
+/** Whether a list of addresses can match nobody: requests come from this machine, by a proxy that TRUST_PROXY does not count. */
+export function isBehindUncountedProxy(
+  { host, authentication }: Config,
+  allowedIps: readonly string[],
+): boolean {
+  const isLocal = /^(127\.|::1$|localhost$)/.test(host);
+  const isUncounted = authentication.trustProxy === 0 && isLocal;
+  return isUncounted && allowedIps.length > 0 && !networkList(allowedIps)('127.0.0.1');
+}

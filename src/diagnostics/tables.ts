@@ -14,6 +14,7 @@ import { findPending } from '../store/migrate.ts';
 import { requireNoneOfOthers } from '../store/migration-list.ts';
 import { readTables } from '../store/read-tables.ts';
 import type { Db } from '../store/tables.ts';
+import { checkDestinations } from './changes.ts';
 import type { ReportFinding, Subject } from './finding.ts';
 
 export type DatabaseCheck = (database: Database, report: ReportFinding, subject: Subject) => Promise<void>;
@@ -167,4 +168,5 @@ export const tableChecks: readonly DatabaseCheck[] = [
   checkDeliveries,
   checkProcessing,
   checkQuarantine,
+  checkDestinations,
 ];

@@ -20,7 +20,7 @@ export interface AppDependencies {
   /** The feed of changes; undefined without a token for it. */
   changes?: RequestHandler | undefined;
   console?: RequestHandler | undefined;
-  observe?: Pick<Observer, 'unrouted'> | undefined;
+  observe?: Pick<Observer, 'unrouted' | 'feedRefused'> | undefined;
   log: Log;
 }
 
@@ -57,15 +57,18 @@ export function createApp(dependencies: AppDependencies): Express {
   if (admin && openapi) {
     app.get('/openapi.json', admin.access.require, async (_req, res) => sendJson(res, 200, await openapi()));
   }
-  if (changes) app.get('/changes', changes);
+  const onError =
+    (kind: 'unrouted' | 'feedRefused'): ErrorRequestHandler =>
+    (error, req, res, _next) => {
+      const status = sendProblem(res, error);
+      observe?.[kind]?.(req, status, error.name);
+      if (status === 500) log.limited('error', { reason: error?.name }, 'request failed', { err: error });
+    };
+  // It is not the sender of callbacks who is refused there.
+  if (changes) app.get('/changes', changes, onError('feedRefused'));
   if (console) app.use('/console', console);
 
   app.use((_req, _res, next) => next(new NotFound()));
-  const onError: ErrorRequestHandler = (error, req, res, _next) => {
-    const status = sendProblem(res, error);
-    observe?.unrouted?.(req, status, error.name);
-    if (status === 500) log.limited('error', { reason: error?.name }, 'request failed', { err: error });
-  };
-  app.use(onError);
+  app.use(onError('unrouted'));
   return app;
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Page, PageQuery } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable } from '../changes/start-feed.ts';
 import { networkList } from '../common/address.ts';
+import type { Observer } from '../common/observer.ts';
 import type { RateLimit } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
 import type { Config } from '../config/config.ts';
@@ -25,13 +26,14 @@ export interface ChangesDependencies {
   db: Db;
   /** The limit of wrong tokens per address. */
   attempts: RateLimit;
+  observe?: Pick<Observer, 'streams'> | undefined;
 }
 
 const mostPerPage = 1_000;
 
 /** The route of the feed of changes: pages as JSON, or a stream of server-sent events. See docs/changes.md. */
 export function createChanges(dependencies: ChangesDependencies): RequestHandler {
-  const { config, families, feed, db } = dependencies;
+  const { config, families, feed, db, observe } = dependencies;
   const authorize = createAuthorize(dependencies);
   const schema = querySchema(families.map(({ name }) => name));
   let streams = 0;
@@ -70,7 +72,7 @@ export function createChanges(dependencies: ChangesDependencies): RequestHandler
     if (!(req.accepts(['json', 'text/event-stream']) === 'text/event-stream'))
       return sendPage(res, await read(after));
     if (streams >= config.changes.streams) throw new FeedUnavailable();
-    streams += 1;
+    observe?.streams?.(++streams);
     try {
       const last = req.headers['last-event-id'];
       await streamChanges(res, last === undefined ? after : String(last), {
@@ -79,7 +81,7 @@ export function createChanges(dependencies: ChangesDependencies): RequestHandler
         limits: config.changes,
       });
     } finally {
-      streams -= 1;
+      observe?.streams?.(--streams);
     }
   };
 }

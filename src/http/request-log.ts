@@ -53,6 +53,10 @@ export function createRequestLog(log: Log, trustProxy: number) {
     lines.info({ method: req.method, path, status, reason, ms, ...bytes, source, delivery });
   };
 
+  const noteReason = (req: IncomingMessage, _status: number, reason: string) => {
+    const entry = entries.get(req);
+    if (entry) entry.reason = reason;
+  };
   const observer: Observer = {
     responded: ({ req, delivery, reason }) => {
       const entry = entries.get(req);
@@ -62,10 +66,8 @@ export function createRequestLog(log: Log, trustProxy: number) {
       entry.isHandled = true;
       entry.finish?.();
     },
-    unrouted: (req, _status, reason) => {
-      const entry = entries.get(req);
-      if (entry) entry.reason = reason;
-    },
+    unrouted: noteReason,
+    feedRefused: noteReason,
   };
 
   return {

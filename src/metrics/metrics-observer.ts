@@ -22,6 +22,9 @@ export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Obse
       observe(metrics.requestSeconds, { status }, seconds, () => (delivery ? [delivery] : []));
     },
     unrouted: (_req, status) => metrics.requests.inc({ family: 'none', status }),
+    feedRefused: (_req, status) => metrics.feedRefused.inc({ status }),
+    streams: (open) => metrics.feedStreams.set(open),
+    webhook: (status) => metrics.webhooks.inc({ outcome: status ? `${Math.floor(status / 100)}xx` : 'none' }),
     received: (family, status, eventTimeMs) => {
       if (status === 'duplicate') metrics.duplicates.inc({ family });
       else metrics.eventAge.observe(Math.max(0, Date.now() - eventTimeMs) / 1000);

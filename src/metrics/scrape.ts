@@ -4,6 +4,7 @@ import { withTimeout } from '../common/with-timeout.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { PendingSince } from '../store/pending-since.ts';
+import { destinationStates, readSending } from '../store/read-sending.ts';
 import { readTables } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 import type { Metrics } from './definitions.ts';
@@ -50,8 +51,9 @@ async function refresh(
       return undefined;
     });
   const { fallback } = backend;
-  const [tables, jobs, waiting] = await Promise.all([
+  const [tables, sending, jobs, waiting] = await Promise.all([
     readOrWarn('tables', () => readTables(pool, pendingSince)),
+    readOrWarn('changes', () => readSending(pool)),
     readOrWarn('queue', async () => queue.bullmq().getJobCounts(...jobStates)),
     fallback && readOrWarn('fallback', () => fallback.count()),
   ]);
@@ -65,11 +67,21 @@ async function refresh(
     metrics.quarantine,
     metrics.queueJobs,
     metrics.accessLogHead,
+    metrics.destinations,
+    metrics.webhookRecords,
   ]) {
     gauge.reset();
   }
-  for (const gauge of [metrics.oldestPendingAge, metrics.fallbackDeliveries, metrics.withheldOverdue])
+  for (const gauge of [
+    metrics.oldestPendingAge,
+    metrics.fallbackDeliveries,
+    metrics.withheldOverdue,
+    metrics.feedPosition,
+    metrics.feedLag,
+    metrics.oldestUndelivered,
+  ]) {
     gauge.remove();
+  }
   if (tables) {
     metrics.unappliedDeliveries.set({ status: 'received' }, tables.received);
     metrics.unappliedDeliveries.set({ status: 'failed' }, tables.failed);
@@ -78,6 +90,16 @@ async function refresh(
     if (tables.head) metrics.accessLogHead.set({ hash: tables.head.hash }, tables.head.entry);
     for (const reason of quarantineReasons) {
       metrics.quarantine.set({ reason }, tables.quarantine.get(reason) ?? 0);
+    }
+  }
+  if (sending) {
+    metrics.feedPosition.set(sending.position);
+    metrics.feedLag.set(sending.lagS);
+    metrics.oldestUndelivered.set(sending.oldestS);
+    metrics.webhookRecords.set({ state: 'waiting' }, sending.waiting);
+    metrics.webhookRecords.set({ state: 'parked' }, sending.parked);
+    for (const state of destinationStates) {
+      metrics.destinations.set({ state }, sending.destinations.get(state) ?? 0);
     }
   }
   if (jobs) for (const state of jobStates) metrics.queueJobs.set({ state }, jobs[state] ?? 0);

@@ -6,7 +6,7 @@ export type RedisDurability = Awaited<ReturnType<typeof readDurability>>;
  * Reads the settings of persistence and eviction: how durable an acknowledged write to Redis is.
  *
  * @param key of the deliveries that wait in Redis: of a Redis Cluster, the node with this key is read
- * @returns `confirmsDisk`: WAITAOF confirms that a write is on disk, with Redis 7.2 or newer and appendonly; `safe`: no
+ * @returns `version`: of Redis, undefined: it may not be read; `confirmsDisk`: WAITAOF confirms that a write is on disk, with Redis 7.2 or newer and appendonly; `safe`: no
  *   delivery can be lost; `detail`: the consequence for those deliveries; `fixes`: the commands that make it so, none where the
  *   settings cannot be read; `keepsLog`: Redis keeps a log of commands, with what was deleted, undefined: unknown
  * @throws Redis's error while it is unavailable; a setting without read permission is unknown
@@ -17,8 +17,9 @@ export async function readDurability(client: RedisClient, key: string) {
   for (const name of names) pipeline.call('CONFIG', 'GET', name);
   const [exists, info, ...settings] = (await pipeline.exec()) ?? [];
   if (!exists || exists[0]) throw exists?.[0] ?? new Error('Redis dropped the pipeline.');
-  const version = /redis_version:(\d+)\.(\d+)/.exec(String(info?.[1] ?? ''));
-  const isNew = version !== null && Number(version[1]) * 100 + Number(version[2]) >= 702;
+  const version = /redis_version:(\S+)/.exec(String(info?.[1] ?? ''))?.[1];
+  const [major = 0, minor = 0] = version?.split('.').map(Number) ?? [];
+  const isNew = major * 100 + minor >= 702;
   const [appendOnly, sync, policy] = settings.map(([error, response], index) => {
     // A managed Redis may not permit CONFIG.
     if (error || typeof response !== 'object' || response === null) return undefined;
@@ -28,6 +29,7 @@ export async function readDurability(client: RedisClient, key: string) {
   });
   if (appendOnly === undefined) {
     return {
+      version,
       confirmsDisk: false,
       safe: false,
       fixes: [] as string[],
@@ -54,6 +56,7 @@ export async function readDurability(client: RedisClient, key: string) {
   const slow = sync === 'everysec' ? ', up to a second: appendfsync always is faster' : '';
   const good = confirmsDisk ? `each waits for the disk (WAITAOF)${slow}` : 'appendfsync is always';
   return {
+    version,
     confirmsDisk,
     keepsLog: appendOnly === 'yes',
     safe: risks.length === 0,

@@ -11,6 +11,8 @@ export interface Details {
   clinic?: string | null;
   doctor?: string | null;
   status?: string | null;
+  /** Of an appointment: when it begins, as JSON of PostgreSQL. */
+  begins?: string | null;
   /** Of an appointment: whether it is still to come, or under way. */
   isOpen?: boolean;
   deleted?: boolean;

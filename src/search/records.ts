@@ -15,6 +15,10 @@ interface Listed {
 
 const created = sql`coalesce(made.created_at, made.event_time)`;
 
+/** When an appointment begins, as far as that is known. */
+const begins = sql`(
+  select starts_at from appointment_starts s where s.business_id = made.business_id and s.appointment_id = made.appointment_id)`;
+
 const listed: Readonly<Record<string, Listed>> = {
   receipt: {
     details: sql`jsonb_build_object(
@@ -26,7 +30,8 @@ const listed: Readonly<Record<string, Listed>> = {
   appointment: {
     details: sql`jsonb_build_object(
       'patient', made.patient_id, 'clinic', made.clinic_id, 'doctor', made.doctor_id, 'status', made.status,
-      'isOpen', reporting.appointment_state(made.status) in ('booked', 'ongoing'))`,
+      'begins', ${begins}, 'isOpen', reporting.appointment_state(made.status) in ('booked', 'ongoing')
+        and coalesce(reporting.day(${begins}) >= reporting.today(), true))`,
     at: created,
   },
   admission: {

@@ -135,7 +135,7 @@ async function start(
           log,
         });
   if (worker) onStop(worker.stop);
-  if (worker) onStop(startDestinations({ db, families, config, circuit, log }).stop);
+  if (worker) onStop(startDestinations({ db, families, config, circuit, observe, log }).stop);
 
   const limits = openLimits(config, onStop);
   const access = createAccessChecks({ config, limits, log });

@@ -91,13 +91,20 @@ function report(config: Config, families: Families, access: AccessChecks, log: L
 function openChanges(
   { changes, authentication }: Config,
   families: Families,
-  { stores, limits, log }: Parts,
+  { stores, limits, observe, log }: Parts,
 ) {
   if (!changes) return undefined;
   const { database, circuit } = stores;
   const feed = startFeed(database.db, families, circuit, log);
   const config = { changes, authentication };
-  const handle = createChanges({ config, families, feed, db: database.db, attempts: limits.changes });
+  const handle = createChanges({
+    config,
+    families,
+    feed,
+    db: database.db,
+    attempts: limits.changes,
+    observe,
+  });
   return { handle, stop: feed.stop };
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -10,12 +9,11 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base';
 import { type Log, throttled } from '../common/log.ts';
+import { version } from '../common/version.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import { ChosenIds, createSpans, type SpansOptions } from './spans.ts';
 import { traceIdOf } from './trace-context.ts';
-
-const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 const exportTimeoutMs = 10_000;
 /** A collector that does not respond must not delay a stop. */

@@ -50,8 +50,20 @@ async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise
   });
   opened.on('weberror', (error) => browserErrors.push(error.error().message));
   await opened.addInitScript({ path: axePath });
+  await opened.addInitScript(() => {
+    const moved: string[] = [];
+    Object.assign(window, { moved });
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries() as LayoutShift[])
+        moved.push(
+          ...sources.map(({ node }) => (node as Element | null)?.outerHTML?.slice(0, 80) ?? 'a text'),
+        );
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
   return opened;
 }
+
+type LayoutShift = PerformanceEntry & { sources: { node?: unknown }[] };
 
 const go = (path: string) => page.goto(`${service.url}/console${path}`);
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
@@ -59,7 +71,7 @@ const heading = (name: string) => page.getByRole('heading', { level: 1, name }).
 it('Health draws its chart from the table below it', async () => {
   await go('/health');
   const canvas = page.getByRole('img', { name: 'Chart: Callbacks per hour' });
-  await canvas.waitFor();
+  await canvas.scrollIntoViewIfNeeded();
   const isDrawn = () =>
     canvas.evaluate((element) => {
       const { data } = (element as HTMLCanvasElement).getContext('2d')!.getImageData(0, 0, 600, 250);
@@ -354,7 +366,7 @@ it.each([
   ['light', 360],
   ['dark', 360],
 ] as const)(
-  'no page has an accessibility violation, an id twice, or is wider than its screen: %s, %d wide',
+  'no page has an accessibility violation, an id twice, is wider than its screen, or moves while it arrives: %s, %d wide',
   async (colorScheme, width) => {
     const own = await open({ colorScheme, viewport: { width, height: 780 }, reducedMotion: 'reduce' });
     const visited = await own.newPage();
@@ -363,8 +375,9 @@ it.each([
       const violations = await violationsOf(visited);
       const overflow = await visited.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       const twice = await duplicateIds(visited);
-      if (violations.length > 0 || overflow > 0 || twice.length > 0)
-        found[name] = { violations, overflow, twice };
+      const moved = await visited.evaluate(() => (window as unknown as { moved: string[] }).moved);
+      if (violations.length > 0 || overflow > 0 || twice.length > 0 || moved.length > 0)
+        found[name] = { violations, overflow, twice, moved };
     };
     await visited.goto(`${service.url}/console`);
     await check('sign-in');

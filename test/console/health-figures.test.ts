@@ -191,6 +191,19 @@ describe('rejected requests', () => {
     expect(await visitor.read('/rejections?status=503')).not.toContain('signing key');
     expect((await visitor.get('/rejections?since=yesterday')).status).toBe(400);
   });
+
+  it('versions, and drift: what is new before what is missing', async () => {
+    await database.rows(`
+      insert into schema_drift (event, field, kind, count, first_seen, last_seen, example_delivery)
+      select 'receipt.created', field, kind, 3, now(), now() - ago * interval '1 hour', gen_random_uuid()
+      from (values ('/data/gone', 'missing', 0), ('/data/added', 'unknown', 1), ('/event', 'unknown', 2)) as t(field, kind, ago)`);
+    const page = await visitor.read('/health');
+    expect(page).toMatch(/unknown field.*\/data\/added.*new event.*\/event.*missing field.*\/data\/gone/s);
+    const report = await visitor.read('/reports/schema_drift');
+    expect(report).toMatch(/\/data\/added.*\/event.*\/data\/gone/s);
+    const facts = plain(/<h2>Versions.*?<\/dl>/s.exec(page)![0]);
+    expect(facts).toMatch(/^VersionsReceiver\d+\.\d+\.\d+.*PostgreSQL\d+.*Schema\d{4}_/);
+  });
 });
 
 describe('from arrival to row', () => {

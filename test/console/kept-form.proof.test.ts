@@ -119,7 +119,7 @@ it('a person who typed a form signs in in another tab, comes back, and sends it'
   await page.getByRole('cell', { name: 'Dr Asha Rao' }).waitFor();
   expect(await aliases()).toBe(0);
   await page.getByRole('button', { name: 'Send it now' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Aliases' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Names' }).waitFor();
   expect(await database.rows('select id, alias from aliases')).toEqual([
     { id: '4712', alias: 'Dr Asha Rao' },
   ]);

@@ -70,7 +70,12 @@ it('the sums are those of all receipts that are not deleted, and receipts of one
     receipt(13, 500, { receipt_number: 'S-13', ...later }),
     receipt(14, 700, { receipt_number: 'S-14' }),
     { ...receipt(15, 700), event: 'receipt.deleted' },
-    appointmentCallback({ data: { appointment_id: 'a-open', patient_id: 'p-sums', status: 'BK' } }),
+    ...['a-open', 'a-missed'].map((appointment_id, index) => {
+      const start_time = Math.floor(Date.now() / 1000) + (1 - 3 * index) * 86_400;
+      return appointmentCallback({
+        data: { appointment_id, patient_id: 'p-sums', status: 'BK', start_time },
+      });
+    }),
     appointmentCallback({ data: { appointment_id: 'a-past', patient_id: 'p-sums', status: 'CM' } }),
   ]);
   const { page } = await read('/patients', { patient: 'p-sums' });
@@ -92,7 +97,10 @@ it('the sums are those of all receipts that are not deleted, and receipts of one
     .filter((row) => row.includes('same amount and day'))
     .map((row) => /S-\d+/.exec(row)?.[0]);
   expect(marked.sort()).toEqual(['S-11', 'S-12']);
-  expect(page).toMatch(/Appointments to come.*a-open.*Past appointments.*a-past/);
+  const [, toCome, before] = page.split(/<h2>(?:Appointments to come|Past appointments)/);
+  expect(toCome).toMatch(/Begins.*a-open/);
+  expect(toCome).not.toContain('a-missed');
+  for (const id of ['a-missed', 'a-past']) expect(before).toContain(id);
 });
 
 it('shows who looked before, with a link to all of it', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { parseConfig } from '../../src/config/config.ts';
 import { environmentSchema } from '../../src/config/environment-schema.ts';
+import { checkChanges } from '../../src/diagnostics/changes.ts';
 import { readConfiguration } from '../../src/diagnostics/configuration.ts';
 import { judgeServer } from '../../src/diagnostics/database-server.ts';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
@@ -142,4 +143,32 @@ it('nothing is created where there is no database yet', async () => {
   expect(findings.find(({ name }) => name === 'database')!.detail).toContain('The first start creates it');
   expect(readdirSync(folder)).toEqual([]);
   rmSync(folder, { recursive: true });
+});
+
+it.each([
+  [{}, []],
+  [{ CHANGES_TOKENS: 'k3v9x7q2m5n8b1c4' }, [/^ok changes: 1 in CHANGES_TOKENS, 0 .* from any address/]],
+  [{ CHANGES_TOKENS: 'k3v9x7q2m5n8b1c4', NODE_ENV: 'production' }, [/^warn changes: .* CHANGES_ALLOWED_IPS/]],
+  [
+    { CHANGES_TOKENS: 'k3v9x7q2m5n8b1c4,public:k3v9x7q2m5n8b1c4', CHANGES_ALLOWED_IPS: '127.0.0.1' },
+    [/^warn changes: .* a token twice/, /^ok changes: 2 in .* 1 of them public; from 1 of/],
+  ],
+  [
+    {
+      CHANGES_TOKENS: 'k3v9x7q2m5n8b1c4',
+      ADMIN_TOKEN: 'k3v9x7q2m5n8b1c4',
+      CHANGES_ALLOWED_IPS: '192.0.2.0/24',
+    },
+    [/^warn changes: .* the ADMIN_TOKEN/, /^fail changes: .* TRUST_PROXY/, /^ok changes/],
+  ],
+  [{ DESTINATIONS_ALLOW: '10.1.2.0/24,127.0.0.1/32' }, []],
+  [{ DESTINATIONS_ALLOW: '127.0.0.1', NODE_ENV: 'production' }, [/^warn destinations: .* this machine/]],
+  [
+    { DESTINATIONS_ALLOW: '169.0.0.0/8,fd00::/8' },
+    [/^warn destinations: .* 169.0.0.0\/8, fd00::\/8: more/, /^warn destinations: .* the metadata/],
+  ],
+])('changes and webhooks with %j are judged', async (env, expected) => {
+  const config = parseConfig({ ALLOW_UNAUTHENTICATED: 'true', ...env }, families);
+  const lines = await reported((report) => checkChanges({ config } as never, report));
+  expect(lines).toEqual(expected.map((line) => expect.stringMatching(line)));
 });

@@ -74,7 +74,7 @@ it('a delivery whose data the database rejects is counted as failed, the others 
 });
 
 it('a job that is retried after a fault of the store is counted', async () => {
-  const { url } = await start();
+  const { url } = await start({ sweep: { everyMs: 100, olderThanMs: 0 } });
   await database.pool.query('alter table receipts rename to renamed');
   await post(url + paths.receipt, receipt(1));
   await until(async () => (await scrape(url)).value('receiver_job_retries_total'));

@@ -102,7 +102,7 @@ describe.each(['redis', 'postgresql'])('with the queue on %s', (backend) => {
   });
 
   it('a broken table delays a job without using up its attempts, and all deliveries are applied afterwards', async () => {
-    const { url } = await start();
+    const { url } = await start({ sweep: { everyMs: 100, olderThanMs: 0 } });
     await database.pool.query('alter table receipts rename to receipts_elsewhere');
     for (let receipt_id = 0; receipt_id < 5; receipt_id += 1) {
       expect((await post(url + paths.receipt, receiptCallback({ data: { receipt_id } }))).status).toBe(200);

@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import { readVersions } from '../../health/versions.ts';
+import { driftOrder } from '../../reports/definitions/operations.ts';
 import { rejectedByReason } from '../../store/rejections.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import { countUpTo } from '../frame.ts';
@@ -43,6 +45,13 @@ export const freshQuery = sql<{ fresh: boolean }>`
      and not exists (select from rejected_requests where family not in ('none', 'other'))
      and not exists (select from quarantine) as fresh`;
 
+export const mostDrift = 10;
+
+/** The newest differences from the documented interface. */
+const driftQuery = sql<{ event: string; field: string; kind: string; count: string; last: Date }>`
+  select event, field, kind, count, last_seen as last from reporting.schema_drift
+  order by ${sql.raw(driftOrder)} limit ${mostDrift}`;
+
 /** Businesses that should have sent something by now. */
 const silencesQuery = sql<{ business: string; family: string; last: Date; expected: string }>`
   select business_id as business, family, last_received_at as last, expected_callbacks as expected
@@ -54,20 +63,22 @@ export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 const hourMs = 3_600_000;
 
 /** Reads the figures of the page Health. Undefined there: the query timed out, or failed. */
-export function figuresOf({ db, pendingSince }: RouteDependencies) {
+export function figuresOf({ db, fallback, pendingSince }: RouteDependencies) {
   const readSilent = cached(() => read(db, silencesQuery));
   const orUnknown = <T>(query: Promise<T>): Promise<T | undefined> => query.catch(() => undefined);
   const tryRead = <Row>(query: RawBuilder<Row>) => orUnknown(read(db, query));
   return async () => {
     const since = new Date(Date.now() - hourMs);
-    const [backlog, arrivals, silences, latency, rejected] = await Promise.all([
+    const [backlog, arrivals, silences, latency, rejected, drift, versions] = await Promise.all([
       orUnknown(pendingSince().then((from) => read(db, backlogQuery(from)))),
       tryRead(arrivalsQuery),
       readSilent(),
       tryRead(latencyQuery),
       tryRead(rejectedByReason({ since })),
+      tryRead(driftQuery),
+      readVersions(db, fallback),
     ]);
     const first = { backlog: backlog?.[0], latency: latency?.[0] };
-    return { ...first, arrivals, silences, rejected };
+    return { ...first, arrivals, silences, rejected, drift, versions };
   };
 }

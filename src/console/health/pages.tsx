@@ -7,8 +7,8 @@ import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
-import { Ago, formatCount, Moment, Named } from '../ui/values.tsx';
-import type { Figures } from './figures.ts';
+import { Ago, Facts, formatCount, Moment, Named } from '../ui/values.tsx';
+import { type Figures, mostDrift } from './figures.ts';
 
 /** One of the figures, where its query did not time out. */
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
@@ -23,7 +23,7 @@ const timedOut = (what: string) => (
 );
 
 export function FiguresPage(props: FiguresProps) {
-  const { arrivals, silences, rejected, setup } = props;
+  const { arrivals, silences, rejected, drift, versions, setup } = props;
   return (
     <>
       <section class="tiles" aria-label="Summary">
@@ -47,7 +47,15 @@ export function FiguresPage(props: FiguresProps) {
       <p>
         <a href="/console/reports?group=operations">Reports about the receiver itself</a>
       </p>
+      {!setup && (
+        <>
+          <h2>Drift</h2>
+          {drift ? <Drift rows={drift} /> : timedOut('Drift')}
+        </>
+      )}
       {!setup && (arrivals ? <Hours arrivals={arrivals} /> : timedOut('Callbacks per hour'))}
+      <h2>Versions</h2>
+      <Facts facts={versions} />
     </>
   );
 }
@@ -130,6 +138,40 @@ function Silences({ result }: { result: Figures['silences'] }) {
         ]}
       />
     </section>
+  );
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  unknown: 'unknown field',
+  missing: 'missing field',
+  value: 'new value',
+  other: 'others',
+};
+
+function Drift({ rows }: { rows: Given<'drift'> }) {
+  return (
+    <>
+      <Table
+        label="Drift, what is new first"
+        rows={rows}
+        empty="Callbacks are as documented."
+        columns={[
+          {
+            head: 'What',
+            cell: ({ kind, field }) => (field === '/event' ? 'new event' : (kinds[kind] ?? kind)),
+          },
+          { head: 'Event', cell: ({ event }) => event },
+          { head: 'Field', cell: ({ field }) => <code>{field}</code> },
+          { head: 'Callbacks', cell: ({ count }) => formatCount(count), numeric: true },
+          { head: 'Last', cell: ({ last }) => <Moment at={last} /> },
+        ]}
+      />
+      {rows.length === mostDrift && (
+        <p>
+          <a href="/console/reports/schema_drift">All drift</a>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -79,6 +79,7 @@ const money: Shown[] = [
   ['Due', ({ details }) => details.due, amount],
 ];
 const others: Shown[] = [
+  ['Begins', ({ details }) => details.begins, (at) => at && <Moment at={new Date(at)} />],
   ['Name', ({ details }) => details.name],
   ['Note', ({ details: { note, deleted } }) => note ?? (deleted ? 'deleted' : '')],
   ['Doctor', ({ details }) => details.doctor, named('doctor')],

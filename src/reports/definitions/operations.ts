@@ -11,6 +11,9 @@ const byStatus = {
   },
 };
 
+/** What is new comes before what is missing, which may only be empty. */
+export const driftOrder = "kind = 'missing', last_seen desc, event, field, kind, value";
+
 export const operations: readonly Report[] = [
   {
     view: 'deliveries',
@@ -85,7 +88,7 @@ export const operations: readonly Report[] = [
     line: 'Fields and events that the documentation does not have.',
     details: ['first_seen'],
     families: [],
-    order: 'last_seen desc, event, field, kind, value',
+    order: driftOrder,
   },
   {
     view: 'other_events',
