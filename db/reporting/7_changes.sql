@@ -47,6 +47,8 @@ create or replace function number_changes(
 ) language plpgsql set search_path from current set enable_seqscan to off as $$
 declare
   most  constant integer := 200;
+  -- A page that begins or ends within a position reads all of it.
+  most_records constant integer := 100;
   last  record;
   is_known boolean;
 begin
@@ -72,13 +74,15 @@ begin
     select t.kind, e.family, e.business_id, e.id, max(t.changed_at) as changed_at
     from taken t cross join lateral unnest(t.families, t.business_ids, t.ids) as e (family, business_id, id)
     group by t.kind, e.family, e.business_id, e.id
+  ), divided as (
+    select f.*, (row_number() over (partition by f.kind) - 1) / most_records as part from folded f
   ), numbered as (
     insert into changes (position, kind, changed_at, seen, families, business_ids, ids)
     select
-      last.position + row_number() over (order by kind = 'changed', kind), kind, max(changed_at),
+      last.position + row_number() over (order by kind = 'changed', kind, part), kind, max(changed_at),
       case when (select count(*) from taken) < most then pg_current_snapshot() end,
       array_agg(family), array_agg(business_id), array_agg(id)
-    from folded group by kind
+    from divided group by kind, part
     returning position, tag, seen
   )
   select n.position, n.tag, n.seen is not null as is_complete into last from numbered n order by n.position desc limit 1;

@@ -10,8 +10,8 @@ export const inSnapshot = <T>(db: Db, read: (tx: Db) => Promise<T>): Promise<T> 
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
       await sql`
-        select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', 'UTC', true)`.execute(
-        tx,
-      );
+        select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', 'UTC', true),
+               -- Positions are read in their order up to the limit, also before PostgreSQL knows how many there are.
+               set_config('enable_bitmapscan', 'off', true)`.execute(tx);
       return read(tx);
     });

@@ -54,7 +54,10 @@ export async function numberChanges(db: Db, everything = false): Promise<Seen> {
 const keptDays = 30;
 const unservedDays = 7;
 
-/** Deletes positions that are older than a month; all of them, and the feed, if nobody has served it for a week. */
+/**
+ * Deletes positions that are older than a month, except for the last of them, by which a cursor is known; all of them, and the
+ * feed, if nobody has served it for a week.
+ */
 export async function trimFeed(db: Db): Promise<void> {
   await sql`
     with closed as (
@@ -63,9 +66,8 @@ export async function trimFeed(db: Db): Promise<void> {
       delete from changed_records where exists (select from closed)
     )
     delete from changes
-    where exists (select from closed) or position < (
-      select min(position) from changes
-      where changed_at >= now() - ${keptDays} * interval '1 day' or position = (select max(position) from changes))`.execute(
+    where exists (select from closed)
+      or position < (select max(position) from changes where changed_at < now() - ${keptDays} * interval '1 day')`.execute(
     db,
   );
 }

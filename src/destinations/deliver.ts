@@ -1,6 +1,7 @@
 import { type Destination, setState } from './destination-table.ts';
 import { isAccepted } from './post.ts';
 import { createProgress, createTurns } from './progress.ts';
+import { createReadAhead } from './read-ahead.ts';
 import { createSender, NotSent, type SenderDependencies, type SenderTimes } from './sender.ts';
 import { keyOf, type Source, type SourceChange } from './source.ts';
 import {
@@ -27,7 +28,8 @@ export interface DeliverDependencies extends SenderDependencies {
   times: DeliverTimes;
 }
 
-const followMs = 5_000;
+/** What was read before is read again before it is sent: it may have been erased meanwhile. */
+const freshMs = 500;
 /** While nothing is accepted, progress is noted so many times less often. */
 const idleNotes = 5;
 
@@ -78,8 +80,8 @@ export async function deliver(
       };
     });
 
-  /** Sends a change that was read for the first time. @param hasWaited for another one about its record */
-  const deliverChange = async (change: SourceChange, hasWaited: boolean): Promise<void> => {
+  /** Sends a change. @param isOld another one about its record was sent since it was read, or it was read long ago */
+  const deliverChange = async (change: SourceChange, isOld: boolean): Promise<void> => {
     if (signal.aborted) throw new NotSent();
     const key = keyOf(change);
     if (waiting.has(key)) {
@@ -87,7 +89,7 @@ export async function deliver(
       // Its id was replaced, because it identified a patient.
       waiting.delete(key);
     }
-    const [current] = hasWaited ? await source.readAgain([change]) : [change];
+    const [current] = isOld ? await source.readAgain([change]) : [change];
     if (!current) return;
     const outcome = await send(current);
     if (isAccepted(outcome)) return;
@@ -98,30 +100,36 @@ export async function deliver(
     throw new NotSent();
   };
 
-  let mayRead = true;
-  let readAt = Number.NEGATIVE_INFINITY;
-  let { cursor } = begun;
+  /** Changes that were read and whose records have no request in progress: they wait for their request. */
+  const queue: (() => void)[] = [];
+  let sending = 0;
+  const free = () => pace.limit() - sending;
+  signal.addEventListener('abort', () => {
+    for (const begin of queue.splice(0)) begin();
+  });
+  const sendLater = (change: SourceChange, settle: () => void) => {
+    const readAt = performance.now();
+    run(keyOf(change), async (hasWaited) => {
+      if (signal.aborted) throw new NotSent();
+      await new Promise<void>((resolve) => queue.push(resolve));
+      const isOld = hasWaited || performance.now() - readAt > freshMs;
+      await deliverChange(change, isOld).finally(() => {
+        sending -= 1;
+      });
+      settle();
+    });
+  };
+  const { readMs } = times;
+  const changes = createReadAhead(begun.cursor, {
+    ...{ source, progress, readMs, signal, onChange: sendLater, wake: () => wake() },
+  });
   /** @returns how many it has started to send */
   const startChanges = async (limit: number): Promise<number> => {
-    if (!mayRead) return 0;
-    const page = await source.read(cursor, limit);
-    readAt = performance.now();
-    cursor = page.next;
-    const settle = progress.begin(page.changes.length, page.next);
-    for (const change of page.changes) {
-      run(keyOf(change), async (hasWaited) => {
-        await deliverChange(change, hasWaited);
-        settle();
-      });
-    }
-    mayRead = page.more;
-    if (!mayRead) {
-      void source.whenAfter(page.head, followMs, signal).then(() => {
-        mayRead = true;
-        wake();
-      });
-    }
-    return page.changes.length;
+    const first = queue.splice(0, limit);
+    sending += first.length;
+    for (const begin of first) begin();
+    changes.readOn({ sent: first.length, left: queue.length, free: limit - first.length });
+    return first.length;
   };
 
   /** Sends a record whose last change was not accepted. */
@@ -144,16 +152,21 @@ export async function deliver(
     const records = due.filter((record) => !turns.has(keyOf(record)));
     if (records.length === 0) return 0;
     const currents = await source.readAgain(records);
-    for (const [n, record] of records.entries()) run(keyOf(record), () => retry(record, currents[n]));
+    for (const [n, record] of records.entries()) {
+      sending += 1;
+      run(keyOf(record), () =>
+        retry(record, currents[n]).finally(() => {
+          sending -= 1;
+        }),
+      );
+    }
     return records.length;
   };
 
-  const free = () => pace.limit() - running.size;
   let isRetryTurn = false;
   /** Starts as many requests as there may be. */
   const start = async () => {
-    const isSoon = performance.now() - readAt < times.readMs && free() < pace.limit() / 2;
-    if (free() <= 0 || isSoon) return;
+    if (free() <= 0) return;
     isRetryTurn = !isRetryTurn;
     // What fails again and again must not keep others from being sent, nor the other way round.
     const first = isRetryTurn ? startRetries : startChanges;
@@ -172,7 +185,7 @@ export async function deliver(
         if (!(await sender.note(progress.take()))) return;
         continue;
       }
-      const soon = mayRead && free() > 0 ? times.readMs : untilNote;
+      const soon = changes.hasMore() && free() > 0 ? times.readMs : untilNote;
       await sleep(Math.min(untilNote, soon, pace.waitMs() || untilNote));
     }
   };

@@ -37,7 +37,10 @@ const mistakes: Record<string, () => Promise<unknown>> = {
   'positions that become visible in the reverse order': async () => {
     await database.rows(`create sequence plain start 1000000; grant usage on sequence plain to public`);
     await mutate([
-      ["last.position + row_number() over (order by kind = 'changed', kind)", `(nextval('plain')::int # 1)`],
+      [
+        "last.position + row_number() over (order by kind = 'changed', kind, part)",
+        `(nextval('plain')::int # 1)`,
+      ],
     ]);
   },
 };

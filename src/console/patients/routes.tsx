@@ -12,21 +12,20 @@ import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import { readAround, readHeld } from '../../search/held.ts';
-import { findPatient } from '../../search/record.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
-import { guid, oneOf, readForm, text } from '../read-form.ts';
+import { guid, oneOf, readForm } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
 import { PatientPage } from './patient-page.tsx';
+import { readPatient } from './read-patient.ts';
 import { UncertainPage } from './uncertain-pages.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
 /** How many bodies are listed; a decision brings up the next. */
 const mostUncertain = 200;
-const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const section: Section = {
@@ -60,16 +59,11 @@ export const section: Section = {
       sendPage(res, 'Patient', <PatientPage {...{ patient, ...known, ...around, held, isRunning }} />);
     };
     routes.post('/patients', 'privacy', async (req, res) => {
-      const { family, record, business } = readForm(req.body, recordFields).data;
-      const known = families.find(({ name }) => name === family);
-      if (!known || !record) return show(res, readPatientForm(req));
-      const id = await findPatient(db, { family: known, business: business ?? '', id: record });
-      if (!id) throw new PageNotFound('There is no such patient.');
-      await show(res, { id, businessId: business });
+      await show(res, await readPatient(dependencies, req.body));
     });
 
     routes.post('/patients/export', 'privacy', async (req, res) => {
-      await read(res, readPatientForm(req), 'export', async (held) => {
+      await read(res, await readPatient(dependencies, req.body), 'export', async (held) => {
         res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
         res.type('zip');
         await sendStream(res, () => [Readable.from(zipPatient(held))]);
@@ -79,7 +73,7 @@ export const section: Section = {
     const change =
       (act: typeof holdPatient): RequestHandler =>
       async (req, res) => {
-        const patient = readPatientForm(req);
+        const patient = await readPatient(dependencies, req.body);
         await act(db, patient, actorOf(res));
         await show(res, patient);
       };
@@ -105,12 +99,12 @@ export const section: Section = {
     });
 
     routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
-      const patient = readPatientForm(req);
+      const patient = await readPatient(dependencies, req.body);
       const preview = await previewErasure(downloadDb, families, patient, erasure);
       sendPage(res, 'Preview erasure', <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
     });
     routes.post('/patients/erase', 'privacy', async (req, res) => {
-      const patient = readPatientForm(req);
+      const patient = await readPatient(dependencies, req.body);
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
       const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
       const erasing = erasePatient(downloadDb, families, patient, options);
@@ -130,11 +124,4 @@ function readUncertainForm(req: Request): { body: string; erasure: string } {
   const { body, erasure } = readForm(req.body, { body: guid, erasure: guid }).data;
   if (!body || !erasure) throw new BadInput('Choose a body.');
   return { body, erasure };
-}
-
-/** @throws BadInput */
-function readPatientForm(req: Request): Patient {
-  const { patient, business } = readForm(req.body, { patient: text, business: text }).data;
-  if (!patient) throw new BadInput('Enter the id of a patient.');
-  return { id: patient, businessId: business };
 }

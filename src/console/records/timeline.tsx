@@ -4,7 +4,7 @@ import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { changedColumns, shownVersions, type Version } from '../../search/record.ts';
 import { words } from '../ui/links.ts';
 import { formatDuration, parseMoment } from '../ui/time.ts';
-import { formatCountOf, IdLink, Moment } from '../ui/values.tsx';
+import { formatCountOf, IdLink } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
 import { Headline } from './headline.tsx';
 
@@ -61,19 +61,15 @@ export function Timeline({ family, columns, versions, shown }: TimelineProps) {
   );
 }
 
-/** When it happened, which leads to how it arrived, and how much later it did. */
+/** When it happened, which leads to how it arrived, and how much later, or earlier, it did. */
 function Happened({ version: { row, received } }: { version: Version }) {
   const at = parseMoment(row.event_time!);
-  const laterMs = at && received && received.getTime() - at.getTime();
+  const laterMs = at && received ? received.getTime() - at.getTime() : undefined;
   return (
     <>
       {at ? <IdLink to="deliveries" id={row.delivery_id!} at={at} /> : row.event_time}
-      {laterMs != null && laterMs >= 0 && `, received ${formatDuration(laterMs)} later`}
-      {laterMs != null && laterMs < 0 && (
-        <>
-          , received at <Moment at={received} />
-        </>
-      )}
+      {laterMs !== undefined &&
+        `, received ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? 'earlier' : 'later'}`}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { useContext } from 'preact/hooks';
+import type { Basis } from '../../reports/basis.ts';
 import { isNumeric } from '../../reports/column-kinds.ts';
 import type { Groups } from '../../reports/groups.ts';
 import { labelOfColumn } from '../../reports/labels.ts';
@@ -7,7 +8,7 @@ import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { chartTitleOf, titleOf } from '../../reports/report.ts';
 import { countedRows, type Figures, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
 import type { Person } from '../../search/people.ts';
-import { type Basis, BasisLine } from '../completeness/basis.tsx';
+import { BasisLine } from '../completeness/basis.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { FieldValue } from '../ui/field-value.tsx';

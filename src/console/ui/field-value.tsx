@@ -37,7 +37,7 @@ export function FieldValue({
   if (/^https?:\/\/\S+$/.test(value)) {
     return (
       <a href={value} rel="noreferrer" target="_blank">
-        {words(name)}
+        Open<span class="unseen"> {words(name)}</span>
       </a>
     );
   }

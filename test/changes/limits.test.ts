@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { numberChanges, trimFeed } from '../../src/changes/open-feed.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { createCopy } from '../support/database.ts';
+import { apply } from '../support/deliveries.ts';
+import { startTestService, useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { changes, serveChanges, token } from './serve.ts';
+
+const { database, start } = useService({ per: 'test' });
+const serve = serveChanges(start);
+
+const receipt = (receipt_id: number) => receiptCallback({ data: { receipt_id } });
+const stream = { Accept: 'text/event-stream' };
+
+it('a reader of the stream that does not read is disconnected, and nothing more is read for it', async () => {
+  // A page has more than the sockets hold.
+  await database.rows(`
+    insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at, applied_at, name)
+    select 'b', n, '', 'receipt.created', now(), '{}', gen_random_uuid(), now(), now(), repeat('x', 60000)
+    from generate_series(1, 600) n`);
+  const { url } = await serve();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(
+    `GET /changes?limit=300 HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
+  const read = () =>
+    database.rows(`select rows::int from access_log where action = 'changes' and rows = 300`);
+  await until(async () => (await read()).length === 1);
+  socket.pause();
+  const closed = once(socket, 'close');
+  await until(async () => {
+    // Its place is free again: two streams are permitted.
+    const others = await Promise.all([1, 2].map(() => fetchStream(url)));
+    const statuses = others.map(({ status }) => status);
+    await Promise.all(others.map(({ body }) => body!.cancel()));
+    return statuses.every((status) => status === 200);
+  });
+  socket.resume();
+  await closed;
+  const [{ n }] = (await database.rows(
+    `select count(*)::int as n from access_log where action = 'changes' and rows = 300 and filter->>'families' = '[]'`,
+  )) as [{ n: number }];
+  expect(n).toBe(1);
+});
+
+const fetchStream = (url: string) =>
+  fetch(`${url}/changes?fields=public&limit=1`, { headers: { ...stream, Authorization: `Bearer ${token}` } });
+
+it('more streams than permitted are refused until one ends; pages go on', async () => {
+  const { get } = await serve();
+  const open = [await get({}, stream), await get({}, stream)];
+  const refused = await get({}, stream);
+  expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
+  expect((await get()).status).toBe(200);
+  await open[0]!.body!.cancel();
+  await until(async () => {
+    const again = await get({}, stream);
+    await again.body!.cancel();
+    return again.status === 200;
+  });
+});
+
+it('changes have their own list of addresses, and callbacks have theirs', async () => {
+  const elsewhere = ['192.0.2.0/24'];
+  const { get } = await serve({ changes: { ...changes, allowedIps: elsewhere } });
+  expect((await get()).status).toBe(403);
+  const { config } = { config: { allowedIps: ['127.0.0.1/32', '::1/128'] } };
+  const { get: permitted, url } = await serve({ changes: { ...changes, ...config } });
+  expect((await permitted()).status).toBe(200);
+  expect((await fetch(`${url}/changes`)).status).toBe(401);
+});
+
+it('a feed that nobody has served for a week is closed: nothing is kept or recorded, and cursors end', async () => {
+  const { read, get } = await serve();
+  const { next } = await read();
+  await apply(database, [receipt(1)]);
+  await trimFeed(database.db);
+  expect((await get({ after: next })).status).toBe(200);
+  await database.rows(`update change_feed set served_at = now() - interval '8 days'`);
+  await trimFeed(database.db);
+  const kept = await database.rows(
+    'select position from changes union all select 0 from changed_records union all select 0 from change_feed',
+  );
+  expect(kept).toEqual([]);
+  await expect(numberChanges(database.db)).rejects.toThrow();
+  // A process that still serves it opens it anew.
+  await until(async () => (await get({ after: next })).status === 410);
+  expect((await read()).changes).toMatchObject([{ id: '1' }]);
+});
+
+it('positions are kept for a month: a cursor that is older is told to begin anew', async () => {
+  const { read, get } = await serve();
+  const { next } = await read();
+  await apply(database, [receipt(1)]);
+  const { next: newer } = await read({ after: next });
+  await database.rows(`update changes set changed_at = now() - interval '31 days'`);
+  await apply(database, [receipt(2)]);
+  await read({ after: newer });
+  await trimFeed(database.db);
+  expect((await get({ after: next })).status).toBe(410);
+  expect(await read({ after: newer })).toMatchObject({ changes: [{ id: '2' }] });
+});
+
+it('a copy continues from cursors of before it, and refuses those of what it lacks, whatever it has made since', async () => {
+  const { read } = await serve();
+  const { next } = await read();
+  await apply(database, [receipt(1)]);
+  const { next: before } = await read({ after: next });
+  const copy = await createCopy(database);
+  try {
+    await apply(database, [receipt(2)]);
+    const { next: after } = await until(async () => {
+      const page = await read({ after: before });
+      return page.changes?.length === 1 ? page : undefined;
+    });
+    await apply(copy, [receipt(3)]);
+    const restored = await startTestService({ databaseUrl: copy.url, changes, role: 'receiver' });
+    try {
+      const get = (cursor: string) =>
+        fetch(`${restored.url}/changes?after=${cursor}`, { headers: { Authorization: `Bearer ${token}` } });
+      await until(async () => (await get(before)).status !== 503);
+      expect(await (await get(before)).json()).toMatchObject({ changes: [{ id: '3' }] });
+      expect((await get(after)).status).toBe(410);
+    } finally {
+      await restored.stop();
+    }
+  } finally {
+    await copy.close();
+  }
+});
