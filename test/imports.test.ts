@@ -36,13 +36,13 @@ const allowed = table({
   alerts: 'health store',
   'sign-in': 'store',
   reconcile: 'families intake privacy store',
-  reports: 'families store',
+  reports: 'families health store',
   search: 'families privacy reports store',
 
   // Edges.
   client: '',
   sandbox: '',
-  openapi: 'families',
+  openapi: 'changes families',
   http: 'changes families intake store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
   console: 'apply destinations families health intake privacy queue reports search sign-in store ../assets',

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { logReading } from '../changes/log-reading.ts';
-import type { Page, PageQuery } from '../changes/read-page.ts';
+import { querySchema } from '../changes/query-schema.ts';
+import type { Page } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable } from '../changes/start-feed.ts';
 import { networkList } from '../common/address.ts';
 import type { Observer } from '../common/observer.ts';
@@ -28,8 +29,6 @@ export interface ChangesDependencies {
   attempts: RateLimit;
   observe?: Pick<Observer, 'streams'> | undefined;
 }
-
-const mostPerPage = 1_000;
 
 /** The route of the feed of changes: pages as JSON, or a stream of server-sent events. See docs/changes.md. */
 export function createChanges(dependencies: ChangesDependencies): RequestHandler {
@@ -115,20 +114,6 @@ function createAuthorize({ config: { authentication, changes }, attempts }: Chan
   };
 }
 
-/** Unknown parameters are errors: a selection that is misspelt would read everything. */
-const querySchema = (names: readonly string[]) =>
-  z.strictObject({
-    after: z.string().min(1).max(2_000).optional(),
-    families: z
-      .string()
-      .default('')
-      .transform((text) => text.split(',').filter(Boolean))
-      .pipe(z.array(z.enum(names as [string, ...string[]]))),
-    business_id: z.string().max(200).optional(),
-    limit: z.coerce.number().int().min(1).max(mostPerPage).default(500),
-    fields: z.enum(['all', 'public']).default('all'),
-  });
-
 const describe = (error: z.ZodError) =>
   error.issues
     .map(
@@ -136,5 +121,3 @@ const describe = (error: z.ZodError) =>
         `${String(path[0] ?? ('keys' in issue ? issue.keys : ''))}: ${message}`,
     )
     .join('; ');
-
-export type ReadPage = (after: PageQuery['after']) => Promise<Page>;

@@ -1,5 +1,6 @@
 import type { Family } from '../families/index.ts';
 import { webhooks } from './callbacks.ts';
+import { changesPath } from './changes.ts';
 import { paths, type ServiceInterface } from './operations.ts';
 import { callbackResponses } from './responses.ts';
 import { schemas } from './schemas.ts';
@@ -24,7 +25,7 @@ export function openApiDocument({ families, service, signatureHeader, version }:
       version,
       description:
         'The callbacks that the receiver accepts (webhooks), and the operations of the platform that its client ' +
-        'calls (paths). The schemas require only what the interface shows.',
+        'calls (paths), with its own feed of changes. The schemas require only what the interface shows.',
     },
     servers: [
       {
@@ -43,12 +44,16 @@ export function openApiDocument({ families, service, signatureHeader, version }:
           "Which events the platform sends, and where to. From the platform's public documentation, not from the " +
           'interface; it shows few types',
       },
+      { name: 'changes', description: 'What the receiver tells others' },
       { name: 'callbacks', description: 'What the platform sends to the receiver' },
     ],
-    paths: paths(service),
+    paths: { ...paths(service), '/changes': changesPath(families) },
     webhooks: webhooks(families, signatureHeader),
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        changesToken: { type: 'http', scheme: 'bearer', description: 'One of CHANGES_TOKENS' },
+      },
       responses: callbackResponses,
       schemas: schemas(families, service),
     },

@@ -49,7 +49,7 @@ export function paths({ operations, registrationHeaders }: ServiceInterface): Re
   const byPath: Record<string, Record<string, object>> = {};
   for (const operation of Object.values(operations)) {
     const { name, summary, group, method, path, response, status } = operation;
-    const headers = group === 'registration' ? parameters('header', registrationHeaders) : [];
+    const headers = group === 'registration' ? parametersOf('header', registrationHeaders) : [];
     const { success, error } = descriptions[group];
     const content = { 'application/json': { schema: schemaRef(responseOf(name)) } };
     byPath[`/${path}`] ??= {};
@@ -69,13 +69,16 @@ export function paths({ operations, registrationHeaders }: ServiceInterface): Re
 
 function inputOf({ name, method, path, request }: Operation, headers: object[]): object {
   const place = (field: string) => (path.includes(`{${field}}`) ? 'path' : 'query');
-  if (method !== 'POST') return { parameters: [...headers, ...parameters(place, request)] };
+  if (method !== 'POST') return { parameters: [...headers, ...parametersOf(place, request)] };
   const content = { 'application/json': { schema: schemaRef(requestOf(name)) } };
   return { parameters: headers, requestBody: { required: true, content } };
 }
 
 /** The fields of a schema as parameters. */
-function parameters(place: 'header' | ((field: string) => 'path' | 'query'), schema: z.ZodType): object[] {
+export function parametersOf(
+  place: 'header' | ((field: string) => 'path' | 'query'),
+  schema: z.ZodType,
+): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = property as z.core.JSONSchema.BaseSchema;

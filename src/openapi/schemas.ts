@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageSchema } from '../changes/query-schema.ts';
 import { envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../families/index.ts';
 import { callbackOf, dataOf, requestOf, responseOf, schemaRef } from './names.ts';
 import type { ServiceInterface } from './operations.ts';
@@ -10,6 +11,7 @@ export function schemas(families: readonly Family[], service: ServiceInterface):
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
   add('Acknowledgement', acknowledgement);
   add('Problem', problem);
+  add('ChangesPage', pageSchema(families.map(({ name }) => name)).meta({ title: 'Changes' }));
   for (const family of families) {
     add(callbackOf(family), takesEveryEvent(family) ? otherEnvelope : envelopeSchema([family]));
     add(dataOf(family), family.data);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { logReading } from '../../src/changes/log-reading.ts';
 import { numberChanges } from '../../src/changes/open-feed.ts';
+import { pageSchema } from '../../src/changes/query-schema.ts';
 import { families } from '../../src/families/index.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
@@ -20,6 +21,7 @@ it('reads all records from the beginning, then what changed since, each once', a
   const { read } = await serve();
   const first = await read({ limit: '2' });
   expect(idsOf(first)).toEqual(['1', '2']);
+  pageSchema(families.map(({ name }) => name)).parse(first);
   const rest = await read({ after: first.next });
   expect(idsOf(rest)).toEqual(['mc-1']);
   expect(rest.changes[0]!.record).toMatchObject({ form_id: 'mc-1' });

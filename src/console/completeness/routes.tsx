@@ -1,8 +1,8 @@
+import { gapsQuery, passesQuery, summaryQuery } from '../../reports/completeness.ts';
 import type { Section } from '../dependencies.ts';
 import { read, unlessTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { CompletenessPage } from './pages.tsx';
-import { gapsQuery, passesQuery, summaryQuery } from './queries.ts';
 
 /** What the comparison with the platform has found, and what to do. */
 export const section: Section = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isLocked } from '../../store/advisory-lock.ts';
+import { isLocked } from '../store/advisory-lock.ts';
 
 /** How far back the page looks. */
 export const shownDays = 90;
