@@ -36,7 +36,7 @@ const allowed = table({
   alerts: 'health store',
   'sign-in': 'store',
   reconcile: 'families intake privacy store',
-  reports: 'families store',
+  reports: 'families health store',
   search: 'families privacy reports store',
 
   // Edges.

@@ -2,16 +2,11 @@ import type { RequestHandler } from 'express';
 import { sql } from 'kysely';
 import { withTimeout } from '../common/with-timeout.ts';
 import { readAliases } from '../store/aliases.ts';
+import { countUpTo } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import type { Problems, Visit } from './ui/context.ts';
 
-/** Rows are counted up to here: a number above means that there are more. */
-export const countLimit = 10_000;
-
-export const countUpTo = (rows: ReturnType<typeof sql>) =>
-  sql<number>`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;
-
-export const problems = sql<Problems>`
+const problems = sql<Problems>`
   select ${countUpTo(sql`select from failed_deliveries`)} as failed,
          ${countUpTo(sql`select from quarantine where replayed_at is null`)} as quarantine`;
 

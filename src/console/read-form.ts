@@ -12,7 +12,7 @@ export const receiptId = z.string().regex(/^\d{1,15}$/, 'A receipt id must be a 
 export const guid = z.guid('An id must be a UUID.');
 
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>
-  z.enum(values, 'Unknown value.');
+  z.enum(values, values.length > 12 ? 'Unknown value.' : `Choose one of ${values.join(', ')}.`);
 
 /** A field to choose one of several values; `any` is the choice of none. */
 export const choice = <const Value extends string>(label: string, options: readonly Value[], any = 'any') =>
@@ -83,7 +83,7 @@ export function parseForm<Shape extends z.ZodRawShape>(
 /** @throws BadInput where a field is invalid */
 export function readForm<Shape extends z.ZodRawShape>(form: Record<string, unknown>, shape: Shape) {
   const parsed = parseForm(form, shape);
-  const faults = Object.values(parsed.faults);
+  const faults = Object.entries(parsed.faults).map(([name, fault]) => `${name}: ${fault}`);
   if (faults.length > 0) throw new BadInput(faults.join(' '));
   return parsed;
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import { openDatabase } from '../store/database.ts';
 
-export { allOf, businesses, read, takePage } from '../store/read.ts';
+export { allOf, businesses, isTimeout, read, takePage, unlessTimeout } from '../store/read.ts';
 
 export type ConsoleStore = ReturnType<typeof openStore>;
 
@@ -43,20 +43,3 @@ export function openStore({ config, databaseUrl, connections, log }: StoreOption
     },
   };
 }
-
-const queryCanceled = '57014';
-
-const timeoutMessages = ['timeout exceeded when trying to connect', 'Query read timeout'];
-
-/** Whether a statement was cancelled by its timeout, waited for a connection too long, or got no response. */
-export function isTimeout(error: unknown): boolean {
-  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
-  return code === queryCanceled || timeoutMessages.includes(message);
-}
-
-/** A query without which a page is still of use; undefined: it timed out. */
-export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
-  query.catch((error) => {
-    if (!isTimeout(error)) throw error;
-    return undefined;
-  });

@@ -46,3 +46,4 @@ export * from './labels.ts';
 export { other, userDelete } from './other.ts';
 export * from './patients.ts';
 export { namesInData, readField, readKey } from './sql.ts';
+export * from './sums.ts';

@@ -15,17 +15,22 @@ export interface Related {
 
 const mostRelated = 100;
 
-/** The ids by which a callback names a visit, its data being `d`. */
+/** The ids by which a callback, `i` with the data `d`, names a visit: an appointment, a prescription or an admission. */
 const names = sql`array(
   select name #>> '{}'
-  from unnest('{aid,appointment_id,partner_appointment_id,prescription_id,rx_id,prev_aids,next_aid}'::text[]) as key,
+  from unnest('{aid,appointment_id,partner_appointment_id,prescription_id,rx_id,prev_aids,next_aid,admission_id}'::text[]) as key,
        jsonb_path_query(d -> key, '$[*]') as name
   where jsonb_typeof(name) in ('string', 'number') and name #>> '{}' <> ''
+  union all
+  select admission
+  from unnest(array[admission_of(i.envelope->>'transaction_id'), case i.family when 'admission' then d->>'id' end]) as admission
+  where admission <> ''
 )`;
 
 /**
  * What belongs to a record: the whole and its parts; and what of the same patient names the same visit, also by another
- * record, such as a receipt and the prescription of one appointment. Without personal data.
+ * record, such as a receipt and the prescription of one appointment, or a receipt whose `transaction_id` names an admission.
+ * Without personal data.
  */
 export async function readRelated(
   db: Db,

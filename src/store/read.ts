@@ -19,3 +19,26 @@ export const takePage = <Row>(rows: readonly Row[], size: number) => ({
   rows: rows.slice(0, size),
   more: rows.length > size,
 });
+
+const queryCanceled = '57014';
+
+const timeoutMessages = ['timeout exceeded when trying to connect', 'Query read timeout'];
+
+/** Whether a statement was cancelled by its timeout, waited for a connection too long, or got no response. */
+export function isTimeout(error: unknown): boolean {
+  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
+  return code === queryCanceled || timeoutMessages.includes(message);
+}
+
+/** A query without which a page is still of use; undefined: it timed out. */
+export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
+  query.catch((error) => {
+    if (!isTimeout(error)) throw error;
+    return undefined;
+  });
+
+/** Rows are counted up to here: a number above means that there are more. */
+export const countLimit = 10_000;
+
+export const countUpTo = (rows: ReturnType<typeof sql>) =>
+  sql<number>`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;

@@ -303,6 +303,10 @@ describe('times', () => {
 
 it('the page of a delivery whose body retention has deleted says so, and offers no replay', async () => {
   const [id] = await apply(database, [receiptCallback()]);
+  // As the platform spells it.
+  await database.pool.query(
+    `update inbox set envelope = (envelope - 'event') || jsonb_build_object('event_type', event)`,
+  );
   const whole = await visitor.read(`/deliveries/${id}`);
   await database.pool.query(
     `update inbox set envelope = jsonb_build_object('data', jsonb_build_object('receipt_id', 4711))`,

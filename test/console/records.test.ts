@@ -219,6 +219,14 @@ it('records that belong together are linked in both directions', async () => {
   );
   expect(await links('admission', 'adm-1')).toEqual(['admission_event', 'admission_clearance']);
   expect(await read('admission_event', 'ev-1')).toContain('/console/records/admission?business=');
+  // A receipt of the admission, and one of somebody else's.
+  const transaction_id = 'ipd/b/admissions/adm-1/receipts/5';
+  const ofAdmission = (receipt_id: number, data: object) =>
+    receiptCallback({ transaction_id, data: { receipt_id, aid: '', ...data } });
+  await apply(database, [ofAdmission(5, {}), ofAdmission(6, { patient_oid: 'somebody-else' })]);
+  expect(await links('admission', 'adm-1')).toEqual(['receipt', 'admission_event', 'admission_clearance']);
+  expect(await links('receipt', '5')).toEqual(['admission']);
+  expect(await links('receipt', '6')).toEqual([]);
 });
 
 it('the page of a visit with hundreds of records is shown', async () => {

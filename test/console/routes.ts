@@ -14,6 +14,7 @@ export function routesOf(): string[] {
     families,
     connections: { pages: 2, downloads: 2 },
     attempts: {},
+    receiver: {},
     searches: { consume: () => {} },
     log: createLog('silent'),
   } as unknown as ConsoleDependencies);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import * as client from '../../src/client/index.ts';
-import { createSessions, type User } from '../../src/console/session.ts';
 import { families } from '../../src/families/index.ts';
 import { openApiDocument } from '../../src/openapi/document.ts';
+import { createSessions, type User } from '../../src/sign-in/sessions.ts';
 import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import { StoreUnavailable } from '../../src/store/circuit.ts';
 import { sessionS } from '../../src/store/sessions.ts';

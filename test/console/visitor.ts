@@ -1,5 +1,6 @@
 import type { Role } from '../../src/console/rights.ts';
-import { createSessions, sessionCookie } from '../../src/console/session.ts';
+import { sessionCookie } from '../../src/console/session.ts';
+import { createSessions } from '../../src/sign-in/sessions.ts';
 import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import type { TestDatabase } from '../support/database.ts';
 

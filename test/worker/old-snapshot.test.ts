@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { applyDeliveries } from '../../src/apply/apply.ts';
 import { createLog } from '../../src/common/log.ts';
-import { backlogQuery } from '../../src/console/health/figures.ts';
 import { families } from '../../src/families/index.ts';
+import { backlogQuery } from '../../src/health/figures.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import { listDeliveries } from '../../src/intake/list-deliveries.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';

@@ -5,34 +5,27 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 type EntryColumn = Column<AccessEntry>;
 
-const time: EntryColumn = { head: 'Time', cell: ({ at }) => <Moment at={at} /> };
-const who: EntryColumn = { head: 'Who', cell: (entry) => <Who {...entry} /> };
-const action: EntryColumn = { head: 'Action', cell: (entry) => entry.action };
-const filter: EntryColumn = { head: 'Filter', cell: (entry) => <Filter filter={entry.filter} />, wide: true };
+const first: EntryColumn[] = [
+  { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+  { head: 'Who', cell: (entry) => <Who {...entry} /> },
+];
 
-export function Entries({ entries }: { entries: readonly AccessEntry[] }) {
-  return (
-    <Table
-      label="Entries, newest first"
-      rows={entries}
-      empty="No matching entries."
-      columns={[
-        { head: 'Entry', cell: ({ entry }) => formatCount(entry), numeric: true },
-        time,
-        who,
-        { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
-        action,
-        {
-          head: 'Rows',
-          cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)),
-          numeric: true,
-        },
-        { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
-        filter,
-      ]}
-    />
-  );
-}
+export const Entries = ({ entries }: { entries: readonly AccessEntry[] }) => (
+  <Table
+    label="Entries, newest first"
+    rows={entries}
+    empty="No matching entries."
+    columns={[
+      { head: 'Entry', cell: ({ entry }) => formatCount(entry), numeric: true },
+      ...first,
+      { head: 'Address', cell: ({ address }) => address ?? <Nothing /> },
+      { head: 'Action', cell: ({ action }) => action },
+      { head: 'Rows', cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)), numeric: true },
+      { head: 'Patients', cell: (entry) => <Patients {...entry} /> },
+      { head: 'Filter', cell: ({ filter }) => <Filter filter={filter} />, wide: true },
+    ]}
+  />
+);
 
 /** The latest entries about one patient, in words of the clinic's people. */
 export const EntriesAbout = ({ entries }: { entries: readonly AccessEntry[] }) => (
@@ -41,20 +34,9 @@ export const EntriesAbout = ({ entries }: { entries: readonly AccessEntry[] }) =
     rows={entries}
     empty="Nobody has looked at this patient’s data before."
     columns={[
-      time,
-      who,
-      { head: 'Action', cell: (entry) => inPlainWords(entry.action) },
-      {
-        head: 'What',
-        cell: (entry) => (
-          <Filter
-            filter={Object.fromEntries(
-              Object.entries(entry.filter).map(([name, value]) => [inPlainWords(name), value]),
-            )}
-          />
-        ),
-        wide: true,
-      },
+      ...first,
+      { head: 'Action', cell: ({ action }) => inPlainWords(action) },
+      { head: 'What', cell: ({ filter }) => <Filter filter={filter} named={inPlainWords} />, wide: true },
     ]}
   />
 );
@@ -95,12 +77,12 @@ function Patients({ patients, pseudonyms, patient_count }: AccessEntry) {
   );
 }
 
-function Filter({ filter }: Pick<AccessEntry, 'filter'>) {
+function Filter({ filter, named = String }: Pick<AccessEntry, 'filter'> & { named?: typeof inPlainWords }) {
   const given = Object.entries(filter);
   if (given.length === 0) return <Nothing />;
   return given.map(([name, value]) => (
     <div key={name}>
-      {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
+      {named(name)}: {typeof value === 'string' ? value : JSON.stringify(value)}
     </div>
   ));
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
 import { listAccess, patientBehind, pseudonymOf } from '../../privacy/log/audit.ts';
-import { findPatient } from '../../search/record.ts';
 import type { Section } from '../dependencies.ts';
-import { BadInput, PageNotFound } from '../errors.ts';
+import { readPatient } from '../patients/read-patient.ts';
 import { choice, localTime, parseForm, readForm, text } from '../read-form.ts';
 import { takePage } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
@@ -17,7 +16,8 @@ const size = 50;
 const pseudonym = z.string().regex(/^[\da-f]{64}$/, 'Unknown patient.');
 
 export const section: Section = {
-  addRoutes(routes, { families, timezone, db, logAccess }) {
+  addRoutes(routes, dependencies) {
+    const { timezone, db, logAccess } = dependencies;
     const shape = {
       actor: text.meta({ label: 'Person' }),
       action: choice('Action', accessActions),
@@ -68,13 +68,8 @@ export const section: Section = {
 
     // Ids of patients are posted, so that an address has the pseudonym alone.
     routes.post('/access-log', 'privacy', async (req, res) => {
-      const fields = { patient: text, family: text, business: text, record: text };
-      const { patient, family, business = '', record: id } = readForm(req.body, fields).data;
-      const known = families.find(({ name }) => name === family);
-      const found = known && id ? await findPatient(db, { family: known, business, id }) : patient;
-      if (known && !found) throw new PageNotFound('This record names no patient.');
-      if (!found) throw new BadInput('Enter the id of a patient.');
-      res.redirect(303, hrefTo('/access-log', { about: await pseudonymOf(db, found) }));
+      const { id } = await readPatient(dependencies, req.body);
+      res.redirect(303, hrefTo('/access-log', { about: await pseudonymOf(db, id) }));
     });
   },
 };

@@ -1,19 +1,17 @@
-import type { ComponentChildren } from 'preact';
 import { families as allFamilies, type Family } from '../../families/index.ts';
+import { type Gap, mostGaps, type Pass, shownDays } from '../../reports/completeness.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
+import { ToDo } from '../ui/to-do.tsx';
 import { Ago, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
-import { type Gap, mostGaps, type Pass, type Summary, shownDays } from './queries.ts';
 
 interface CompletenessProps {
   passes: readonly Pass[];
   gaps: readonly Gap[];
-  /** Undefined: the query timed out. */
-  summary: readonly Summary[] | undefined;
 }
 
-export function CompletenessPage({ passes, gaps, summary }: CompletenessProps) {
+export function CompletenessPage({ passes, gaps }: CompletenessProps) {
   return (
     <>
       <p>
@@ -21,13 +19,11 @@ export function CompletenessPage({ passes, gaps, summary }: CompletenessProps) {
         platform lists. What is missing or differs comes in as deliveries.
       </p>
       {passes.length > 0 ? <Passes passes={passes} /> : <Off />}
-      {gaps.length > 0 && <Actions gaps={gaps} />}
+      <Actions gaps={gaps} />
       <h2>Gaps, last {shownDays} days</h2>
       <Gaps gaps={gaps} isCompared={passes.some(({ lastEnded }) => lastEnded)} />
-      <h2>What reports rest on, last {shownDays} days</h2>
-      {summary ? <Families rows={summary} /> : <p class="empty">The query timed out.</p>}
       <p>
-        <a href="/console/reports/completeness">All days</a>, as a report;{' '}
+        <a href="/console/reports/completeness">What every day of each family rests on</a>, as a report;{' '}
         <a href="/console/reports/outages">outages of the receiver</a>.
       </p>
     </>
@@ -158,58 +154,33 @@ const isOpen = ({ method, missing, missingFilled, differing, differingFilled }: 
 
 function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
   const has = (isSo: (gap: Gap) => boolean) => gaps.some(isSo);
-  const items: ComponentChildren[] = [
-    has(({ missing, differing }) => missing + differing > 0) && (
-      <>
-        Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
-        receiver; <a href="/console/reports/outages">outages</a> and{' '}
-        <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody read
-        receipts and others: ask it to resend the callbacks of these days, first of all{' '}
-        <a href="/console/reports/suspected_receipts">receipts that other records name</a>.
-      </>
-    ),
-    has(isOpen) && (
-      <>
-        What is not filled waits or has failed: see <a href="/console/deliveries?status=received">waiting</a>{' '}
-        and <a href="/console/problems">failed</a> deliveries.
-      </>
-    ),
-    has(({ unknown }) => unknown > 0) && (
-      <>
-        Appointments that are unknown to the platform stay as they are: somebody deleted them there, or the
-        credentials are those of another business.
-      </>
-    ),
-  ].filter(Boolean);
   return (
-    <section class="card" aria-labelledby="actions">
-      <h2 id="actions">What to do</h2>
-      <ul>
-        {items.map((item, index) => (
-          <li key={index}>{item}</li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-const methods: Readonly<Record<string, string>> = {
-  reconciled: 'compared with the platform',
-  inferred: 'concluded from other records',
-  unverifiable: 'cannot be verified: the platform lets nobody read them',
-};
-
-function Families({ rows }: { rows: readonly Summary[] }) {
-  return (
-    <Table
-      label="What each family rests on"
-      rows={rows}
-      empty="No callbacks in this time."
-      columns={[
-        { head: 'Family', cell: ({ family }) => words(family) },
-        { head: 'Method', cell: ({ method }) => methods[method] ?? method, wide: true },
-        { head: 'Days', cell: ({ first, last }) => `${formatDay(first)} to ${formatDay(last)}` },
-        { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
+    <ToDo
+      title="What to do"
+      class="card"
+      items={[
+        has(({ missing, differing }) => missing + differing > 0) && (
+          <>
+            Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
+            receiver; <a href="/console/reports/outages">outages</a> and{' '}
+            <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody
+            read receipts and others: ask it to resend the callbacks of these days, first of all{' '}
+            <a href="/console/reports/suspected_receipts">receipts that other records name</a>.
+          </>
+        ),
+        has(isOpen) && (
+          <>
+            What is not filled waits or has failed: see{' '}
+            <a href="/console/deliveries?status=received">waiting</a> and{' '}
+            <a href="/console/problems">failed</a> deliveries.
+          </>
+        ),
+        has(({ unknown }) => unknown > 0) && (
+          <>
+            Appointments that are unknown to the platform stay as they are: somebody deleted them there, or
+            the credentials are those of another business.
+          </>
+        ),
       ]}
     />
   );

@@ -41,15 +41,47 @@ type DetailProps = Awaited<ReturnType<typeof readDetails>> & { revealed: boolean
 
 export function DeliveryDetail(props: DetailProps) {
   const { delivery, recordKey, record, revealed, cause, notes } = props;
-  const { id, status, text } = delivery;
+  const { id, status, text, received_at, applied_at, delivery_count } = delivery;
   const address = `/console/deliveries/${id}`;
-  const isReduced = !('event' in delivery.envelope);
+  // The platform may send event_type instead of event; retention keeps no time.
+  const isReduced = !('event_time' in delivery.envelope);
   const envelope = revealed
     ? withoutHealthRecords(text)
     : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
   return (
     <>
-      <DeliveryFacts {...props} />
+      <Facts
+        facts={{
+          Delivery: <span class="id">{id}</span>,
+          Status: <Status status={status} />,
+          Error: cause && (
+            <>
+              <CauseText cause={cause} />{' '}
+              <a href={sameCause(delivery.event, cause.error)}>Deliveries with the same cause</a>
+            </>
+          ),
+          Business: <Named kind="business" id={delivery.business_id} />,
+          Client: delivery.client_id,
+          Source: delivery.source === 'reconcile' ? 'found by reconciliation' : undefined,
+          'Event time': <Moment at={delivery.event_time} />,
+          'First received': <Moment at={received_at} />,
+          Applied: (
+            <>
+              <Moment at={applied_at} />
+              {applied_at && `, ${formatDuration(applied_at.getTime() - received_at.getTime())} later`}
+            </>
+          ),
+          Duplicates:
+            delivery_count === 1 ? (
+              'none'
+            ) : (
+              <>
+                {formatCount(delivery_count - 1)}, the last one at <Moment at={delivery.last_received_at} />
+              </>
+            ),
+          'Table row': rowOf(props),
+        }}
+      />
       <div class="actions">
         {status !== 'received' && !isReduced && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
@@ -83,50 +115,12 @@ export function DeliveryDetail(props: DetailProps) {
   );
 }
 
-function DeliveryFacts({ delivery, recordKey, record, cause }: DetailProps) {
-  const { received_at, applied_at, delivery_count } = delivery;
-  return (
-    <Facts
-      facts={{
-        Delivery: <span class="id">{delivery.id}</span>,
-        Status: <Status status={delivery.status} />,
-        Error: cause && (
-          <>
-            <CauseText cause={cause} />{' '}
-            <a href={sameCause(delivery.event, cause.error)}>Deliveries with the same cause</a>
-          </>
-        ),
-        Business: <Named kind="business" id={delivery.business_id} />,
-        Client: delivery.client_id,
-        Source: delivery.source === 'reconcile' ? 'found by reconciliation' : undefined,
-        'Event time': <Moment at={delivery.event_time} />,
-        'First received': <Moment at={received_at} />,
-        Applied: (
-          <>
-            <Moment at={applied_at} />
-            {applied_at && `, ${formatDuration(applied_at.getTime() - received_at.getTime())} later`}
-          </>
-        ),
-        Duplicates:
-          delivery_count === 1 ? (
-            'none'
-          ) : (
-            <>
-              {formatCount(delivery_count - 1)}, the last one at <Moment at={delivery.last_received_at} />
-            </>
-          ),
-        'Table row': rowOf(delivery.id, recordKey, record),
-      }}
-    />
-  );
-}
-
 /** Which delivery the row of its record comes from. */
-function rowOf(id: string, recordKey: DetailProps['recordKey'], record: DetailProps['record']) {
+function rowOf({ delivery, recordKey, record }: DetailProps) {
   if (!recordKey) return 'This version of the receiver does not have this family.';
   if (!record) return 'none for this delivery';
   const { delivery_id } = record.newest.row;
-  if (delivery_id === id) return 'This delivery is the row’s current version.';
+  if (delivery_id === delivery.id) return 'This delivery is the row’s current version.';
   return (
     <>
       The row’s current version is delivery <IdLink to="deliveries" id={delivery_id!} />

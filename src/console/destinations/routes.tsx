@@ -51,7 +51,7 @@ const stateOf = ({ state, reason, failingSince }: ListedDestination) =>
 
 function Destinations({ destinations }: { destinations: readonly ListedDestination[] }) {
   const button = (id: string, command: Command) => (
-    <PostButton action="/console/destinations" values={{ id, command }} kind="second">
+    <PostButton action="/console/destinations" values={{ id, command }} kind="small second">
       {commands[command]}
     </PostButton>
   );

@@ -3,6 +3,7 @@ import { describeOutage, findFaults } from '../../health/faults.ts';
 import type { Problem } from '../../health/problem.ts';
 import type { ConsoleDependencies } from '../dependencies.ts';
 import { Table } from '../ui/table.tsx';
+import { ToDo } from '../ui/to-do.tsx';
 import { Broken } from './broken.tsx';
 
 /** It holds no patients' data, and needs no database. @param isAway whether PostgreSQL is unavailable */
@@ -17,7 +18,7 @@ export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config
   return (
     <>
       <Broken faults={findFaults({ parts, problems: found, outage, families })} isAway={isAway} />
-      <Warnings problems={found?.filter(({ status }) => status !== 'fail') ?? []} />
+      <ToDo title="Warnings" items={found?.filter(({ status }) => status !== 'fail').map(warningOf) ?? []} />
       {open && (
         <section class="warning">
           <h2>Anybody can send callbacks</h2>
@@ -33,27 +34,16 @@ export async function readHealth(dependencies: Omit<ConsoleDependencies, 'config
   );
 }
 
-/** What works, and needs a decision. */
-function Warnings({ problems }: { problems: readonly Problem[] }) {
-  if (problems.length === 0) return null;
-  return (
-    <section class="warning" aria-labelledby="warnings">
-      <h2 id="warnings">Warnings</h2>
-      <ul>
-        {problems.map(({ kind, subject, title, detail, page }) => (
-          <li key={`${kind} ${subject}`}>
-            <strong class="warn">{title}</strong>. {detail}
-            {page && (
-              <>
-                . <a href={`/console${page}`}>Show the oldest</a>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
+const warningOf = ({ title, detail, page }: Problem) => (
+  <>
+    <strong class="warn">{title}</strong>. {detail}
+    {page && (
+      <>
+        . <a href={`/console${page}`}>Show the oldest</a>
+      </>
+    )}
+  </>
+);
 
 /** @param open whether no access check of callbacks is configured */
 function HealthChecks({ parts, open }: Pick<Readiness, 'parts'> & { open: boolean }) {

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import { countLimit } from '../frame.ts';
+import { type Figures, mostDrift } from '../../health/figures.ts';
+import { countLimit } from '../../store/read.ts';
 import { RejectedTable } from '../problems/rejected-table.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
@@ -8,7 +9,6 @@ import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
 import { Ago, Facts, formatCount, Moment, Named } from '../ui/values.tsx';
-import { type Figures, mostDrift } from './figures.ts';
 
 /** One of the figures, where its query did not time out. */
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;

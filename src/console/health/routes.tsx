@@ -1,3 +1,4 @@
+import { figuresOf, freshQuery } from '../../health/figures.ts';
 import type { Section } from '../dependencies.ts';
 import { originOf } from '../origin.ts';
 import { isEnough } from '../rights.ts';
@@ -6,7 +7,6 @@ import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readHealth } from './checks.tsx';
-import { figuresOf, freshQuery } from './figures.ts';
 import { FiguresPage } from './pages.tsx';
 
 /** What is broken, and how the receiver works: the one page that is there while PostgreSQL is unavailable. */

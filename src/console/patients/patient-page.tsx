@@ -2,10 +2,10 @@ import { countRows } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { mostHeld, type readAround, type readHeld } from '../../search/held.ts';
 import { EntriesAbout } from '../access-log/entries.tsx';
-import { amount, Hits } from '../search/hits.tsx';
+import { Hits } from '../search/hits.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
-import { Facts, Figures, formatCount, Named } from '../ui/values.tsx';
+import { Amount, Facts, Figures, formatCount, Named } from '../ui/values.tsx';
 
 export const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
 
@@ -25,9 +25,9 @@ export function PatientPage(props: PatientProps) {
           Name: names.join(', '),
           Phone: phones.join(', '),
           Receipts: formatCount(sums.receipts),
-          Total: amount(sums.net),
-          Paid: amount(sums.paid),
-          Due: amount(sums.due),
+          Total: <Amount value={sums.net} />,
+          Paid: <Amount value={sums.paid} />,
+          Due: <Amount value={sums.due} />,
           'Patient id': <span class="id">{[patient.id, ...linked].join(', ')}</span>,
           Business: patient.businessId ? <Named kind="business" id={patient.businessId} /> : 'all',
           Hold: held ? 'yes: neither retention nor destruction touches this patient’s data' : 'none',

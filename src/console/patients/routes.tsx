@@ -12,21 +12,20 @@ import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import { readAround, readHeld } from '../../search/held.ts';
-import { findPatient } from '../../search/record.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
-import { guid, oneOf, readForm, text } from '../read-form.ts';
+import { guid, oneOf, readForm } from '../read-form.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
 import { PatientPage } from './patient-page.tsx';
+import { readPatient } from './read-patient.ts';
 import { UncertainPage } from './uncertain-pages.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
 /** How many bodies are listed; a decision brings up the next. */
 const mostUncertain = 200;
-const recordFields = { family: text, record: text, business: text };
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const section: Section = {
@@ -60,16 +59,11 @@ export const section: Section = {
       sendPage(res, 'Patient', <PatientPage {...{ patient, ...known, ...around, held, isRunning }} />);
     };
     routes.post('/patients', 'privacy', async (req, res) => {
-      const { family, record, business } = readForm(req.body, recordFields).data;
-      const known = families.find(({ name }) => name === family);
-      if (!known || !record) return show(res, readPatientForm(req));
-      const id = await findPatient(db, { family: known, business: business ?? '', id: record });
-      if (!id) throw new PageNotFound('There is no such patient.');
-      await show(res, { id, businessId: business });
+      await show(res, await readPatient(dependencies, req.body));
     });
 
     routes.post('/patients/export', 'privacy', async (req, res) => {
-      await read(res, readPatientForm(req), 'export', async (held) => {
+      await read(res, await readPatient(dependencies, req.body), 'export', async (held) => {
         res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
         res.type('zip');
         await sendStream(res, () => [Readable.from(zipPatient(held))]);
@@ -79,7 +73,7 @@ export const section: Section = {
     const change =
       (act: typeof holdPatient): RequestHandler =>
       async (req, res) => {
-        const patient = readPatientForm(req);
+        const patient = await readPatient(dependencies, req.body);
         await act(db, patient, actorOf(res));
         await show(res, patient);
       };
@@ -87,7 +81,7 @@ export const section: Section = {
     routes.post('/patients/release', 'privacy', change(releasePatient));
 
     routes.post('/patients/uncertain', 'privacy', async (req, res) => {
-      const { body: id, erasure: erasureId } = readUncertainForm(req);
+      const { id, erasureId } = readUncertainForm(req);
       const filter = { uncertain: id, erasure: erasureId };
       await logAccess(res, { action: 'body', filter, rows: 1 });
       const body = await readUncertainBody(db, id, erasureId);
@@ -95,22 +89,21 @@ export const section: Section = {
       sendPage(res, 'Body with an erased id', <UncertainPage body={body} />);
     });
     routes.post('/patients/uncertain/decide', 'privacy', async (req, res) => {
-      const { body: id, erasure: erasureId } = readUncertainForm(req);
-      const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
+      const { decision, ...body } = readUncertainForm(req);
       if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
-      const chosen = { id, erasureId, decision };
+      const chosen = { ...body, decision };
       if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
         throw new PageNotFound('There is no such body, or somebody has decided about it.');
       res.redirect(303, '/console/patients');
     });
 
     routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
-      const patient = readPatientForm(req);
+      const patient = await readPatient(dependencies, req.body);
       const preview = await previewErasure(downloadDb, families, patient, erasure);
       sendPage(res, 'Preview erasure', <ConfirmErasure {...{ patient, preview }} keepMs={erasure.keepMs} />);
     });
     routes.post('/patients/erase', 'privacy', async (req, res) => {
-      const patient = readPatientForm(req);
+      const patient = await readPatient(dependencies, req.body);
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
       const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
       const erasing = erasePatient(downloadDb, families, patient, options);
@@ -126,15 +119,9 @@ export const section: Section = {
 };
 
 /** @throws BadInput */
-function readUncertainForm(req: Request): { body: string; erasure: string } {
-  const { body, erasure } = readForm(req.body, { body: guid, erasure: guid }).data;
-  if (!body || !erasure) throw new BadInput('Choose a body.');
-  return { body, erasure };
-}
-
-/** @throws BadInput */
-function readPatientForm(req: Request): Patient {
-  const { patient, business } = readForm(req.body, { patient: text, business: text }).data;
-  if (!patient) throw new BadInput('Enter the id of a patient.');
-  return { id: patient, businessId: business };
+function readUncertainForm(req: Request) {
+  const fields = { body: guid, erasure: guid, decision: oneOf(decisions) };
+  const { body: id, erasure: erasureId, decision } = readForm(req.body, fields).data;
+  if (!id || !erasureId) throw new BadInput('Choose a body.');
+  return { id, erasureId, decision };
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Cause } from '../../store/refusals.ts';
+import { useMayPost } from '../ui/context.ts';
 import { hrefTo } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { formatCountOf, Moment } from '../ui/values.tsx';
@@ -23,11 +24,14 @@ interface CauseTableProps {
   /** What is counted: one, and many. */
   rows: readonly [one: string, many: string];
   lines: readonly CauseLine[];
+  /** The address that their actions are posted to. */
+  preview?: string;
   empty?: string;
 }
 
 /** Causes, each with how often, since when, and what can be done. */
-export function CauseTable({ label, rows, lines, empty }: CauseTableProps) {
+export function CauseTable({ label, rows, lines, preview = '', empty }: CauseTableProps) {
+  const mayAct = useMayPost(preview);
   const count = ({ count, list, seen }: CauseLine) => (
     <>
       {list ? <a href={list}>{formatCountOf(count, rows)}</a> : formatCountOf(count, rows)}
@@ -41,8 +45,7 @@ export function CauseTable({ label, rows, lines, empty }: CauseTableProps) {
     { head: 'Last', cell: ({ last }) => <Moment at={last} /> },
   ];
   const actions: Column<CauseLine> = { head: 'Actions', cell: (line) => line.actions };
-  const hasActions = lines.some((line) => line.actions);
-  return <Table {...{ label, empty }} rows={lines} columns={hasActions ? [...columns, actions] : columns} />;
+  return <Table {...{ label, empty }} rows={lines} columns={mayAct ? [...columns, actions] : columns} />;
 }
 
 /** The list of the deliveries that failed for one cause. */

@@ -21,7 +21,6 @@ export function replayOfDeliveries({ db, families, timezone }: Dependencies): Re
   };
   return {
     section: 'deliveries',
-    rows: ['delivery', 'deliveries'],
     address: '/replay',
     preview: '/replay/preview',
     read(form) {

@@ -3,7 +3,7 @@ import type { MessageGroup } from '../../common/message-groups.ts';
 import type { Access } from '../../privacy/log/access-log.ts';
 import type { RouteDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome, sections } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { formatCountOf } from '../ui/values.tsx';
 
@@ -23,7 +23,6 @@ interface Replayed {
 /** A kind of row that is replayed: a preview first, then the replay itself. */
 export interface Replay<Filter> {
   section: 'deliveries' | 'quarantine';
-  rows: readonly [one: string, many: string];
   /** The addresses of the replay, and of its preview. */
   address: string;
   preview: string;
@@ -41,8 +40,9 @@ const limit = 1_000;
 export function addReplay<Filter>(
   routes: Routes,
   { logAccess }: Pick<RouteDependencies, 'logAccess'>,
-  { section, rows, address, preview, read, count, run, entry }: Replay<Filter>,
+  { section, address, preview, read, count, run, entry }: Replay<Filter>,
 ): void {
+  const { rows } = sections[section];
   const answer = async (req: Request, res: Response, isPreview: boolean) => {
     const { filter, entered: values } = read(req.body);
     const matching = await count(filter);

@@ -41,7 +41,6 @@ type Dependencies = Pick<RouteDependencies, 'db' | 'intake' | 'timezone'>;
 /** The replay of rejected bodies. */
 export const replayOfBodies = ({ db, intake, timezone }: Dependencies): Replay<QuarantineFilter> => ({
   section: 'quarantine',
-  rows: ['body', 'bodies'],
   address: '/quarantine/replay',
   preview: '/quarantine/preview',
   read: (form) => readSelection(form, timezone),

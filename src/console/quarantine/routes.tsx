@@ -14,7 +14,7 @@ import { guid, parseForm, readForm } from '../read-form.ts';
 import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { words } from '../ui/links.ts';
-import { Outcome } from '../ui/outcome.tsx';
+import { Outcome, sections } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Facts, formatCountOf, IdLink } from '../ui/values.tsx';
 import { BodyPage } from './body-page.tsx';
@@ -36,7 +36,7 @@ export const section: Section = {
   addRoutes(routes, dependencies) {
     const { intake, families, timezone, db, logAccess } = dependencies;
     const replay = replayOfBodies(dependencies);
-    const bodies = (count: number) => formatCountOf(count, replay.rows);
+    const bodies = (count: number) => formatCountOf(count, sections.quarantine.rows);
 
     routes.get('/quarantine', 'viewer', async (req, res) => {
       const { data, status, ...filter } = parseForm(req.query, filterOf(timezone));

@@ -1,4 +1,4 @@
-import { type Family, labelOf, meaningOf, shownGroups } from '../../families/index.ts';
+import { type Family, labelOf, meaningOf, shownGroups, signOf, wrongSums } from '../../families/index.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
 import type { Version } from '../../search/record.ts';
 import { FieldValue } from '../ui/field-value.tsx';
@@ -17,13 +17,6 @@ export function Value({ family, column, row }: Omit<FieldsProps, 'columns'> & { 
   const value = row[name];
   if (value && family.fields[name]?.meanings?.[value]) return <>{meaningOf(family, name, value)}</>;
   if (value && [family.identifiedBy, family.printed].includes(name)) return <span class="id">{value}</span>;
-  if (value && /^https?:\/\/\S+$/.test(value)) {
-    return (
-      <a href={value} rel="noreferrer" target="_blank">
-        Open<span class="unseen"> {labelOf(family, name)}</span>
-      </a>
-    );
-  }
   return <FieldValue column={column} row={row} />;
 }
 
@@ -57,20 +50,9 @@ export function Groups({ family, columns, row }: FieldsProps) {
   );
 }
 
-function signOf({ sums = {} }: Family, name: string): string {
-  if (sums[name]) return '= ';
-  return Object.values(sums).some((of) => of!.slice(1).includes(name)) ? '− ' : '';
-}
-
 /** Names the amounts that are not what they are made of. */
 function WrongSums({ family, row }: Omit<FieldsProps, 'columns'>) {
-  const wrong = Object.entries(family.sums ?? {}).flatMap(([total, of]) => {
-    const [first, ...others] = of!.map((name) => row[name] ?? null);
-    if (first == null || row[total] == null) return [];
-    const sum = others.reduce((left, one) => left - Number(one ?? 0), Number(first));
-    return Math.abs(sum - Number(row[total])) < 0.005 ? [] : [{ total, sum }];
-  });
-  return wrong.map(({ total, sum }) => (
+  return wrongSums(family, row).map(({ total, sum }) => (
     <p key={total} class="warn">
       As sent, this does not add up: {labelOf(family, total)} would be <Amount value={sum} />.
     </p>

@@ -55,7 +55,7 @@ export function Headline({ family, row }: HeadlineProps) {
   const event = row.last_event!.split('.').map(words);
   const parts = [
     row.deleted_at && 'deleted',
-    !identifiedBy && event.slice(-2).join(' '),
+    !identifiedBy && family.events.length > 1 && event.slice(-2).join(' '),
     amounts.join(', '),
     ...states,
     names.join(', '),

@@ -3,11 +3,9 @@ import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../../privacy/redact.ts';
 import type { RecordDetails, RecordKey, Version } from '../../search/record.ts';
 import type { Payment, Related } from '../../search/related.ts';
-import { WhoLooked } from '../access-log/who-looked.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
-import { parseMoment } from '../ui/time.ts';
 import { Amount, Moment } from '../ui/values.tsx';
 import { AsReceived, Groups } from './fields.tsx';
 import { Headline, RecordLine } from './headline.tsx';
@@ -26,6 +24,8 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
   const { versions, columns } = record;
   const { row } = versions[0];
   const address = `/console/records/${family.name}`;
+  const named = { family: family.name, business, record: id };
+  const ofReceipt = family.name === 'receipt' && hrefTo('/deliveries', { business, receipt: id });
   const shown = ({ row }: Version): Version['row'] => {
     if (!revealed) return redactRow(row, family);
     return mayHaveSecrets(row.last_event!) ? { ...row, extra: withoutHealthRecords(row.extra!) } : row;
@@ -36,24 +36,19 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
       <p class="headline">
         <Headline family={family} row={redactRow(row, family)} />
       </p>
-      {row.deleted_at && (
-        <p class="warn">
-          Deleted at <Moment at={parseMoment(row.deleted_at)} />
-        </p>
-      )}
       <div class="actions">
         <ShowPersonal {...{ revealed, address }} values={{ business, id }} />
         {patientsOfRow(row).length > 0 && (
-          <PostButton
-            action="/console/patients"
-            values={{ family: family.name, business, record: id }}
-            kind="second"
-          >
-            Show the patient
-          </PostButton>
+          <>
+            <PostButton action="/console/patients" values={named} kind="second">
+              Show the patient
+            </PostButton>
+            <PostButton action="/console/access-log" values={named} kind="second">
+              Who looked at this
+            </PostButton>
+          </>
         )}
-        {patientsOfRow(row).length > 0 && <WhoLooked record={{ family: family.name, business, id }} />}
-        <HowItArrived {...recordKey} row={row} />
+        <a href={ofReceipt || `/console/deliveries/${row.delivery_id}`}>How it arrived</a>
       </div>
       <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, business, id)}>
         Personal data is hidden.
@@ -65,11 +60,6 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
       <AsReceived {...fields} />
     </>
   );
-}
-
-function HowItArrived({ family, business, id, row }: RecordKey & Pick<Version, 'row'>) {
-  const ofReceipt = family.name === 'receipt' && hrefTo('/deliveries', { business, receipt: id });
-  return <a href={ofReceipt || `/console/deliveries/${row.delivery_id}`}>How it arrived</a>;
 }
 
 function Together({ related, payments }: Pick<RecordProps, 'related' | 'payments'>) {

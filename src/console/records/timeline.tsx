@@ -1,25 +1,11 @@
-import { type Family, labelOf } from '../../families/index.ts';
+import { actOf, type Family, isShown, labelOf } from '../../families/index.ts';
 import { isHidden, redactRow } from '../../privacy/redact.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { changedColumns, shownVersions, type Version } from '../../search/record.ts';
-import { words } from '../ui/links.ts';
 import { formatDuration, parseMoment } from '../ui/time.ts';
-import { formatCountOf, IdLink, Moment } from '../ui/values.tsx';
+import { formatCountOf, IdLink } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
 import { Headline } from './headline.tsx';
-
-const acts: Readonly<Record<string, string>> = {
-  updated: 'an update',
-  deleted: 'a deletion',
-  statuschange: 'a change of status',
-};
-
-function actOf({ reconciledBy }: Family, event: string): string {
-  if (event === reconciledBy) return 'found by reconciliation';
-  const act = event.split('.').slice(1).join(' ');
-  if (act === 'created') return 'as new';
-  return `by ${acts[act] ?? words(act || event)}`;
-}
 
 interface TimelineProps {
   family: Family;
@@ -61,19 +47,15 @@ export function Timeline({ family, columns, versions, shown }: TimelineProps) {
   );
 }
 
-/** When it happened, which leads to how it arrived, and how much later it did. */
+/** When it happened, which leads to how it arrived, and how much later, or earlier, it did. */
 function Happened({ version: { row, received } }: { version: Version }) {
   const at = parseMoment(row.event_time!);
-  const laterMs = at && received && received.getTime() - at.getTime();
+  const laterMs = at && received ? received.getTime() - at.getTime() : undefined;
   return (
     <>
       {at ? <IdLink to="deliveries" id={row.delivery_id!} at={at} /> : row.event_time}
-      {laterMs != null && laterMs >= 0 && `, received ${formatDuration(laterMs)} later`}
-      {laterMs != null && laterMs < 0 && (
-        <>
-          , received at <Moment at={received} />
-        </>
-      )}
+      {laterMs !== undefined &&
+        `, received ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? 'earlier' : 'later'}`}
     </>
   );
 }
@@ -104,9 +86,6 @@ function Changes({ family, changed, before, after }: ChangesProps) {
     </>
   );
 }
-
-const isShown = ({ shown = {} }: Family, name: string) =>
-  Object.values(shown).some((fields) => name in fields);
 
 /** What is hidden says only that it differs. */
 function Change({ family, column, before, after }: Omit<ChangesProps, 'changed'> & { column: TypedColumn }) {

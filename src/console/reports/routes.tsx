@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
+import { readBasis } from '../../reports/basis.ts';
 import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
 import { columnsOfRows, describeFile, fileNameOf } from '../../reports/files/file-content.ts';
 import { type FormatName, formatNames } from '../../reports/files/formats.ts';
@@ -12,7 +13,6 @@ import { type ReportGroup, reportGroups, reports } from '../../reports/reports.t
 import { readAges, readSums } from '../../reports/totals.ts';
 import { findPeople } from '../../search/find.ts';
 import { readPeople } from '../../search/people.ts';
-import { readBasis } from '../completeness/basis.tsx';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
@@ -26,8 +26,7 @@ import { type AskedForm, readReportForm } from './form.ts';
 import { GroupsPage } from './groups.tsx';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
-import { PatientChoice } from './patient-choice.tsx';
-import { ReportFilters } from './report-filters.tsx';
+import { PatientChoice, ReportFilters } from './report-filters.tsx';
 
 const q = text.meta({ label: 'Search reports' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
+import { type Family, families, labelOf, meaningOf, titleOf } from '../../families/index.ts';
 import { type Hit, shownHits } from '../../search/hit.ts';
 import type { AliasKind } from '../../store/aliases.ts';
-import { recordHref, titled, words } from '../ui/links.ts';
+import { recordHref, titled } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
-import { Amount, Moment, Named, Nothing } from '../ui/values.tsx';
+import { Amount, Id, Moment, Named, Nothing } from '../ui/values.tsx';
 
 /** The page of what was found, but for a patient. */
 export function hrefOf({ kind, business_id, id }: Hit): string {
@@ -37,12 +37,13 @@ export function Group<Row>({ title, rows, columns, most = shownHits }: GroupProp
 }
 
 const byKind = new Map((families as readonly Family[]).map((family) => [family.name, family]));
-const messages: Record<string, string> = { delivery: 'message as received', quarantine: 'rejected message' };
+/** What is no record: a delivery, or a rejected body. */
+const messages = 'messages';
 
 /** What people call records of a kind: Receipts. */
 function titleOfKind(kind: string): string {
   const family = byKind.get(kind);
-  return family ? titled(family.title ? `${family.title}s` : words(family.table)) : 'Messages';
+  return titled(family?.title ? `${family.title}s` : (family?.table ?? messages));
 }
 
 interface HitsProps {
@@ -55,69 +56,60 @@ interface HitsProps {
 /** Lists of records, in the order of the families. */
 export function Hits({ hits, most, title }: HitsProps) {
   const listOf = ({ kind }: Hit) => title ?? titleOfKind(kind);
-  const kinds = [...byKind.keys(), ...Object.keys(messages)];
-  const sorted = hits.toSorted((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind));
+  const sorted = [...byKind.keys(), 'delivery', 'quarantine'].flatMap((kind) =>
+    hits.filter((hit) => hit.kind === kind),
+  );
   return [...new Set(sorted.map(listOf))].map((list) => {
     const rows = sorted.filter((hit) => listOf(hit) === list);
     return <Group key={list} title={list} {...{ rows, most }} columns={columnsOf(rows)} />;
   });
 }
 
-export const amount = (value: string | null | undefined) => (value ? <Amount value={value} /> : <Nothing />);
-
-const named = (kind: AliasKind) => (id: string | null | undefined) => <Named kind={kind} id={id} />;
-
 type Shown = [
   head: string,
   value: (hit: Hit) => string | null | undefined,
-  show?: (value: string | null | undefined) => ComponentChildren,
+  show?: (value: string) => ComponentChildren,
 ];
 
-const money: Shown[] = [
-  ['Amount', ({ details }) => details.net, amount],
-  ['Paid', ({ details }) => details.paid, amount],
-  ['Due', ({ details }) => details.due, amount],
-];
-const others: Shown[] = [
-  ['Begins', ({ details }) => details.begins, (at) => at && <Moment at={new Date(at)} />],
+const money = (value: string) => <Amount value={value} />;
+const moment = (value: string) => <Moment at={new Date(value)} />;
+const named = (kind: AliasKind) => (id: string) => <Named kind={kind} id={id} />;
+
+const timeHead = 'Time';
+const shown: Shown[] = [
+  ['Amount', ({ details }) => details.net, money],
+  ['Paid', ({ details }) => details.paid, money],
+  ['Due', ({ details }) => details.due, money],
+  [timeHead, ({ at }) => at?.toISOString(), moment],
+  ['Begins', ({ details }) => details.begins, moment],
   ['Name', ({ details }) => details.name],
   ['Note', ({ details: { note, deleted } }) => note ?? (deleted ? 'deleted' : '')],
   ['Doctor', ({ details }) => details.doctor, named('doctor')],
   ['Clinic', ({ details }) => details.clinic, named('clinic')],
   ['Business', ({ business_id }) => business_id, named('business')],
 ];
+const foundBy: Shown = ['Found by', ({ by }) => by];
 
 /** The columns of records of one kind; those that would be empty, or tell of each the same look-up, are left out. */
 function columnsOf(hits: readonly Hit[]): Column<Hit>[] {
-  const given = (shown: Shown[], numeric: boolean) =>
-    shown
-      .filter(([, value]) => hits.some(value))
-      .map(([head, value, show]) => ({
-        head,
-        cell: (hit: Hit) => show?.(value(hit)) ?? (value(hit) || <Nothing />),
-        numeric,
-      }));
+  const { kind } = hits[0]!;
+  const family = byKind.get(kind);
   const isFoundByOne = new Set(hits.map(({ by }) => by)).size === 1;
+  const given = (isFoundByOne ? shown : [...shown, foundBy]).filter(([, value]) => hits.some(value));
   return [
-    { head: titleOfHit(hits[0]!), cell: (hit) => <a href={hrefOf(hit)}>{textOf(hit)}</a> },
-    ...given(money, true),
-    { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
-    ...given(others, false),
-    ...(isFoundByOne ? [] : [{ head: 'Found by', cell: ({ by }: Hit) => by }]),
+    { head: titled(family ? titleOf(family) : messages), cell: (hit) => <Link {...hit} /> },
+    ...given.map(([head, value, show = String]) => ({
+      head: head === timeHead && family?.fields.created_at ? labelOf(family, 'created_at') : head,
+      cell: (hit: Hit) => (value(hit) ? show(value(hit)!) : <Nothing />),
+      numeric: show === money,
+    })),
   ];
 }
 
-function titleOfHit({ kind }: Hit): string {
-  const family = byKind.get(kind);
-  return titled(family ? titleOf(family) : messages[kind]!);
-}
-
-/** The printed number of a record, or else its state; of others the id. */
-function textOf(hit: Hit): string {
+/** A link with the printed number of a record, or else its state; of others the id. */
+function Link(hit: Hit) {
   const { number, status } = hit.details;
   const family = byKind.get(hit.kind);
-  return (
-    number ||
-    (status && family ? titled(meaningOf(family, 'status', status)) : `${titleOfHit(hit)} ${hit.id}`)
-  );
+  const text = number || (status && family && titled(meaningOf(family, 'status', status)));
+  return text ? <a href={hrefOf(hit)}>{text}</a> : <Id id={hit.id} href={hrefOf(hit)} />;
 }

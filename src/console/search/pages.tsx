@@ -1,21 +1,14 @@
 import { mostPeople } from '../../search/find.ts';
 import type { Hit } from '../../search/hit.ts';
 import type { Person } from '../../search/people.ts';
-import type { AliasKind } from '../../store/aliases.ts';
+import type { Place } from '../../search/places.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import type { Column } from '../ui/table.tsx';
-import { formatCount, Moment, Nothing } from '../ui/values.tsx';
-import { amount, Group, Hits } from './hits.tsx';
+import { Amount, formatCount, Moment, Nothing } from '../ui/values.tsx';
+import { Group, Hits } from './hits.tsx';
 
 const shownOfPeople = 10;
-
-/** A clinic, a doctor or a business whose alias contains what was searched. */
-export interface Place {
-  kind: AliasKind;
-  id: string;
-  alias: string;
-}
 
 export const placeHref = ({ kind, id }: Place) => hrefTo('/reports/receipts', { [kind]: id });
 
@@ -38,7 +31,12 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
         <p class="note">Older receipts are still being made ready for the search: it may miss some.</p>
       )}
       {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
-      <Group title="Patients" rows={people} columns={ofPerson} most={mostPeople} />
+      <Group
+        title="Patients"
+        rows={people}
+        columns={columnsOfPeople('/console/patients', 'Show the patient')}
+        most={mostPeople}
+      />
       <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
       {/* Those of each patient are on the patient's page. */}
       <Hits hits={hits} most={people.length > 0 ? shownOfPeople : undefined} />
@@ -52,24 +50,29 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
   return (
     <p class="empty">
       {searched.length > 0
-        ? `Nothing was found. Searched: ${searched.join(', ')}.${kinds}`
+        ? `Nothing was found. Searched: ${[...new Set(searched)].join(', ')}.${kinds}`
         : `Enter a receipt number or a part of it, an amount with a day (1,500 yesterday), the name of a clinic or a doctor, an id, or a phone number${people}.${kinds}`}
     </p>
   );
 }
 
-const ofPerson: Column<Person>[] = [
+/** A list of patients, each with a button that posts the id. */
+export const columnsOfPeople = (
+  action: string,
+  text: string,
+  values: Readonly<Record<string, string>> = {},
+): Column<Person>[] => [
   { head: 'Name', cell: (person) => person.name ?? <Nothing /> },
-  { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
-  { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+  { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+  { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
   { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
   { head: 'Phone', cell: ({ mobile }) => mobile ?? <Nothing /> },
   { head: 'Latest', cell: ({ latest }) => <Moment at={latest} /> },
   {
     head: 'Patient',
     cell: ({ patient }) => (
-      <PostButton action="/console/patients" values={{ patient }} kind="small second">
-        Show the patient
+      <PostButton action={action} values={{ ...values, patient }} kind="small second">
+        {text}
       </PostButton>
     ),
   },

@@ -1,6 +1,6 @@
 import { find, patientsOf } from '../../search/find.ts';
 import { isPersonal, lookupsOf } from '../../search/lookups.ts';
-import { type Aliases, aliasKinds } from '../../store/aliases.ts';
+import { findPlaces } from '../../search/places.ts';
 import { areTermsIncomplete } from '../../store/search-terms.ts';
 import type { Section } from '../dependencies.ts';
 import { actorOf } from '../log-access.ts';
@@ -10,7 +10,7 @@ import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { formatLocal } from '../ui/time.ts';
 import { hrefOf } from './hits.tsx';
-import { type Place, placeHref, SearchPage } from './pages.tsx';
+import { placeHref, SearchPage } from './pages.tsx';
 
 /** Finds receipts, patients and appointments by what is known of them, clinics and doctors by name, and anything by id. */
 export const section: Section = {
@@ -26,7 +26,7 @@ export const section: Section = {
         searches[mayNamePeople ? 'privacy' : 'others'].consume(actorOf(res).id);
       const found = await find(db, families, lookups, mayNamePeople);
       const hits = found.hits.filter(({ kind }) => kind !== 'patient');
-      const places = q ? placesWith(aliases, q) : [];
+      const places = findPlaces(aliases, q);
       const addresses = new Set([...hits.map(hrefOf), ...places.map(placeHref)]);
       const [only] = addresses;
       const opens = addresses.size === 1 && found.people.length === 0 ? only : undefined;
@@ -45,21 +45,10 @@ export const section: Section = {
       }
       if (opens) return res.redirect(303, opens);
       const isIncomplete = q !== '' && (await areTermsIncomplete(db));
-      const searched = lookups.map(({ by }) => by);
+      const searched = lookups.map(({ by }) => by.replace(/^.* id$/, 'ids'));
       const { people } = found;
       const page = <SearchPage {...{ hits, places, people, searched, mayNamePeople, isIncomplete }} />;
       sendPage(res, 'Search', page, { query: q });
     });
   },
 };
-
-const mostPlaces = 20;
-
-function placesWith(aliases: Aliases | undefined, searched: string): Place[] {
-  const part = searched.toLowerCase();
-  if (!aliases || part.length < 2) return [];
-  return aliasKinds
-    .flatMap((kind) => [...aliases[kind]].map(([id, alias]) => ({ kind, id, alias })))
-    .filter(({ alias }) => alias.toLowerCase().includes(part))
-    .slice(0, mostPlaces);
-}

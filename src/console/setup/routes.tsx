@@ -7,8 +7,9 @@ import { Facts, IdLink, Verbatim } from '../ui/values.tsx';
 
 /** The test of the way that callbacks take. */
 export const section: Section = {
-  addRoutes(routes, { receiver: { test }, db, logAccess }) {
+  addRoutes(routes, { receiver, db, logAccess }) {
     routes.post('/test-callback', 'operator', async (_req, res) => {
+      const { test } = receiver;
       if (!test) throw new BadInput('A test callback needs EVENTS_PATH, which is not set.');
       await logAccess(res, { action: 'test callback' });
       const { told, id } = await test.send(db);
@@ -53,33 +54,27 @@ export function Fresh({ receiver: { paths, test }, origin }: FreshProps) {
             {origin}.
           </p>
           <Facts facts={Object.fromEntries(addresses)} />
-          <Test test={test} origin={origin} />
+        </>
+      )}
+      {maySee && !test && (
+        <p>
+          A test callback needs <code>EVENTS_PATH</code>, which is not set; <code>npx receiver send</code>{' '}
+          sends samples.
+        </p>
+      )}
+      {maySee && test && (
+        <>
+          <p>
+            A test callback takes the same way as all others. Its event is <code>receiver.test</code>, which
+            no report but that of other events has. From a shell, with one of SIGNING_KEYS, if they are set,
+            in SIGNING_KEY:
+          </p>
+          <Verbatim label="A test callback from a shell" text={test.command(origin)} />
+          <div class="actions">
+            <PostButton action={action}>Send a test callback</PostButton>
+          </div>
         </>
       )}
     </section>
-  );
-}
-
-function Test({ test, origin }: Pick<Receiver, 'test'> & Pick<FreshProps, 'origin'>) {
-  if (!test) {
-    return (
-      <p>
-        A test callback needs <code>EVENTS_PATH</code>, which is not set; <code>npx receiver send</code> sends
-        samples.
-      </p>
-    );
-  }
-  return (
-    <>
-      <p>
-        A test callback takes the same way as all others. Its event is <code>receiver.test</code>, which no
-        report but that of other events has. From a shell, with one of SIGNING_KEYS, if they are set, in
-        SIGNING_KEY:
-      </p>
-      <Verbatim label="A test callback from a shell" text={test.command(origin)} />
-      <div class="actions">
-        <PostButton action={action}>Send a test callback</PostButton>
-      </div>
-    </>
   );
 }

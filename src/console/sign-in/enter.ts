@@ -1,15 +1,16 @@
 import type { Request, Response } from 'express';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { Provider } from '../../sign-in/provider.ts';
+import type { Recheck } from '../../sign-in/recheck.ts';
+import type { Sessions, User } from '../../sign-in/sessions.ts';
 import type { SignedValues } from '../../sign-in/signed-values.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { readClock } from '../../store/sessions.ts';
 import type { ConsoleDependencies, Way } from '../dependencies.ts';
 import { clientAddressOf, type LogAccess } from '../log-access.ts';
-import { type Sessions, sessionCookie, sessionOptions, type User } from '../session.ts';
+import { refreshCookie, sessionCookie, sessionMs, sessionOptions } from '../session.ts';
 import type { ConsoleStore } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
-import type { Recheck } from './recheck.ts';
 
 export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {
   values: SignedValues;
@@ -43,7 +44,7 @@ export async function enter(
   const isRechecked = recheck?.canKeep(refreshToken);
   const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user, begun);
   res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
-  if (isRechecked) recheck!.begin(req, res, sessions.read(value)!, refreshToken!);
+  if (isRechecked) keepRefresh(req, res, recheck!.begin(sessions.read(value)!, refreshToken!));
 }
 
 /**
@@ -76,3 +77,7 @@ export async function unlessAway(res: Response, act: () => Promise<void>): Promi
     throw error;
   }
 }
+
+/** Lets the browser keep what the identity provider is asked again with: only receivers can read it. */
+export const keepRefresh = (req: Request, res: Response, value: string) =>
+  res.cookie(refreshCookie, value, { ...sessionOptions(req), maxAge: sessionMs });

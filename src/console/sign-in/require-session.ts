@@ -1,10 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { SessionStore } from '../../sign-in/session-store.ts';
+import type { Session, User } from '../../sign-in/sessions.ts';
 import { entriesOf } from '../kept-form.tsx';
 import { clientAddressOf } from '../log-access.ts';
-import { readCookie, type Session, sessionCookie } from '../session.ts';
+import { readCookie, refreshCookie, sessionCookie, sessionOptions } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
-import type { SignInDependencies } from './enter.ts';
+import { keepRefresh, type SignInDependencies } from './enter.ts';
 import { sendSignIn } from './pages.tsx';
 
 /** Reads the key of the cookies and the list of ended sessions, or why they cannot be read. */
@@ -15,16 +16,28 @@ export function readSessions(store: Pick<SessionStore, 'refresh'>): RequestHandl
   };
 }
 
+const actorIn = (req: Request, { id, name }: User) => ({ id, name, address: clientAddressOf(req) });
+
 /**
  * Passes requests with a session; all others get the sign-in page and nothing else, which keeps what was posted.
  *
  * @param readForm parses a posted form
  */
 export function requireSession(dependencies: SignInDependencies, readForm: RequestHandler): RequestHandler {
-  const { config, sessions, recheck, frame } = dependencies;
+  const { config, sessions, recheck, frame, logAccess } = dependencies;
 
-  const goesOn = async (req: Request, res: Response, session: Session) =>
-    !session.user.recheck || (recheck?.passes(req, res, session) ?? false);
+  const goesOn = async (req: Request, res: Response, session: Session): Promise<boolean> => {
+    const { user } = session;
+    if (!user.recheck) return true;
+    const kept = readCookie(req.headers.cookie, refreshCookie) ?? '';
+    const checked = await recheck?.check(session, kept);
+    if (checked?.next) keepRefresh(req, res, checked.next);
+    if (checked?.goesOn) return true;
+    for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
+    const filter = { with: 'identity provider', reason: 'no longer allowed' };
+    if (checked?.isFirst) await logAccess({ actor: actorIn(req, user), action: 'sign-in failed', filter });
+    return false;
+  };
 
   return async (req, res, next) => {
     const session = sessions.read(readCookie(req.headers.cookie, sessionCookie));
@@ -37,14 +50,13 @@ export function requireSession(dependencies: SignInDependencies, readForm: Reque
       });
     }
     const { id, csrf, user } = session;
-    const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
     const { reportTimezone: timezone, reportCurrency: currency } = config;
     res.locals.visit = {
       ...frame,
       timezone,
       currency,
       csrf,
-      actor,
+      actor: actorIn(req, user),
       role: user.role,
       session: id,
     } satisfies Visit;

@@ -2,7 +2,7 @@ import { endSession } from '../../store/sessions.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf } from '../log-access.ts';
 import { originOf } from '../origin.ts';
-import { sessionCookie, sessionOptions } from '../session.ts';
+import { refreshCookie, sessionCookie, sessionOptions } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
 import { type SignInDependencies, unlessAway } from './enter.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
@@ -16,10 +16,9 @@ const later =
  * database is unavailable, this receiver writes it later.
  */
 export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
-  const { provider, recheck, sessionStore, db, logAccess, log } = dependencies;
+  const { provider, sessionStore, db, logAccess, log } = dependencies;
   routes.post('/sign-out', 'viewer', async (req, res) => {
-    res.clearCookie(sessionCookie, sessionOptions(req));
-    recheck?.end(req, res);
+    for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
     const { session } = res.locals.visit as Visit;
     sessionStore.end(session);
     const end = () =>

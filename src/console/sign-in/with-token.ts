@@ -1,9 +1,9 @@
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
+import type { User } from '../../sign-in/sessions.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/checks.tsx';
 import { clientAddressOf } from '../log-access.ts';
-import type { User } from '../session.ts';
 import { sendBarePage } from '../ui/page.tsx';
 import { enter, recordFailure, type SignInDependencies, unlessAway } from './enter.ts';
 import { ownPath, sendSignIn } from './pages.tsx';

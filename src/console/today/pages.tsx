@@ -1,19 +1,25 @@
-import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Problem } from '../../health/problem.ts';
+import { type Figures, mostClinics, type Takings, usualWeeks } from '../../reports/today.ts';
 import { useMayOpen, VisitContext } from '../ui/context.ts';
 import { hrefTo, recordHref, titled } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
+import { ToDo } from '../ui/to-do.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
-import { type Figures, mostClinics, type Takings, usualWeeks } from './queries.ts';
 
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
 const timedOut = (what: string) => <p class="empty">{what} took too long to add up. Reload the page.</p>;
 
-export function Today({ takings, appointments, starting, newest, dues, ...rest }: Figures) {
+interface TodayProps extends Figures {
+  /** Undefined: what is wrong could not be read. */
+  found: readonly Problem[] | undefined;
+}
+
+export function Today({ takings, appointments, starting, newest, dues, missing, found }: TodayProps) {
   return (
     <>
-      <ToDo {...rest} />
+      <NeedsSomebody missing={missing} found={found} />
       {takings ? <TakingsOfToday {...takings} /> : timedOut('The takings')}
       <h2>Newest receipts</h2>
       {newest ? <Newest rows={newest} /> : timedOut('The newest receipts')}
@@ -28,46 +34,40 @@ export function Today({ takings, appointments, starting, newest, dues, ...rest }
 }
 
 /** What needs a person, in the words of the desk. */
-function ToDo({ missing = 0, found }: Pick<Figures, 'missing' | 'found'>) {
+function NeedsSomebody({ missing = 0, found }: Pick<TodayProps, 'missing' | 'found'>) {
   const { problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
   const unread = problems ? problems.failed + problems.quarantine : 0;
-  const has = (isSo: (problem: NonNullable<typeof found>[number]) => boolean) => found?.some(isSo);
-  const items: ComponentChildren[] = [
-    !(found && problems) && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
-    has(({ status }) => status === 'fail') && (
-      <>The newest figures may be missing: something is broken. {link('/health', 'What is broken')}</>
-    ),
-    unread > 0 && (
-      <>
-        {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
-        {link('/problems', 'Problems')}
-      </>
-    ),
-    missing > 0 && (
-      <>
-        {formatCountOf(missing, ['appointment', 'appointments'])} of the last seven days are missing here.{' '}
-        {link('/completeness', 'Completeness')}
-      </>
-    ),
-    has(({ kind }) => kind === 'user deletion') && (
-      <>
-        The platform has deleted users: somebody has to decide whether a patient’s data has to be erased.{' '}
-        {link('/health', 'Who')}
-      </>
-    ),
-  ].filter(Boolean);
-  if (items.length === 0) return null;
+  const has = (isSo: (problem: Problem) => boolean) => found?.some(isSo);
   return (
-    <section class="warning" aria-labelledby="todo">
-      <h2 id="todo">Needs somebody</h2>
-      <ul>
-        {items.map((item, index) => (
-          <li key={index}>{item}</li>
-        ))}
-      </ul>
-    </section>
+    <ToDo
+      title="Needs somebody"
+      items={[
+        !(found && problems) && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
+        has(({ status }) => status === 'fail') && (
+          <>The newest figures may be missing: something is broken. {link('/health', 'What is broken')}</>
+        ),
+        unread > 0 && (
+          <>
+            {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
+            {link('/problems', 'Problems')}
+          </>
+        ),
+        missing > 0 && (
+          <>
+            {formatCountOf(missing, ['appointment', 'appointments'])} of the last seven days are missing here.{' '}
+            {link('/completeness', 'Completeness')}
+          </>
+        ),
+        has(({ kind }) => kind === 'user deletion') && (
+          <>
+            The platform has deleted users: somebody has to decide whether a patient’s data has to be erased.{' '}
+            {link('/health', 'Who')}
+          </>
+        ),
+      ]}
+    />
   );
 }
 

@@ -7,7 +7,8 @@ import { Figures, formatCount, formatCountOf, IdLink } from './values.tsx';
 
 const problems = { address: '/console/problems', back: 'Back to the problems' };
 
-const sections = {
+/** What an action is about: its page, and what its rows are called. */
+export const sections = {
   deliveries: { ...problems, rows: ['delivery', 'deliveries'] },
   quarantine: { ...problems, rows: ['body', 'bodies'] },
   patients: { address: '/console/patients', back: 'Back to the patients', rows: ['patient', 'patients'] },

@@ -94,7 +94,8 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   );
 }
 
-/** An amount in the currency of the reports. */
-export function Amount({ value }: { value: number | string }) {
-  return <>{formatAmount(value, useContext(VisitContext).currency)}</>;
+/** An amount in the currency of the reports; a dash where there is none. */
+export function Amount({ value }: { value: number | string | null | undefined }) {
+  const { currency } = useContext(VisitContext);
+  return value == null || value === '' ? <Nothing /> : <>{formatAmount(value, currency)}</>;
 }

@@ -1,3 +1,4 @@
+import { driftOrder } from '../../health/figures.ts';
 import type { Report } from '../report.ts';
 import * as summed from '../summed-rows.ts';
 import { counts, newestFirst } from './parts.ts';
@@ -10,9 +11,6 @@ const byStatus = {
     series: counts('applied', 'waiting', 'failed', 'quarantined'),
   },
 };
-
-/** What is new comes before what is missing, which may only be empty. */
-export const driftOrder = "kind = 'missing', last_seen desc, event, field, kind, value";
 
 export const operations: readonly Report[] = [
   {

@@ -1,4 +1,4 @@
-import { cached } from '../../src/console/health/cached.ts';
+import { cached } from '../../src/health/cached.ts';
 
 const wallTime = Date.now;
 afterEach(() => {

@@ -1,15 +1,11 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { Request, Response } from 'express';
 import { ResponseBodyError } from 'openid-client';
-import type { Log } from '../../common/log.ts';
-import type { Provider } from '../../sign-in/provider.ts';
-import { faultIn } from '../../sign-in/provider-fault.ts';
-import type { SignedValues } from '../../sign-in/signed-values.ts';
-import { sessionS } from '../../store/sessions.ts';
-import { clientAddressOf, type LogAccess } from '../log-access.ts';
-import { readCookie, type Session, sessionCookie, sessionOptions, type User } from '../session.ts';
+import type { Log } from '../common/log.ts';
+import type { Provider } from './provider.ts';
+import { faultIn } from './provider-fault.ts';
+import type { Session, User } from './sessions.ts';
+import type { SignedValues } from './signed-values.ts';
 
-const refreshCookie = 'receiver_console_refresh';
 /** Browsers drop cookies of more than 4,096 bytes. */
 const mostTokenBytes = 2_700;
 /** What the browser sent before it got the next token arrives within this time. */
@@ -25,17 +21,12 @@ export type Recheck = ReturnType<typeof createRecheck>;
  * own, which only receivers can read, so that each of them can ask.
  */
 export function createRecheck(
-  { values, logAccess, log }: { values: SignedValues; logAccess: LogAccess; log: Log },
+  { values, log }: { values: SignedValues; log: Log },
   provider: Provider,
   everyMs: number,
 ) {
   /** Each session has its own: the token of another does not fit. */
   const keyOf = ({ csrf }: Session) => createHash('sha256').update(values.sign('refresh', csrf)).digest();
-
-  const keep = (req: Request, res: Response, session: Session, kept: Kept): void => {
-    const options = { ...sessionOptions(req), maxAge: sessionS * 1000 };
-    res.cookie(refreshCookie, encrypt(keyOf(session), kept), options);
-  };
 
   /** @returns undefined if the user may not be in any more, or not with this role */
   const ask = async (user: User, token: string): Promise<Kept | undefined> => {
@@ -62,33 +53,30 @@ export function createRecheck(
     canKeep: (refreshToken: string | undefined): refreshToken is string =>
       refreshToken !== undefined && Buffer.byteLength(refreshToken) <= mostTokenBytes,
 
-    begin: (req: Request, res: Response, session: Session, refreshToken: string) =>
-      keep(req, res, session, { refreshToken, due: Date.now() + everyMs }),
+    /** What the browser keeps for a session that begins. */
+    begin: (session: Session, refreshToken: string): string =>
+      encrypt(keyOf(session), { refreshToken, due: Date.now() + everyMs } satisfies Kept),
 
-    /** Whether a session goes on. @throws LogUnavailable */
-    passes: async (req: Request, res: Response, session: Session): Promise<boolean> => {
-      const { user } = session;
-      const value = readCookie(req.headers.cookie, refreshCookie) ?? '';
+    /**
+     * Whether a session goes on.
+     *
+     * @param value what the browser has kept
+     * @returns `next`: what it keeps from now on; `isFirst`: of a session that ends, whether this is the first to learn it
+     */
+    check: async (
+      session: Session,
+      value: string,
+    ): Promise<{ goesOn: boolean; next?: string; isFirst?: boolean }> => {
       const kept = decrypt<Kept>(keyOf(session), value);
-      if (kept && Date.now() < kept.due) return true;
-      const isFirst = kept && !asked.has(value);
+      if (kept && Date.now() < kept.due) return { goesOn: true };
+      const isFirst = kept !== undefined && !asked.has(value);
       if (isFirst) {
-        asked.set(value, ask(user, kept.refreshToken));
+        asked.set(value, ask(session.user, kept.refreshToken));
         setTimeout(() => asked.delete(value), rememberedMs).unref();
       }
       const next = kept && (await asked.get(value));
-      if (next) {
-        keep(req, res, session, next);
-        return true;
-      }
-      for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
-      const actor = { id: user.id, name: user.name, address: clientAddressOf(req) };
-      const filter = { with: 'identity provider', reason: 'no longer allowed' };
-      if (isFirst) await logAccess({ actor, action: 'sign-in failed', filter });
-      return false;
+      return next ? { goesOn: true, next: encrypt(keyOf(session), next) } : { goesOn: false, isFirst };
     },
-
-    end: (req: Request, res: Response) => void res.clearCookie(refreshCookie, sessionOptions(req)),
   };
 }
 

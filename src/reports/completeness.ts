@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isLocked } from '../../store/advisory-lock.ts';
+import { isLocked } from '../store/advisory-lock.ts';
 
 /** How far back the page looks. */
 export const shownDays = 90;
@@ -30,20 +30,6 @@ export const passesQuery = sql<Pass>`
     ended_at is null and ${isLocked('reconciliation')} as "isRunning"
   from reconciliations r
   order by business_id, attempted_at desc limit 50`;
-
-export interface Summary {
-  family: string;
-  method: string;
-  first: string;
-  last: string;
-  asOf: Date | null;
-}
-
-/** What each family rests on. */
-export const summaryQuery = sql<Summary>`
-  select family, method, min(day)::text as first, max(day)::text as last, max(complete_as_of) as "asOf"
-  from reporting.completeness where day > reporting.today() - ${shownDays}::int
-  group by family, method order by method, family`;
 
 export interface Gap {
   business: string;

@@ -1,4 +1,4 @@
-import { withTimeout } from '../../common/with-timeout.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 
 export type CachedResult<T> = { value: T } | 'running' | 'failed';
 

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Problem } from '../../health/problem.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import { businesses, read, unlessTimeout } from '../store.ts';
+import { businesses, read, unlessTimeout } from '../store/read.ts';
+import type { Db } from '../store/tables.ts';
 
 /** Amounts in rupees, as PostgreSQL writes them; null: no such day has receipts. */
 export interface Takings {
@@ -67,7 +66,7 @@ const takingsQuery = (source: RawBuilder<unknown>) => {
 const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
 
 /** Takings up to this time of the day, where there are few enough receipts to read each, and some; else of whole days. */
-async function readTakings(db: RouteDependencies['db']) {
+async function readTakings(db: Db) {
   const [count] = await read(db, receiptsQuery);
   const rows = count!.receipts <= mostRead ? await read(db, takingsQuery(untilNow)) : [];
   if (rows.length > 0) return { isUntilNow: true, rows };
@@ -131,16 +130,15 @@ const missingQuery = sql<{ missing: number }>`
 
 export type Figures = Awaited<ReturnType<typeof readToday>>;
 
-/** Reads what the page Today shows. Undefined in it: the query timed out, or could not be answered. */
-export async function readToday({ db, problems }: Pick<RouteDependencies, 'db' | 'problems'>) {
-  const [takings, appointments, starting, newest, dues, missing, found] = await Promise.all([
+/** Reads what the page Today shows. Undefined in it: the query timed out. */
+export async function readToday(db: Db) {
+  const [takings, appointments, starting, newest, dues, missing] = await Promise.all([
     unlessTimeout(readTakings(db)),
     unlessTimeout(read(db, appointmentsQuery)),
     unlessTimeout(read(db, startingQuery)),
     unlessTimeout(read(db, newestQuery)),
     unlessTimeout(read(db, duesQuery)),
     unlessTimeout(read(db, missingQuery)),
-    problems().catch((): readonly Problem[] | undefined => undefined),
   ]);
-  return { takings, appointments, starting, newest, dues, missing: missing?.[0]?.missing, found };
+  return { takings, appointments, starting, newest, dues, missing: missing?.[0]?.missing };
 }

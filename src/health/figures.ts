@@ -1,11 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { readVersions } from '../../health/versions.ts';
-import { driftOrder } from '../../reports/definitions/operations.ts';
-import { rejectedByReason } from '../../store/rejections.ts';
-import type { RouteDependencies } from '../dependencies.ts';
-import { countUpTo } from '../frame.ts';
-import { read } from '../store.ts';
+import { countUpTo, read } from '../store/read.ts';
+import { rejectedByReason } from '../store/rejections.ts';
+import type { Db } from '../store/tables.ts';
 import { cached } from './cached.ts';
+import { readVersions } from './versions.ts';
 
 /** How many deliveries wait, and when the oldest of them was received; null: none waits. */
 export const backlogQuery = (since: string) => sql<{ oldest: Date | null; waiting: number }>`
@@ -47,6 +45,9 @@ export const freshQuery = sql<{ fresh: boolean }>`
 
 export const mostDrift = 10;
 
+/** What is new comes before what is missing, which may only be empty. */
+export const driftOrder = "kind = 'missing', last_seen desc, event, field, kind, value";
+
 /** The newest differences from the documented interface. */
 const driftQuery = sql<{ event: string; field: string; kind: string; count: string; last: Date }>`
   select event, field, kind, count, last_seen as last from reporting.schema_drift
@@ -62,8 +63,14 @@ export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 
 const hourMs = 3_600_000;
 
+interface Sources {
+  db: Db;
+  fallback: Parameters<typeof readVersions>[1];
+  pendingSince: () => Promise<string>;
+}
+
 /** Reads the figures of the page Health. Undefined there: the query timed out, or failed. */
-export function figuresOf({ db, fallback, pendingSince }: RouteDependencies) {
+export function figuresOf({ db, fallback, pendingSince }: Sources) {
   const readSilent = cached(() => read(db, silencesQuery));
   const orUnknown = <T>(query: Promise<T>): Promise<T | undefined> => query.catch(() => undefined);
   const tryRead = <Row>(query: RawBuilder<Row>) => orUnknown(read(db, query));
