@@ -30,9 +30,9 @@ export interface Compared {
 const secondsOf = (value: string) => `case when jsonb_typeof(${value}) = 'number' then
         trunc(case when abs((${value})::numeric) > 1e11 then (${value})::numeric / 1000 else (${value})::numeric end) end`;
 
-/** A value that one side lacks is no difference. */
-const differsIn = (name: string) =>
-  `coalesce(${secondsOf(`read->'${name}'`)} <> ${secondsOf(`a.extra->'${name}'`)}, false)`;
+/** A value that one side lacks is no difference. An earlier version may have told the start. */
+const startDiffers = `coalesce(date_trunc('second', callback_time(read->'start_time')) <> date_trunc('second', s.starts_at), false)`;
+const endDiffers = `coalesce(${secondsOf(`read->'end_time'`)} <> ${secondsOf(`a.extra->'end_time'`)}, false)`;
 
 const isBookedAlike = `date_trunc('second', callback_time(read->'created_at')) = date_trunc('second', a.created_at)`;
 
@@ -59,7 +59,7 @@ with listed as (
     l.id, md5(l.id)::uuid as key, a.delivery_id as compared_with,
     a.delivery_id is null as is_missing,
     coalesce(read->>'status' <> coalesce(a.status, ''), false) or coalesce(not ${isBookedAlike}, false)
-      or ${differsIn('start_time')} or ${differsIn('end_time')}
+      or ${startDiffers} or ${endDiffers}
       or is_unlinked and coalesce(read->'next_aid' <> coalesce(a.next_aid, 'null'), false) as differs,
     $6 and is_unlinked and not read ? 'next_aid' as is_told_apart,
     l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false)
@@ -75,6 +75,7 @@ with listed as (
     ) as content
   from listed l
   left join ${appointment.table} a on a.business_id = $2 and a.appointment_id = l.id
+  left join appointment_starts s on s.business_id = $2 and s.appointment_id = l.id
   cross join lateral (
     select coalesce(reporting.appointment_state(read->>'status') = 'rescheduled', false)
       and not exists (select from appointment_links where business_id = $2 and earlier_id = l.id) as is_unlinked

@@ -1,3 +1,4 @@
+import { type Family, families } from '../families/index.ts';
 import type { AliasKind } from '../store/aliases.ts';
 
 /** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
@@ -34,3 +35,19 @@ export const isSummable = (column: TypedColumn) =>
   (isAmount(column) || ['bigint', 'integer'].includes(column.type)) &&
   !isId(column.name) &&
   !/(^|_)(version|days|rate|value)(_|$)/.test(column.name);
+
+/** Columns that hold the id of a record, and the family of that. */
+const recordColumns: Record<string, string> = {
+  ...Object.fromEntries(
+    (families as readonly Family[]).flatMap(({ name, identifiedBy }) =>
+      identifiedBy ? [[`${name}_id`, name]] : [],
+    ),
+  ),
+  form_id: 'consent_form',
+  aid: 'appointment',
+  visit_id: 'appointment',
+  first_appointment_id: 'appointment',
+};
+
+/** The family of the record whose id a column of this name holds. */
+export const familyOfId = (name: string): string | undefined => recordColumns[name];

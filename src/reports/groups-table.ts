@@ -1,9 +1,9 @@
 import { formatDay } from '../common/times.ts';
-import { isAliasKind } from '../store/aliases.ts';
+import { type Aliases, isAliasKind } from '../store/aliases.ts';
 import type { FileColumn } from './files/formats.ts';
-import type { Group, GroupQuestion, Groups } from './groups.ts';
+import type { Group, Grouping, GroupQuestion, Groups } from './groups.ts';
 import { labelOfColumn } from './labels.ts';
-import type { Period } from './periods.ts';
+import { addDays, endOf, type Period } from './periods.ts';
 import type { Asked, ReportRow } from './queries.ts';
 
 /** A column of sums, or of their change; what it is sorted by. */
@@ -75,3 +75,17 @@ export function tableOf(asked: Asked, { group, earlier }: GroupQuestion, found: 
 
 export const daysOf = ({ from = '', to = '' }: { [Name in keyof Period]?: string | undefined }) =>
   from === to ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;
+
+export function nameOfGroup(group: Grouping | undefined, label: string | null, aliases?: Aliases): string {
+  if (label === null) return 'none';
+  if (isAliasKind(group)) return aliases?.[group].get(label) ?? label;
+  return group === 'week' ? `Week of ${formatDay(label)}` : formatDay(label);
+}
+
+/** The filter that has the rows of a group alone. */
+export function rowsOfGroup(group: Grouping, label: string): Record<string, string> {
+  if (isAliasKind(group)) return { [group]: label };
+  const from = group === 'month' ? `${label}-01` : label;
+  const to = group === 'month' ? endOf(from) : group === 'week' ? addDays(label, 6) : label;
+  return { range: '', from, to };
+}

@@ -18,3 +18,19 @@ export const reportGroups = {
 export type ReportGroup = keyof typeof reportGroups;
 
 export const reports: readonly Report[] = Object.values(reportGroups).flatMap(({ reports }) => reports);
+
+/** The groups of a clinic, and for operators that of the receiver itself. */
+export const groupsFor = (isOperator: boolean) =>
+  (Object.keys(reportGroups) as ReportGroup[]).filter((name) => isOperator || name !== 'operations');
+
+/** What a clinic asks most: reports with what they are asked with. */
+export const mostUsed = {
+  'Takings of yesterday': 'receipts_daily?range=yesterday',
+  'This month against last, by doctor':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period',
+  'Who fell most this month':
+    'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
+  'Who owes us, the oldest first': 'outstanding_receipts',
+  'Appointments of this month': 'appointments_daily?range=this_month',
+  'Receipts of last month': 'receipts?range=last_month',
+};

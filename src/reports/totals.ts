@@ -18,6 +18,18 @@ export interface Totals {
   sums: ReportRow;
 }
 
+const monthMs = 31 * dayMs;
+
+/** Sorting reads every row. @param totals undefined: counting them timed out */
+export function isSortable(
+  { report, isOfMany, filter: { business, from, to } }: Asked,
+  totals?: Totals,
+): boolean {
+  if (report.many) return !isOfMany;
+  if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
+  return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
+}
+
 const summedColumns = ({ report, shown }: Asked) =>
   report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
 

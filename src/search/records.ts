@@ -7,13 +7,9 @@ type Sql = RawBuilder<unknown>;
 interface Listed {
   /** What a list shows of a row, `made`: see Details. */
   details: Sql;
-  /** When it was made, as far as it is told. */
-  at?: Sql;
   /** The terms that a row is found by, where they have an index of their own. */
   terms?: Sql;
 }
-
-const created = sql`coalesce(made.created_at, made.event_time)`;
 
 /** When an appointment begins, as far as that is known. */
 const begins = sql`(
@@ -25,20 +21,17 @@ const listed: Readonly<Record<string, Listed>> = {
       'patient', made.patient_oid, 'name', made.name, 'phone', made.mobile, 'number', made.receipt_number,
       'net', made.net_amount::text, 'paid', made.amount_paid::text, 'due', made.amount_due::text, 'clinic', made.clinic_id,
       'doctor', made.doctor_oid, 'deleted', made.deleted_at is not null)`,
-    at: created,
   },
   appointment: {
     details: sql`jsonb_build_object(
       'patient', made.patient_id, 'clinic', made.clinic_id, 'doctor', made.doctor_id, 'status', made.status,
       'begins', ${begins}, 'isOpen', reporting.appointment_state(made.status) in ('booked', 'ongoing')
         and coalesce(reporting.day(${begins}) >= reporting.today(), true))`,
-    at: created,
   },
   admission: {
     details: sql`jsonb_build_object(
       'patient', made.pid, 'name', person_name(made.patient->'name'), 'phone', made.patient->>'phone', 'net', made.totalbilled::text, 'paid', made.totalpaid::text,
       'due', (made.totalbilled - coalesce(made.totalpaid, 0))::text, 'clinic', made.facilityid, 'doctor', made.docid, 'status', made.status)`,
-    at: sql`coalesce(made.admission_date, made.created_at, made.event_time)`,
     terms: sql`person_terms_of(made.patient)`,
   },
   booking: {
@@ -56,7 +49,10 @@ const listed: Readonly<Record<string, Listed>> = {
  * @param from where `made` is from, if not from the whole table
  */
 export function recordsWhere(family: Family, condition: Sql, from?: Sql) {
-  const { details = sql`'{}'::jsonb`, at = sql`made.event_time` } = listed[family.name] ?? {};
+  const { details = sql`'{}'::jsonb` } = listed[family.name] ?? {};
+  const at = family.fields.created_at
+    ? sql`coalesce(made.created_at, made.event_time)`
+    : sql`made.event_time`;
   const id = sql.ref(`made.${publicKey(family) ?? 'delivery_id'}`);
   return sql`
     select ${family.name}::text as kind, made.business_id, ${id}::text as id, ${at} as at, ${details} as details

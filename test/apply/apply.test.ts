@@ -73,7 +73,7 @@ it('deliveries in any order, with any duplicates, in any batches, result in the 
       expect(await contents()).toEqual(expected);
       expect(await database.rows(`select 1 from deliveries where status <> 'applied'`)).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -139,7 +139,7 @@ it('of two versions of a consent form in one second the same one wins, whichever
         await applyDeliveries(database.db, families, await insert([callback as never]));
       expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);
     }),
-    { numRuns: 24 },
+    { numRuns: 12 },
   );
 });
 

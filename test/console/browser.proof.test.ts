@@ -165,6 +165,7 @@ it('personal data is shown on demand', async () => {
 it('a report is filtered and downloaded', async () => {
   await go('/reports');
   await page.locator('main').getByRole('link', { name: 'Receipts', exact: true }).click();
+  await page.getByText('Filter', { exact: true }).click();
   await page.getByLabel('Business').fill('6712f0c2e4b0a1b2c3d4e501');
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/business=6712/);

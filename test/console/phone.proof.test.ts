@@ -82,6 +82,7 @@ it('on a phone a report is filtered, sorted and added up with the keyboard', asy
     select clinic_id as clinic, to_char(sum(paid_amount), 'FM9999990.00') as paid from reporting.receipts_daily
     where day >= reporting.today() - 29 group by 1 order by count(*) desc limit 1`);
   await go('/reports/receipts_daily');
+  await page.locator('summary', { hasText: 'Filter' }).press('Enter');
   await page.getByRole('combobox', { name: 'Clinic' }).fill(found!.clinic as string);
   await page.keyboard.press('Enter');
   await page.waitForURL(/clinic=/);

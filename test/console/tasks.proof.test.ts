@@ -149,6 +149,7 @@ describe.each([1200, 360])('at %i px, by keyboard', (width) => {
     const [year, month, date] = String(day).split('-');
     await keyboard.goTo('r', 'Receipts');
     await keyboard.skip();
+    await keyboard.open(page.locator('details summary', { hasText: 'Filter' }));
     for (const name of ['From', 'To']) {
       await keyboard.tabTo(page.getByLabel(name, { exact: true }));
       await keyboard.type(`${month}${date}${year}`);

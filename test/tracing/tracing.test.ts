@@ -15,9 +15,14 @@ let otlp: OtlpReceiver;
 let service: Service & { url: string };
 let lines: Record<string, unknown>[];
 beforeEach(async () => {
+  // Otherwise spans wait for five seconds.
+  process.env.OTEL_BSP_SCHEDULE_DELAY = '100';
   otlp = await startOtlpReceiver();
 });
-afterEach(() => otlp.close());
+afterEach(async () => {
+  delete process.env.OTEL_BSP_SCHEDULE_DELAY;
+  await otlp.close();
+});
 
 /** Starts a service that exports traces. */
 async function start(ratio: number, options: ServiceOptions = {}, endpoint = otlp.url) {

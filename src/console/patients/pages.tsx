@@ -6,7 +6,7 @@ import {
 import { describePreview, type Preview } from '../../privacy/erasure/preview.ts';
 import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import { EntryForm, Field, Submit } from '../ui/forms.tsx';
+import { EntryForm } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatDuration } from '../ui/time.ts';
@@ -24,13 +24,8 @@ export function PatientSearch({ certificates, uncertain }: SearchProps) {
     <>
       <p>
         What is held about a patient: to show it, export it, or erase it. Each of these is in the access log.
+        The search above finds a patient by name or by the end of the phone number.
       </p>
-      <form method="get" action="/console/search" class="card" aria-label="Find a patient">
-        <Field label="Name, or end of phone" name="q" autocomplete="off" required />
-        <div class="actions">
-          <Submit>Search</Submit>
-        </div>
-      </form>
       <EntryForm
         action="/console/patients"
         kind="second"
@@ -88,11 +83,13 @@ export function ConfirmErasure({ patient, preview, keepMs }: ConfirmProps) {
   );
 }
 
-const goesOn =
-  'The erasure is running, and goes on without this page. Until it is complete, everything is still there; then the list of erasures says when.';
-
 /** The erasure goes on after the answer. */
-export const ErasureRunning = () => <Outcome section="patients" intro={goesOn} />;
+export const ErasureRunning = () => (
+  <Outcome
+    section="patients"
+    intro="The erasure is running, and goes on without this page. Until it is complete, everything is still there; then the list of erasures says when."
+  />
+);
 
 export function ErasureDone({ certificate }: { certificate: Certificate }) {
   const { id, erased_at, erased_by, counts, destroy_after, searched } = certificate;

@@ -81,7 +81,7 @@ export const section: Section = {
     routes.post('/patients/release', 'privacy', change(releasePatient));
 
     routes.post('/patients/uncertain', 'privacy', async (req, res) => {
-      const { body: id, erasure: erasureId } = readUncertainForm(req);
+      const { id, erasureId } = readUncertainForm(req);
       const filter = { uncertain: id, erasure: erasureId };
       await logAccess(res, { action: 'body', filter, rows: 1 });
       const body = await readUncertainBody(db, id, erasureId);
@@ -89,10 +89,9 @@ export const section: Section = {
       sendPage(res, 'Body with an erased id', <UncertainPage body={body} />);
     });
     routes.post('/patients/uncertain/decide', 'privacy', async (req, res) => {
-      const { body: id, erasure: erasureId } = readUncertainForm(req);
-      const { decision } = readForm(req.body, { decision: oneOf(decisions) }).data;
+      const { decision, ...body } = readUncertainForm(req);
       if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
-      const chosen = { id, erasureId, decision };
+      const chosen = { ...body, decision };
       if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
         throw new PageNotFound('There is no such body, or somebody has decided about it.');
       res.redirect(303, '/console/patients');
@@ -120,8 +119,9 @@ export const section: Section = {
 };
 
 /** @throws BadInput */
-function readUncertainForm(req: Request): { body: string; erasure: string } {
-  const { body, erasure } = readForm(req.body, { body: guid, erasure: guid }).data;
-  if (!body || !erasure) throw new BadInput('Choose a body.');
-  return { body, erasure };
+function readUncertainForm(req: Request) {
+  const fields = { body: guid, erasure: guid, decision: oneOf(decisions) };
+  const { body: id, erasure: erasureId, decision } = readForm(req.body, fields).data;
+  if (!id || !erasureId) throw new BadInput('Choose a body.');
+  return { id, erasureId, decision };
 }

@@ -1,25 +1,11 @@
-import { type Family, labelOf } from '../../families/index.ts';
+import { actOf, type Family, isShown, labelOf } from '../../families/index.ts';
 import { isHidden, redactRow } from '../../privacy/redact.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { changedColumns, shownVersions, type Version } from '../../search/record.ts';
-import { words } from '../ui/links.ts';
 import { formatDuration, parseMoment } from '../ui/time.ts';
 import { formatCountOf, IdLink } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
 import { Headline } from './headline.tsx';
-
-const acts: Readonly<Record<string, string>> = {
-  updated: 'an update',
-  deleted: 'a deletion',
-  statuschange: 'a change of status',
-};
-
-function actOf({ reconciledBy }: Family, event: string): string {
-  if (event === reconciledBy) return 'found by reconciliation';
-  const act = event.split('.').slice(1).join(' ');
-  if (act === 'created') return 'as new';
-  return `by ${acts[act] ?? words(act || event)}`;
-}
 
 interface TimelineProps {
   family: Family;
@@ -100,9 +86,6 @@ function Changes({ family, changed, before, after }: ChangesProps) {
     </>
   );
 }
-
-const isShown = ({ shown = {} }: Family, name: string) =>
-  Object.values(shown).some((fields) => name in fields);
 
 /** What is hidden says only that it differs. */
 function Change({ family, column, before, after }: Omit<ChangesProps, 'changed'> & { column: TypedColumn }) {

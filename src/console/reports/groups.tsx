@@ -1,16 +1,14 @@
 import { useContext } from 'preact/hooks';
 import { isAmount } from '../../reports/column-kinds.ts';
 import { type Group, type Grouping, type Groups, mostGroups } from '../../reports/groups.ts';
-import { daysOf, tableOf } from '../../reports/groups-table.ts';
+import { daysOf, nameOfGroup, rowsOfGroup, tableOf } from '../../reports/groups-table.ts';
 import { labelOfColumn } from '../../reports/labels.ts';
-import { addDays, endOf } from '../../reports/periods.ts';
 import { titleOf } from '../../reports/report.ts';
 import { isAliasKind } from '../../store/aliases.ts';
 import { Chart } from '../ui/chart.tsx';
 import { VisitContext } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
 import { Table } from '../ui/table.tsx';
-import { formatDay } from '../ui/time.ts';
 import { formatCount } from '../ui/values.tsx';
 import { CutNote, columnOfSums, type GroupProps } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';
@@ -115,29 +113,17 @@ function GroupTable(props: GroupProps) {
 /** What groups are called. */
 function useNames(group: Grouping | undefined) {
   const { aliases } = useContext(VisitContext);
-  return (label: string | null) => {
-    if (label === null) return 'none';
-    if (isAliasKind(group)) return aliases?.[group].get(label) ?? label;
-    return group === 'week' ? `Week of ${formatDay(label)}` : formatDay(label);
-  };
+  return (label: string | null) => nameOfGroup(group, label, aliases);
 }
 
 /** A link to the rows of a group. */
 function GroupLabel({ report, entered, grouped, label }: GroupProps & Pick<Group, 'label'>) {
-  const { group } = grouped;
-  const name = useNames(group)(label);
+  const name = useNames(grouped.group)(label);
   if (label === null) return <span class="nothing">{name}</span>;
-  const [from, to] = isAliasKind(group) ? [] : daysOfLabel(group!, label);
-  const fields = isAliasKind(group) ? { [group]: label } : { range: '', from, to };
   const others = { ...entered, group: '', compare: '', sort: '', page: '', of: '' };
   return (
-    <a href={reportHref(report.view, { ...others, ...fields })} title={label}>
+    <a href={reportHref(report.view, { ...others, ...rowsOfGroup(grouped.group!, label) })} title={label}>
       {name}
     </a>
   );
-}
-
-function daysOfLabel(group: Grouping, label: string): [string, string] {
-  if (group === 'month') return [`${label}-01`, endOf(`${label}-01`)];
-  return [label, group === 'week' ? addDays(label, 6) : label];
 }

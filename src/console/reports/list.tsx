@@ -2,26 +2,12 @@ import { useContext } from 'preact/hooks';
 import type { NamedColumn } from '../../reports/columns.ts';
 import { findIn } from '../../reports/find-in.ts';
 import { titleOf } from '../../reports/report.ts';
-import { type ReportGroup, reportGroups } from '../../reports/reports.ts';
+import { groupsFor, mostUsed, type ReportGroup, reportGroups } from '../../reports/reports.ts';
 import { isEnough } from '../rights.ts';
 import { VisitContext } from '../ui/context.ts';
 import { type FilterForm, Filters, LinkList } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { reportHref } from './form.ts';
-
-/** What a clinic asks most. */
-const mostUsed = Object.entries({
-  'Takings of yesterday': 'receipts_daily?range=yesterday',
-  'This month against last, by doctor':
-    'receipts_daily?range=this_month&group=doctor&compare=previous_period',
-  'Who fell most this month':
-    'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
-  'Who owes us, the oldest first': 'outstanding_receipts',
-  'Appointments of tomorrow': 'schedule?range=tomorrow',
-  'Receipts of last month': 'receipts?range=last_month',
-}).map(([name, path]) => ({ name, href: `/console/reports/${path}` }));
-
-const clinicGroups = (Object.keys(reportGroups) as ReportGroup[]).filter((name) => name !== 'operations');
 
 interface ListProps {
   /** The group that is shown; without it, all of a clinic's. */
@@ -37,15 +23,15 @@ interface ListProps {
 export function ReportList({ group, q, form, columns }: ListProps) {
   const { role } = useContext(VisitContext);
   const isOperator = isEnough(role, 'operator');
-  const all = [...clinicGroups, ...(isOperator ? (['operations'] as const) : [])];
-  const shown = (group ? [group] : q ? all : clinicGroups).map((name) => ({
+  const shown = (group ? [group] : groupsFor(isOperator && Boolean(q))).map((name) => ({
     ...reportGroups[name],
     found: reportGroups[name].reports.flatMap((report) => findIn(report, columns, q) ?? []),
   }));
+  const used = Object.entries(mostUsed).map(([name, path]) => ({ name, href: hrefTo(`/reports/${path}`) }));
   const isEmpty = shown.every(({ found }) => found.length === 0);
   return (
     <>
-      {!group && !q && <LinkList label="Most used" links={mostUsed} />}
+      {!group && !q && <LinkList label="Most used" links={used} />}
       <Filters action={hrefTo('/reports')} {...form} submit="Search" />
       {isEmpty && (
         <p class="empty">

@@ -6,7 +6,7 @@ import { labelOfColumn } from '../../reports/labels.ts';
 import { layOut } from '../../reports/layout.ts';
 import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { chartTitleOf, titleOf } from '../../reports/report.ts';
-import { countedRows, type Figures, type readAges, type Totals } from '../../reports/totals.ts';
+import { countedRows, type Figures, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
 import type { Person } from '../../search/people.ts';
 import { BasisLine } from '../completeness/basis.tsx';
 import { Chart } from '../ui/chart.tsx';
@@ -98,7 +98,7 @@ function describeRows(props: ReportProps): string | undefined {
   const { many } = props.report;
   return [
     rows !== undefined && (isCut ? `More than ${limit} rows.` : `${formatCountOf(rows, ['row', 'rows'])}.`),
-    !isSortable(props) &&
+    !isSortable(props, totals) &&
       (many
         ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
         : `Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`),
@@ -118,15 +118,6 @@ function ColumnsLink({ report, shown, entered, isWide, revealed }: ReportProps) 
       {isWide ? 'Fewer columns' : `All ${shown.length} columns`}
     </a>
   );
-}
-
-const monthMs = 31 * 86_400_000;
-
-/** Sorting reads every row. */
-function isSortable({ totals, report, isOfMany, filter: { business, from, to } }: ReportProps): boolean {
-  if (report.many) return !isOfMany;
-  if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
-  return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
 }
 
 function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {
@@ -198,7 +189,7 @@ function Rows(props: ReportProps) {
       empty="No matching rows."
       columns={columns}
       // The links would lead to the page without personal data.
-      sorting={revealed || !isSortable(props) ? undefined : sorting}
+      sorting={revealed || !isSortable(props, totals) ? undefined : sorting}
     />
   );
 }

@@ -26,8 +26,7 @@ import { type AskedForm, readReportForm } from './form.ts';
 import { GroupsPage } from './groups.tsx';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
-import { PatientChoice } from './patient-choice.tsx';
-import { ReportFilters } from './report-filters.tsx';
+import { PatientChoice, ReportFilters } from './report-filters.tsx';
 
 const q = text.meta({ label: 'Search reports' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { type Family, families, meaningOf, titleOf } from '../../families/index.ts';
+import { type Family, families, labelOf, meaningOf, titleOf } from '../../families/index.ts';
 import { type Hit, shownHits } from '../../search/hit.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { recordHref, titled } from '../ui/links.ts';
@@ -75,11 +75,12 @@ const money = (value: string) => <Amount value={value} />;
 const moment = (value: string) => <Moment at={new Date(value)} />;
 const named = (kind: AliasKind) => (id: string) => <Named kind={kind} id={id} />;
 
+const timeHead = 'Time';
 const shown: Shown[] = [
   ['Amount', ({ details }) => details.net, money],
   ['Paid', ({ details }) => details.paid, money],
   ['Due', ({ details }) => details.due, money],
-  ['Time', ({ at }) => at?.toISOString(), moment],
+  [timeHead, ({ at }) => at?.toISOString(), moment],
   ['Begins', ({ details }) => details.begins, moment],
   ['Name', ({ details }) => details.name],
   ['Note', ({ details: { note, deleted } }) => note ?? (deleted ? 'deleted' : '')],
@@ -98,7 +99,7 @@ function columnsOf(hits: readonly Hit[]): Column<Hit>[] {
   return [
     { head: titled(family ? titleOf(family) : messages), cell: (hit) => <Link {...hit} /> },
     ...given.map(([head, value, show = String]) => ({
-      head,
+      head: head === timeHead && family?.fields.created_at ? labelOf(family, 'created_at') : head,
       cell: (hit: Hit) => (value(hit) ? show(value(hit)!) : <Nothing />),
       numeric: show === money,
     })),

@@ -31,7 +31,12 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
         <p class="note">Older receipts are still being made ready for the search: it may miss some.</p>
       )}
       {isEmpty && <Empty {...{ searched, mayNamePeople }} />}
-      <Group title="Patients" rows={people} columns={ofPerson} most={mostPeople} />
+      <Group
+        title="Patients"
+        rows={people}
+        columns={columnsOfPeople('/console/patients', 'Show the patient')}
+        most={mostPeople}
+      />
       <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
       {/* Those of each patient are on the patient's page. */}
       <Hits hits={hits} most={people.length > 0 ? shownOfPeople : undefined} />
@@ -51,7 +56,12 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
   );
 }
 
-const ofPerson: Column<Person>[] = [
+/** A list of patients, each with a button that posts the id. */
+export const columnsOfPeople = (
+  action: string,
+  text: string,
+  values: Readonly<Record<string, string>> = {},
+): Column<Person>[] => [
   { head: 'Name', cell: (person) => person.name ?? <Nothing /> },
   { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
   { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
@@ -61,8 +71,8 @@ const ofPerson: Column<Person>[] = [
   {
     head: 'Patient',
     cell: ({ patient }) => (
-      <PostButton action="/console/patients" values={{ patient }} kind="small second">
-        Show the patient
+      <PostButton action={action} values={{ ...values, patient }} kind="small second">
+        {text}
       </PostButton>
     ),
   },

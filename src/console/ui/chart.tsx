@@ -43,7 +43,7 @@ export function Chart({
   const series = [...own!, ...compared!];
   const isEmpty = !series.some(({ values }) => values.some((value) => Number(value ?? 0) !== 0));
   const format = (value: number | string) => (amounts ? formatAmount(value, currency) : formatCount(value));
-  const heading = (
+  const caption = (
     <figcaption>
       <h2>{title}</h2>
     </figcaption>
@@ -51,7 +51,7 @@ export function Chart({
   if (isEmpty) {
     return (
       <figure class="chart">
-        {heading}
+        {caption}
         <p class="empty">{empty}</p>
       </figure>
     );
@@ -64,7 +64,7 @@ export function Chart({
       data-currency={amounts ? currency : undefined}
       data-compared={compared!.map(({ name }) => own!.findIndex((one) => one.name === name)).join(' ')}
     >
-      {heading}
+      {caption}
       <div class={`canvas${kind === 'names' && labels.length > manyNames ? ' tall' : ''}`}>
         <canvas role="img" aria-label={`Chart: ${title}`} />
       </div>

@@ -1,21 +1,14 @@
-import { type Family, families } from '../../families/index.ts';
-import { aliasKindOf, isAmount, isId, isNumeric, type TypedColumn } from '../../reports/column-kinds.ts';
+import {
+  aliasKindOf,
+  familyOfId,
+  isAmount,
+  isId,
+  isNumeric,
+  type TypedColumn,
+} from '../../reports/column-kinds.ts';
 import { recordHref, words } from './links.ts';
 import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
-
-/** Columns that hold the id of a record, and the family of that. */
-const recordColumns: Record<string, string> = {
-  ...Object.fromEntries(
-    (families as readonly Family[]).flatMap(({ name, identifiedBy }) =>
-      identifiedBy ? [[`${name}_id`, name]] : [],
-    ),
-  ),
-  form_id: 'consent_form',
-  aid: 'appointment',
-  visit_id: 'appointment',
-  first_appointment_id: 'appointment',
-};
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
@@ -35,7 +28,7 @@ export function FieldValue({
   if (kind) return <Named kind={kind} id={value} />;
   if (name === 'receipt_number' && row.business_id && row.receipt_id)
     return <a href={recordHref('receipt', row.business_id, row.receipt_id)}>{value}</a>;
-  const family = recordColumns[name];
+  const family = familyOfId(name);
   if (family && row.business_id != null)
     return <Id id={value} href={recordHref(family, row.business_id, value)} />;
   if (name === 'delivery_id' || name === 'example_delivery')

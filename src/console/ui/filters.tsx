@@ -4,6 +4,7 @@ import { isAliasKind } from '../../store/aliases.ts';
 import type { parseForm } from '../read-form.ts';
 import { VisitContext } from './context.ts';
 import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
+import { words } from './links.ts';
 
 /** A filter as it was entered into the address of its page. */
 export type FilterForm = Omit<ReturnType<typeof parseForm>, 'data' | 'status'>;
@@ -16,17 +17,32 @@ interface FiltersProps extends FilterForm {
   /** Whether it is a line that opens. */
   folded?: boolean;
   submit?: string;
-  /** Further ways to choose. */
+  /** Another form beside it. */
+  further?: ComponentChildren;
+  /** Links that choose without the form. */
   children?: ComponentChildren;
 }
 
 /** The filter of a list, in its page's address. A keyboard can skip it. */
 export function Filters(props: FiltersProps) {
-  const { action, fields, entered, faults, hidden = {}, folded = false, submit = 'Show', children } = props;
+  const {
+    action,
+    fields,
+    entered,
+    faults,
+    hidden = {},
+    folded = false,
+    submit = 'Show',
+    further,
+    children,
+  } = props;
   const { aliases } = useContext(VisitContext);
-  const nameOf = ({ kind, name }: FormField) =>
-    (isAliasKind(kind) && aliases?.[kind].get(entered[name]!)) || entered[name];
-  const given = fields.filter(({ name }) => entered[name]);
+  const nameOf = (value: string, { kind }: FormField) =>
+    (isAliasKind(kind) && aliases?.[kind].get(value)) || (kind === 'choice' ? words(value) : value);
+  const given = fields.flatMap((field) => {
+    const value = entered[field.name];
+    return value ? [`${field.label.toLowerCase()} ${nameOf(value, field)}`] : [];
+  });
   const showAll = given.length > 0 && <a href={action}>Show all</a>;
   const form = (
     <form method="get" action={action} class={folded ? 'filters' : 'filters card'}>
@@ -38,22 +54,24 @@ export function Filters(props: FiltersProps) {
       </div>
     </form>
   );
-  const words = given.map((field) => `${field.label.toLowerCase()} ${nameOf(field)}`);
   return (
     <>
       <a class="skip" href="#list">
         Skip the filters
       </a>
+      {children}
       {folded ? (
-        <details class="card" open={Object.keys(faults).length > 0}>
-          <summary>Filter{words.length > 0 && `: ${words.join(', ')}`}</summary>
-          {form}
-        </details>
+        <>
+          <details class="card" open={Object.keys(faults).length > 0}>
+            <summary>Filter{given.length > 0 && `: ${given.join(', ')}`}</summary>
+            {form}
+            {further}
+          </details>
+          {showAll && <p>{showAll}</p>}
+        </>
       ) : (
         form
       )}
-      {folded && showAll && <p>{showAll}</p>}
-      {children}
       <div id="list" tabindex={-1} />
     </>
   );

@@ -246,7 +246,7 @@ it('every daily view has the sums over the rows at each moment of any history', 
       await noDifference();
       for (const sums of kindsOfSums) expect(await sampleWrongSums(database.db, sums, 100)).toEqual([]);
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   );
 }, 180_000);
 
