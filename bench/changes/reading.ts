@@ -20,17 +20,18 @@ export async function measureReading(postgres: BenchPostgres, { rounds }: { roun
       const found = await page(next);
       [changes, next, more] = [changes + found.changes.length, found.next, found.more];
     }
-    return { perSecond: (changes * 1000) / (performance.now() - began), next: next! };
+    return { perSecond: (changes * 1000) / (performance.now() - began), changes, next: next! };
   };
   try {
     while ((await fetch(`${service.url}/changes`, { headers })).status !== 200) await sleep(100);
     const { next: first } = await all(undefined);
     await service.send(filled);
+    const { changes } = await all(first);
     const rates = { tables: [] as number[], positions: [] as number[], stream: [] as number[] };
     for (let round = 0; round < Math.min(rounds, 5); round += 1) {
       rates.tables.push((await all(undefined)).perSecond);
       rates.positions.push((await all(first)).perSecond);
-      rates.stream.push(await streamed(service.url, first));
+      rates.stream.push(await streamed(service.url, first, changes));
     }
     for (const [name, figures] of Object.entries(rates))
       print(`read from ${name}: ${quantile(figures, 0.5).toFixed(0)} changes a second`);
@@ -74,11 +75,15 @@ async function open(url: string, after: string) {
   };
 }
 
-async function streamed(url: string, after: string): Promise<number> {
+async function streamed(url: string, after: string, expected: number): Promise<number> {
   const began = performance.now();
   const { reader, close } = await open(url, after);
-  let changes = 0;
-  while (changes < filled) changes += (await reader.read()).value!.split('\ndata: ').length - 1;
+  let [changes, rest] = [0, ''];
+  while (changes < expected) {
+    const lines = (rest + (await reader.read()).value).split('\n');
+    rest = lines.pop()!;
+    changes += lines.filter((line) => line.startsWith('data: ')).length;
+  }
   const perSecond = (changes * 1000) / (performance.now() - began);
   close();
   return perSecond;

@@ -1,7 +1,7 @@
+import { logReading, type Reading } from '../changes/log-reading.ts';
 import type { Change } from '../changes/read-page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 import type { Family } from '../families/index.ts';
-import { logAccess } from '../privacy/log/access-log.ts';
 import type { Db } from '../store/tables.ts';
 import type { Destination } from './destination-table.ts';
 import type { RecordName, WaitingRecord } from './waiting-table.ts';
@@ -29,11 +29,9 @@ export function createSource(
   { id, families: names, businessId, isPublic }: Destination,
 ) {
   const families = all.filter(({ name }) => names.includes(name));
-  const note = async ({ records, patients }: { records: number; patients: string[] }) => {
-    if (isPublic || records === 0) return;
-    const actor = { id: 'destination', name: id };
+  const note = async (reading: Reading) => {
     const filter = { families: names, businessId: businessId ?? undefined };
-    await logAccess(db, { actor, action: 'changes', patients, filter, rows: records });
+    if (!isPublic) await logReading(db, reading, { id: 'destination', name: id }, filter);
   };
   return {
     /** Reads what follows a cursor; null: from the beginning. */

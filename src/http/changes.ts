@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { z } from 'zod';
+import { logReading } from '../changes/log-reading.ts';
 import { querySchema } from '../changes/query-schema.ts';
 import type { Page } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable } from '../changes/start-feed.ts';
@@ -11,7 +12,6 @@ import type { RateLimit } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
-import { logAccess } from '../privacy/log/access-log.ts';
 import { isUnavailable } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
 import { addressOf } from './access/address.ts';
@@ -56,16 +56,7 @@ export function createChanges(dependencies: ChangesDependencies): RequestHandler
     const actor = { id: 'changes-token', name, address };
     const read = async (cursor: string | undefined): Promise<Page> => {
       const page = await feed.read({ ...query, after: cursor }).catch(unavailable);
-      if (!isWithoutPersonal && page.records > 0) {
-        const filter = { families: names, businessId };
-        await logAccess(db, {
-          actor,
-          action: 'changes',
-          patients: page.patients,
-          filter,
-          rows: page.records,
-        });
-      }
+      if (!isWithoutPersonal) await logReading(db, page, actor, { families: names, businessId });
       return page;
     };
     if (!(req.accepts(['json', 'text/event-stream']) === 'text/event-stream'))

@@ -31,20 +31,6 @@ export const passesQuery = sql<Pass>`
   from reconciliations r
   order by business_id, attempted_at desc limit 50`;
 
-export interface Summary {
-  family: string;
-  method: string;
-  first: string;
-  last: string;
-  asOf: Date | null;
-}
-
-/** What each family rests on. */
-export const summaryQuery = sql<Summary>`
-  select family, method, min(day)::text as first, max(day)::text as last, max(complete_as_of) as "asOf"
-  from reporting.completeness where day > reporting.today() - ${shownDays}::int
-  group by family, method order by method, family`;
-
 export interface Gap {
   business: string;
   family: string;

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { logReading } from '../../src/changes/log-reading.ts';
 import { numberChanges } from '../../src/changes/open-feed.ts';
 import { pageSchema } from '../../src/changes/query-schema.ts';
 import { families } from '../../src/families/index.ts';
@@ -57,6 +59,17 @@ it('an erased record is told as erased, also to whoever reads from an old positi
   expect((await read({ after: next })).changes).toMatchObject(gone);
 });
 
+it('an erased patient is not named by the entry about a page that was read before the erasure', async () => {
+  await apply(database, [receipt(1), receiptCallback({ data: { receipt_id: 2, patient_oid: 'other' } })]);
+  const [{ id }] = (await database.rows(`select patient_oid as id from receipts where receipt_id = 1`)) as [
+    { id: string },
+  ];
+  await erasePatient(database.db, families, { id }, { actor: { id: 'test' }, keepMs: 0, keepsTotals: true });
+  const selection = { families: [], businessId: undefined };
+  await logReading(database.db, { records: 2, patients: [id, 'other'] }, { id: 'test' }, selection);
+  expect(await database.rows('select patient_id from patient_pseudonyms')).toEqual([{ patient_id: 'other' }]);
+});
+
 it('a public token reads no personal column, and leaves no entry in the access log', async () => {
   await apply(database, [receipt(1)]);
   const { read } = await serve();
@@ -74,7 +87,8 @@ it('refuses other tokens, unknown parameters, and cursors of what a restored bac
   const { get, read } = await serve();
   expect((await get({}, { Authorization: 'Bearer another' })).status).toBe(401);
   expect((await get({ family: 'receipt' })).status).toBe(400);
-  expect((await get({ after: 'made-up' })).status).toBe(410);
+  for (const after of ['made-up', `1.0.1.${'-'.repeat(36)}`, `1.0.1.${randomUUID()}`])
+    expect([after, (await get({ after })).status]).toEqual([after, 410]);
   const { next } = await read();
   expect((await get({ after: next })).status).toBe(200);
   // Another change has the position now.

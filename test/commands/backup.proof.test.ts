@@ -17,6 +17,7 @@ import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { rowsOf, send } from '../support/everything.ts';
 import { spawnReceiver, spawnService, type TestProcess } from '../support/process.ts';
+import { changesEnv, readChanges } from '../support/read-changes.ts';
 import { until } from '../support/until.ts';
 
 jest.setTimeout(120_000);
@@ -25,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'receiver-backup-'));
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'receiver-backed-up-'));
 let service: TestProcess;
 beforeAll(async () => {
-  service = await spawnService({ DATA_DIR });
+  service = await spawnService({ DATA_DIR, ...changesEnv });
 });
 const restored: string[] = [];
 afterAll(async () => {
@@ -85,6 +86,34 @@ it('a backup under load has what was acknowledged before it began, once; the rec
     await until(
       async () => (await rowsOf(urlOf(copy), 'select count(*)::int as n from receipts'))[0]!.n === counts!.n,
     );
+  } finally {
+    await other.end('SIGTERM');
+  }
+});
+
+it('in a restored backup a cursor of what it has continues, and one of what it lacks has to begin anew', async () => {
+  const follow = async (after: string | undefined, id: number) => {
+    expect(await send(service.url + paths.receipt, receipt(id))).toBe('accepted');
+    return until(async () => {
+      const page = await readChanges(service, after);
+      return page.ids.includes(String(id)) ? page.next : undefined;
+    });
+  };
+  const { next: start } = await readChanges(service);
+  const kept = await follow(start, 2_000_001);
+  const to = join(folder, 'followed');
+  expect(await run('backup', '--to', to)).toMatchObject({ code: 0 });
+  const lost = await follow(kept, 2_000_002);
+  const other = await spawnService({ DATA_DIR: restore(to), ...changesEnv });
+  try {
+    // The positions are given again, to other changes.
+    for (const id of [2_000_003, 2_000_004, 2_000_005]) {
+      expect(await send(other.url + paths.receipt, receipt(id))).toBe('accepted');
+      await until(async () => (await readChanges(other, kept)).ids.includes(String(id)));
+    }
+    expect((await readChanges(other, kept)).ids).not.toContain('2000002');
+    expect(await readChanges(other, lost)).toMatchObject({ status: 410 });
+    expect(await readChanges(service, lost)).toMatchObject({ status: 200 });
   } finally {
     await other.end('SIGTERM');
   }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { type TestDatabase, useDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -50,7 +51,8 @@ it('a destination is added, tested, listed and removed; its secret is shown once
   await webhooks.stop();
 });
 
-it('the server of the documents verifies what is sent', async () => {
+it('the server of the documents has ten lines, and verifies what is sent', async () => {
+  expect(readFileSync('docs/webhook-server.js', 'utf8').trimEnd().split('\n')).toHaveLength(10);
   const [added] = await run('add', 'http://127.0.0.1:9000/', '--families', 'receipt');
   const [id, WEBHOOK_SECRET] = [/^d-\w+/.exec(added)![0], /whsec_\S+/.exec(added)![0]];
   const server = spawn(process.execPath, ['docs/webhook-server.js'], {
@@ -59,7 +61,7 @@ it('the server of the documents verifies what is sent', async () => {
   const printed = text(server.stdout);
   await until(async () => (await run('test', id))[1] === 0);
   server.kill();
-  expect(await printed).toMatch(/^genuine msg_\S+\.\d+\.\{"type":"destination.test"/);
+  expect(await printed).toMatch(/^genuine: true msg_\S+\.\d+\.\{"type":"destination.test"/);
   await run('remove', id);
 });
 

@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { verifyLog } from '../../src/privacy/log/verify-log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -11,6 +13,7 @@ import { deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
 import { type DebianServer, startDebianPostgres } from '../support/debian-postgres.ts';
 import { allKnown, fill, readEverything, rowsOf, send, sendAgain } from '../support/everything.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
+import { changesEnv, readChanges } from '../support/read-changes.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -19,6 +22,8 @@ jest.setTimeout(120_000);
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'receiver-move-'));
 let server: DebianServer;
 let everything: Record<string, unknown[]>;
+/** Of the feed of changes, before the move. */
+let cursor: string;
 
 async function run(...args: string[]) {
   const command = spawnReceiver(args, { DATA_DIR });
@@ -46,12 +51,13 @@ function withoutLog({ access_log, access_log_head, ...rest }: Record<string, unk
 
 beforeAll(async () => {
   server = await startDebianPostgres();
-  const service = await spawnService({ DATA_DIR, REPORT_TIMEZONE: 'Asia/Kathmandu' });
+  const service = await spawnService({ DATA_DIR, ...changesEnv, REPORT_TIMEZONE: 'Asia/Kathmandu' });
   const url = readFileSync(join(DATA_DIR, 'connection-url'), 'utf8').trim();
   await fill(service, url);
   await rowsOf(url, 'create table reminders as select 1 as n');
   const refused = await run('move', '--to', await server.createDatabase('clinic', 'too_early'));
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('Stop it first') });
+  cursor = (await readChanges(service)).next;
   // One is not applied yet.
   service.child.kill('SIGSTOP');
   await withDatabase(url, ({ pool }) => insertDeliveries(pool, [deliveryOf(late)]));
@@ -113,10 +119,13 @@ it('a move that was killed half way begins again; then every row is on the serve
     output: expect.stringContaining('It was there already'),
   });
 
-  const service = await startTestService({ databaseUrl: url, reportTimezone: 'Asia/Kathmandu' });
+  const { changes } = parseConfig(changesEnv, families);
+  const service = await startTestService({ databaseUrl: url, reportTimezone: 'Asia/Kathmandu', changes });
   expect(await sendAgain(service)).toEqual(allKnown);
   expect(await send(service.url + paths.receipt, late)).toBe('duplicate');
   await until(async () => (await rowsOf(url, 'select from receipts where receipt_id = 5000')).length === 1);
+  // It has all that its reader has seen, so the cursor is kept.
+  expect(await until(async () => (await readChanges(service, cursor)).ids)).toContain('5000');
   await service.stop();
   expect(await run('move', '--to', url)).toMatchObject({
     code: 1,

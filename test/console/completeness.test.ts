@@ -144,7 +144,6 @@ it('the page has each day with a gap, what is unknown to the platform, and what 
   );
   expect(page).not.toContain('What is not filled');
   expect(page).toMatch(/completed.*1, 1 filled/s);
-  expect(page).toMatch(/appointment.*compared with the platform.*receipt.*cannot be verified/s);
   await database.rows(`update reconciliations set ended_at = now() - interval '50 hours'`);
   expect(await completeness()).toContain('No comparison was completed for two days');
 });

@@ -101,11 +101,11 @@ it('a person who typed a form signs in in another tab, comes back, and sends it'
   await page.goto(`${service.url}/console/aliases`);
   await page.getByLabel('Admin token').fill(adminToken);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  const form = page.getByRole('form', { name: 'Another id' });
+  const form = page.getByRole('group', { name: 'Another id' });
   await form.getByLabel('Id', { exact: true }).fill('4712');
   await form.getByLabel('Name', { exact: true }).fill('Dr Asha Rao');
   await context.clearCookies();
-  await form.getByRole('button').click();
+  await page.getByRole('button', { name: 'Save all changed names' }).click();
 
   await page.getByText('Your session has ended').waitFor();
   await page.getByLabel('Admin token').fill(adminToken);

@@ -71,7 +71,7 @@ export async function tourConsole(
   ];
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
-    const redirects = /^\/(aliases|notes|sessions)/.test(path);
+    const redirects = /^\/(notes|sessions)/.test(path);
     const page = await response.text();
     const fault = response.status < 400 ? '' : page;
     expect([path, response.status, fault]).toEqual([path, redirects ? 303 : 200, '']);

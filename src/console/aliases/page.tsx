@@ -87,6 +87,7 @@ function AliasField({ kind, id, alias, saved }: KnownId & { saved: Saved | undef
     <>
       <input type="hidden" name={fieldOf('was', kind, id)} value={alias ?? ''} />
       <input
+        type="text"
         name={fieldOf('name', kind, id)}
         value={saved?.changes[at]?.alias ?? alias ?? ''}
         aria-label={`Name of ${kind} ${id}`}

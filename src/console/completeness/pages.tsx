@@ -1,5 +1,5 @@
 import { families as allFamilies, type Family } from '../../families/index.ts';
-import { type Gap, mostGaps, type Pass, type Summary, shownDays } from '../../reports/completeness.ts';
+import { type Gap, mostGaps, type Pass, shownDays } from '../../reports/completeness.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
 import { formatDay } from '../ui/time.ts';
@@ -9,11 +9,9 @@ import { Ago, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx
 interface CompletenessProps {
   passes: readonly Pass[];
   gaps: readonly Gap[];
-  /** Undefined: the query timed out. */
-  summary: readonly Summary[] | undefined;
 }
 
-export function CompletenessPage({ passes, gaps, summary }: CompletenessProps) {
+export function CompletenessPage({ passes, gaps }: CompletenessProps) {
   return (
     <>
       <p>
@@ -24,10 +22,8 @@ export function CompletenessPage({ passes, gaps, summary }: CompletenessProps) {
       <Actions gaps={gaps} />
       <h2>Gaps, last {shownDays} days</h2>
       <Gaps gaps={gaps} isCompared={passes.some(({ lastEnded }) => lastEnded)} />
-      <h2>What reports rest on, last {shownDays} days</h2>
-      {summary ? <Families rows={summary} /> : <p class="empty">The query timed out.</p>}
       <p>
-        <a href="/console/reports/completeness">All days</a>, as a report;{' '}
+        <a href="/console/reports/completeness">What every day of each family rests on</a>, as a report;{' '}
         <a href="/console/reports/outages">outages of the receiver</a>.
       </p>
     </>
@@ -185,28 +181,6 @@ function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
             the credentials are those of another business.
           </>
         ),
-      ]}
-    />
-  );
-}
-
-const methods: Readonly<Record<string, string>> = {
-  reconciled: 'compared with the platform',
-  inferred: 'concluded from other records',
-  unverifiable: 'cannot be verified: the platform lets nobody read them',
-};
-
-function Families({ rows }: { rows: readonly Summary[] }) {
-  return (
-    <Table
-      label="What each family rests on"
-      rows={rows}
-      empty="No callbacks in this time."
-      columns={[
-        { head: 'Family', cell: ({ family }) => words(family) },
-        { head: 'Method', cell: ({ method }) => methods[method] ?? method, wide: true },
-        { head: 'Days', cell: ({ first, last }) => `${formatDay(first)} to ${formatDay(last)}` },
-        { head: 'As of', cell: ({ asOf }) => <Moment at={asOf} /> },
       ]}
     />
   );

@@ -1,6 +1,6 @@
-import { gapsQuery, passesQuery, summaryQuery } from '../../reports/completeness.ts';
+import { gapsQuery, passesQuery } from '../../reports/completeness.ts';
+import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
-import { read, unlessTimeout } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { CompletenessPage } from './pages.tsx';
 
@@ -8,13 +8,8 @@ import { CompletenessPage } from './pages.tsx';
 export const section: Section = {
   addRoutes(routes, { db }) {
     routes.get('/completeness', 'viewer', async (_req, res) => {
-      const passes = await read(db, passesQuery);
-      const [gaps, summary] = await Promise.all([
-        read(db, gapsQuery),
-        // It counts callbacks of many days.
-        unlessTimeout(read(db, summaryQuery)),
-      ]);
-      sendPage(res, 'Completeness', <CompletenessPage {...{ passes, gaps, summary }} />);
+      const [passes, gaps] = await Promise.all([read(db, passesQuery), read(db, gapsQuery)]);
+      sendPage(res, 'Completeness', <CompletenessPage {...{ passes, gaps }} />);
     });
   },
 };

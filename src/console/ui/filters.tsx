@@ -59,7 +59,6 @@ export function Filters(props: FiltersProps) {
       <a class="skip" href="#list">
         Skip the filters
       </a>
-      {children}
       {folded ? (
         <>
           <details class="card" open={Object.keys(faults).length > 0}>
@@ -72,6 +71,7 @@ export function Filters(props: FiltersProps) {
       ) : (
         form
       )}
+      {children}
       <div id="list" tabindex={-1} />
     </>
   );

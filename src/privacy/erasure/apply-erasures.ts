@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
 import { add, type Counts, sum } from '../counts.ts';
-import { isNamed } from '../find-deliveries.ts';
 import { logAccess } from '../log/access-log.ts';
 import { continueErasures, type ErasureOptions } from './erase.ts';
+import { erasePseudonyms } from './erase-pseudonyms.ts';
 import {
   eraseDeliveries,
   eraseQuarantined,
@@ -139,12 +139,4 @@ async function eraseBodies(tx: Db, named: string, keepMs: number): Promise<numbe
   for (const { erasure_id: erasureId, ids, patients } of rows)
     erased += await eraseQuarantined(tx, ids, { erasureId, patients, keepMs });
   return erased;
-}
-
-/** The access log names an erased patient no more, unless something of the patient came later. */
-async function erasePseudonyms(db: Db): Promise<void> {
-  await sql`
-    delete from patient_pseudonyms p using erased e
-    where e.hash = p.pseudonym
-      and not ${isNamed(sql`p.patient_id`)}`.execute(db);
 }

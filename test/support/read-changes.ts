@@ -1,0 +1,29 @@
+import { until } from './until.ts';
+
+const token = 'k3v9x7q2m5n8b1c4';
+
+/** The variable of a service whose feed `readChanges` reads. */
+export const changesEnv = { CHANGES_TOKENS: token };
+
+interface Page {
+  changes?: { id: string }[];
+  next?: string;
+  more?: boolean;
+}
+
+/** Reads the receipts that have changed after a cursor, to the end, once the feed is open. */
+export async function readChanges(
+  service: { url: string },
+  after?: string,
+): Promise<{ status: number; ids: string[]; next: string }> {
+  const query = new URLSearchParams({ families: 'receipt', ...(after && { after }) });
+  const headers = { Authorization: `Bearer ${token}` };
+  const response = await until(async () => {
+    const answer = await fetch(`${service.url}/changes?${query}`, { headers });
+    return answer.status === 503 ? undefined : answer;
+  });
+  const { changes = [], next = '', more } = (await response.json()) as Page;
+  const rest = more ? await readChanges(service, next) : undefined;
+  const ids = [...changes.map(({ id }) => id), ...(rest?.ids ?? [])];
+  return { status: response.status, ids, next: rest?.next ?? next };
+}
