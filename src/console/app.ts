@@ -6,6 +6,7 @@ import { createProvider } from '../sign-in/provider.ts';
 import { createRecheck } from '../sign-in/recheck.ts';
 import { createSessions } from '../sign-in/sessions.ts';
 import { createSignedValues } from '../sign-in/signed-values.ts';
+import { openStore } from '../store/console-store.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
@@ -22,7 +23,6 @@ import { readSessions, requireDatabase, requireSession } from './sign-in/require
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
-import { openStore } from './store.ts';
 import { sendError } from './ui/error-page.tsx';
 
 const pendingSinceMs = 1_000;

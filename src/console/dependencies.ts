@@ -7,11 +7,11 @@ import type { Intake } from '../intake/intake.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { SessionStore } from '../sign-in/session-store.ts';
 import type { Circuit } from '../store/circuit.ts';
+import type { ConsoleStore, StoreOptions } from '../store/console-store.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import type { Db } from '../store/tables.ts';
 import type { Routes } from './guard.ts';
 import type { LogVisit } from './log-access.ts';
-import type { ConsoleStore, StoreOptions } from './store.ts';
 
 export type Way = 'admin token' | 'identity provider';
 

@@ -31,6 +31,6 @@ export const mostUsed = {
   'Who fell most this month':
     'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
   'Who owes us, the oldest first': 'outstanding_receipts',
-  'Appointments of this month': 'appointments_daily?range=this_month',
+  'Appointments of tomorrow': 'schedule?range=tomorrow',
   'Receipts of last month': 'receipts?range=last_month',
 };

@@ -256,6 +256,31 @@ it.each([1200, 360])(
   },
 );
 
+it('the navigation is one row at 1,000 px, and a menu at 360 px; the first key leads past it', async () => {
+  await page.setViewportSize({ width: 1000, height: 800 });
+  await go('/keys');
+  const isOneRow = () =>
+    page
+      .locator('.bar nav a')
+      .evaluateAll((links) => new Set(links.map((link) => (link as HTMLElement).offsetTop)).size === 1);
+  expect(await isOneRow()).toBe(true);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+  await go('/deliveries');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement!.closest('main') !== null)).toBe(true);
+  await page.setViewportSize({ width: 360, height: 780 });
+  expect(await page.locator('.bar nav').isVisible()).toBe(false);
+  await go('/keys');
+  await page.keyboard.press('g');
+  await page.keyboard.press('n');
+  await heading('Names');
+  await page.setViewportSize({ width: 1280, height: 720 });
+});
+
 it('an amount stays within a window of 1,200 px, and the head and the totals at its edges', async () => {
   for (const view of ['receipts', 'outstanding_receipts', 'appointments', 'appointment_payments']) {
     await go(`/reports/${view}?range=all`);

@@ -45,6 +45,21 @@ it('what no callback told of comes in, what differs is changed, and what agrees 
   expect(row).toEqual({ custom_attributes: { label: ['new'] }, last_event: 'appointment.reconciled' });
 });
 
+it('a start that moves is found, also where the newest callback does not tell it', async () => {
+  const simulated = listedAppointments();
+  const booked = simulated.book(0);
+  const told = { ...booked, data: { ...booked.data, start_time: simulated.listed[0]!.start_time } };
+  await insertCallbacks(database, [told, simulated.change(0, 'CK')]);
+  await applyAll();
+  expect(await pass(simulated)).toMatchObject({ counts: { agrees: 1, differs: 0 } });
+  simulated.listed[0]!.start_time += 86_400;
+  expect(await pass(simulated)).toMatchObject({ counts: { differs: 1, filled: 1 } });
+  await applyAll();
+  expect(await database.rows('select starts_at from reporting.schedule')).toEqual([
+    { starts_at: new Date(simulated.listed[0]!.start_time * 1000) },
+  ]);
+});
+
 it('a status that goes back and forth is found each time', async () => {
   const simulated = listedAppointments();
   await insertCallbacks(database, [simulated.book(0)]);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { accessActions } from '../../privacy/log/access-log.ts';
 import { listAccess, patientBehind, pseudonymOf } from '../../privacy/log/audit.ts';
+import { takePage } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
 import { readPatient } from '../patients/read-patient.ts';
 import { choice, localTime, parseForm, readForm, text } from '../read-form.ts';
-import { takePage } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
 import { EntryForm } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';

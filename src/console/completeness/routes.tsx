@@ -1,6 +1,6 @@
 import { gapsQuery, passesQuery } from '../../reports/completeness.ts';
+import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
-import { read } from '../store.ts';
 import { sendPage } from '../ui/page.tsx';
 import { CompletenessPage } from './pages.tsx';
 

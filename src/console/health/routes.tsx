@@ -1,9 +1,9 @@
 import { figuresOf, freshQuery } from '../../health/figures.ts';
+import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
 import { originOf } from '../origin.ts';
 import { isEnough } from '../rights.ts';
 import { Fresh } from '../setup/routes.tsx';
-import { read } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { readHealth } from './checks.tsx';

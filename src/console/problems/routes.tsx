@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { droppedDays, groupedBodies, groupQuarantine, readDropped } from '../../intake/list-quarantine.ts';
+import { read } from '../../store/read.ts';
 import { groupFailed } from '../../store/refusals.ts';
 import { reasonOf, reasonOfBody, rejectedByReason } from '../../store/rejections.ts';
 import type { Db } from '../../store/tables.ts';
 import type { Section } from '../dependencies.ts';
 import { BodyActions } from '../quarantine/pages.tsx';
-import { read } from '../store.ts';
 import { VisitContext } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';

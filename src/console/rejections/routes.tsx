@@ -1,9 +1,9 @@
 import { callbackStatuses } from '../../common/http-statuses.ts';
+import { read } from '../../store/read.ts';
 import { reasonOf, rejectedByReason, rejectedByTime } from '../../store/rejections.ts';
 import type { Section } from '../dependencies.ts';
 import { RejectedTable } from '../problems/rejected-table.tsx';
 import { choice, localTime, parseForm } from '../read-form.ts';
-import { read } from '../store.ts';
 import { Filters } from '../ui/filters.tsx';
 import { titled, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';

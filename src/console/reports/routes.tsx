@@ -13,11 +13,11 @@ import { type ReportGroup, reportGroups, reports } from '../../reports/reports.t
 import { readAges, readSums } from '../../reports/totals.ts';
 import { findPeople } from '../../search/find.ts';
 import { readPeople } from '../../search/people.ts';
+import { takePage, unlessTimeout } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { actorOf } from '../log-access.ts';
 import { oneOf, parseForm, readForm, text } from '../read-form.ts';
-import { takePage, unlessTimeout } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';
 import { formatLocal } from '../ui/time.ts';

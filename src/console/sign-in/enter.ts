@@ -4,12 +4,12 @@ import type { Provider } from '../../sign-in/provider.ts';
 import type { Recheck } from '../../sign-in/recheck.ts';
 import type { Sessions, User } from '../../sign-in/sessions.ts';
 import type { SignedValues } from '../../sign-in/signed-values.ts';
+import type { ConsoleStore } from '../../store/console-store.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { readClock } from '../../store/sessions.ts';
 import type { ConsoleDependencies, Way } from '../dependencies.ts';
 import { clientAddressOf, type LogAccess } from '../log-access.ts';
 import { refreshCookie, sessionCookie, sessionMs, sessionOptions } from '../session.ts';
-import type { ConsoleStore } from '../store.ts';
 import type { Visit } from '../ui/context.ts';
 
 export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {

@@ -7,10 +7,6 @@ import { Table } from '../ui/table.tsx';
 import { ToDo } from '../ui/to-do.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
-type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
-
-const timedOut = (what: string) => <p class="empty">{what} took too long to add up. Reload the page.</p>;
-
 interface TodayProps extends Figures {
   /** Undefined: what is wrong could not be read. */
   found: readonly Problem[] | undefined;
@@ -20,15 +16,19 @@ export function Today({ takings, appointments, starting, newest, dues, missing, 
   return (
     <>
       <NeedsSomebody missing={missing} found={found} />
-      {takings ? <TakingsOfToday {...takings} /> : timedOut('The takings')}
+      {takings ? (
+        <TakingsOfToday {...takings} />
+      ) : (
+        <p class="empty">The takings took too long to add up. Reload the page.</p>
+      )}
       <h2>Newest receipts</h2>
-      {newest ? <Newest rows={newest} /> : timedOut('The newest receipts')}
+      <Newest rows={newest} />
       <h2>Appointments today and tomorrow</h2>
-      {starting ? <Starting rows={starting} /> : timedOut('The appointments')}
+      <Starting rows={starting} />
       <h2>Appointments with news today</h2>
-      {appointments ? <Appointments rows={appointments} /> : timedOut('The appointments')}
+      <Appointments rows={appointments} />
       <h2>Dues that came of age today</h2>
-      {dues ? <Dues rows={dues} /> : timedOut('The dues')}
+      <Dues rows={dues} />
     </>
   );
 }
@@ -82,7 +82,7 @@ const signed = new Intl.NumberFormat('en-IN', {
   maximumFractionDigits: 0,
 });
 
-function TakingsOfToday({ isUntilNow, rows }: Given<'takings'>) {
+function TakingsOfToday({ isUntilNow, rows }: NonNullable<Figures['takings']>) {
   const { timezone } = useContext(VisitContext);
   const [total] = rows.filter(({ isTotal }) => isTotal);
   const clinics = rows.filter(({ isTotal }) => !isTotal);
@@ -170,7 +170,7 @@ function Tile({ name, takings, isUntilNow }: TileProps) {
   );
 }
 
-function Newest({ rows }: { rows: Given<'newest'> }) {
+function Newest({ rows }: { rows: Figures['newest'] }) {
   return (
     <div data-live="receipt receipts">
       <Table
@@ -196,7 +196,7 @@ function Newest({ rows }: { rows: Given<'newest'> }) {
   );
 }
 
-function Starting({ rows }: { rows: Given<'starting'> }) {
+function Starting({ rows }: { rows: Figures['starting'] }) {
   return (
     <>
       <Table
@@ -224,7 +224,7 @@ function Starting({ rows }: { rows: Given<'starting'> }) {
   );
 }
 
-function Appointments({ rows }: { rows: Given<'appointments'> }) {
+function Appointments({ rows }: { rows: Figures['appointments'] }) {
   return (
     <Table
       label="Appointments with news today, by state"
@@ -240,7 +240,7 @@ function Appointments({ rows }: { rows: Given<'appointments'> }) {
   );
 }
 
-function Dues({ rows }: { rows: Given<'dues'> }) {
+function Dues({ rows }: { rows: Figures['dues'] }) {
   return (
     <Table
       label="Dues that came of age today"

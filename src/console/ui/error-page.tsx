@@ -3,6 +3,7 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import { ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
+import { isTimeout } from '../../store/read.ts';
 import {
   BadInput,
   Forbidden,
@@ -12,7 +13,6 @@ import {
   PageNotFound,
   TooManyDownloads,
 } from '../errors.ts';
-import { isTimeout } from '../store.ts';
 import { isBegun, sendBarePage, sendPage } from './page.tsx';
 
 interface Kind {

@@ -28,7 +28,8 @@ interface TableProps<Row> {
   /** What the table shows, for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
-  rows: readonly Row[];
+  /** Undefined: the query timed out. */
+  rows: readonly Row[] | undefined;
   /** Shown instead of a table without rows. */
   empty?: ComponentChildren;
   /** Two or three narrow columns. */
@@ -39,6 +40,7 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>({ label, columns, rows, empty, small, scrolls, sorting }: TableProps<Row>) {
+  if (!rows) return <p class="empty">{label} took too long to read. Reload the page.</p>;
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   const cards = !small && !scrolls;
   const hasTotals = columns.some(({ total }) => total !== undefined);

@@ -1,9 +1,7 @@
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
-import { openDatabase } from '../store/database.ts';
-
-export { allOf, businesses, isTimeout, read, takePage, unlessTimeout } from '../store/read.ts';
+import { openDatabase } from './database.ts';
 
 export type ConsoleStore = ReturnType<typeof openStore>;
 
@@ -18,7 +16,7 @@ export interface StoreOptions {
 const pageStatementMs = 5_000;
 const downloadStatementMs = 15 * 60_000;
 
-/** Separate connections, so that the console takes none from callbacks. */
+/** The console's connections: separate ones, so that the console takes none from callbacks. */
 export function openStore({ config, databaseUrl, connections, log }: StoreOptions) {
   const { databaseSchema: schema, reportTimezone, pageTimeoutMs } = config;
   const open = (name: string, size: number, statementMs: number, queryTimeoutMs?: number) =>
