@@ -75,7 +75,8 @@ begin
     from taken t cross join lateral unnest(t.families, t.business_ids, t.ids) as e (family, business_id, id)
     group by t.kind, e.family, e.business_id, e.id
   ), divided as (
-    select f.*, (row_number() over (partition by f.kind) - 1) / most_records as part from folded f
+    select f.kind, f.family, f.business_id, f.id, f.changed_at, (row_number() over (partition by f.kind) - 1) / most_records as part
+    from folded f
   ), numbered as (
     insert into changes (position, kind, changed_at, seen, families, business_ids, ids)
     select
