@@ -34,7 +34,7 @@ const allowed = table({
   changes: 'families privacy store',
   destinations: 'changes families store',
   alerts: 'health store',
-  'sign-in': 'store',
+  'sign-in': 'privacy store',
   reconcile: 'families intake privacy store',
   reports: 'families health store',
   search: 'families privacy reports store',

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
@@ -20,4 +21,22 @@ export async function sendStream(to: Writable, open: () => readonly [Readable, .
     to.once('close', () => to.writableFinished || reject(disconnected()));
   });
   await Promise.race([pipeline([...open(), to]), gone]);
+}
+
+/** Ends a response whose reader has stopped, or is too slow: meanwhile it occupies a connection, and its transaction holds vacuum back. */
+export function abortWhenStalled(
+  res: ServerResponse,
+  { stalledMs, totalMs }: Record<'stalledMs' | 'totalMs', number>,
+): NodeJS.Timeout {
+  const began = performance.now();
+  let moved = began;
+  res.on('drain', () => {
+    moved = performance.now();
+  });
+  return setInterval(() => {
+    const now = performance.now();
+    // Otherwise the download waits for the database.
+    if (!res.writableNeedDrain) moved = now;
+    if (now - moved > stalledMs || now - began > totalMs) res.destroy();
+  }, stalledMs / 4);
 }

@@ -1,19 +1,22 @@
+import type { Response } from 'express';
 import type { RateLimit } from '../common/rate-limit.ts';
 import type { Readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import type { Intake } from '../intake/intake.ts';
+import type { Access } from '../privacy/log/access-log.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { Attempts, EnterDependencies } from '../sign-in/enter.ts';
+import type { Provider } from '../sign-in/provider.ts';
 import type { SessionStore } from '../sign-in/session-store.ts';
+import type { SignedValues } from '../sign-in/signed-values.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { ConsoleStore, StoreOptions } from '../store/console-store.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import type { Db } from '../store/tables.ts';
 import type { Routes } from './guard.ts';
-import type { LogVisit } from './log-access.ts';
-
-export type Way = 'admin token' | 'identity provider';
+import type { Visit } from './ui/context.ts';
 
 export interface Receiver {
   /** The configured access checks; none: anybody can send callbacks. */
@@ -38,8 +41,7 @@ export interface ConsoleDependencies extends StoreOptions {
       authentication: Pick<Config['authentication'], 'trustProxy'>;
     };
   families: readonly Family[];
-  /** Limits the failed sign-ins of an address. */
-  attempts: Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
+  attempts: Attempts;
   /** Limit the searches of a user by what is known of a person: of the role privacy, and of others. */
   searches: Record<'privacy' | 'others', Pick<RateLimit, 'consume'>>;
   sessionStore: SessionStore;
@@ -54,6 +56,9 @@ export interface ConsoleDependencies extends StoreOptions {
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }
 
+/** Adds an entry about the signed-in user. */
+export type LogVisit = (res: Response, access: Omit<Access, 'actor'>, on?: Db) => Promise<void>;
+
 export interface RouteDependencies
   extends Omit<ConsoleDependencies, 'config'>,
     Pick<Config, 'erasure' | 'downloads'>,
@@ -61,6 +66,13 @@ export interface RouteDependencies
   /** The IANA time zone that times are shown in. */
   timezone: string;
   logAccess: LogVisit;
+}
+
+/** What signing in and out needs. */
+export interface SignInDependencies extends ConsoleDependencies, EnterDependencies {
+  values: SignedValues;
+  provider: Provider | undefined;
+  frame: Pick<Visit, 'navigation' | 'may'>;
 }
 
 /** A part of the console. */

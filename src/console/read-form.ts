@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { parseLocal } from '../common/times.ts';
 import { eventsOf, type Family } from '../families/index.ts';
 import { type Aliases, findIds, isAliasKind } from '../store/aliases.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
-import { parseLocal } from './ui/time.ts';
 
 export const text = z.string().max(500, 'Too long.');
 

@@ -62,7 +62,8 @@ export function createChanges(dependencies: ChangesDependencies): RequestHandler
     if (!(req.accepts(['json', 'text/event-stream']) === 'text/event-stream'))
       return sendPage(res, await read(after));
     if (streams >= config.changes.streams) throw new FeedUnavailable();
-    observe?.streams?.(++streams);
+    streams += 1;
+    observe?.streams?.(streams);
     try {
       const last = req.headers['last-event-id'];
       await streamChanges(res, last === undefined ? after : String(last), {
@@ -71,7 +72,8 @@ export function createChanges(dependencies: ChangesDependencies): RequestHandler
         limits: config.changes,
       });
     } finally {
-      observe?.streams?.(--streams);
+      streams -= 1;
+      observe?.streams?.(streams);
     }
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { formatDuration, formatMoment, parseLocal } from '../../src/console/ui/time.ts';
+import { formatDuration, formatMoment, parseLocal } from '../../src/common/times.ts';
 import { families } from '../../src/families/index.ts';
 import {
   type DeliveryFilter,

@@ -1,5 +1,5 @@
 import type { Environment } from '../../src/config/config.ts';
-import type { Role } from '../../src/console/rights.ts';
+import type { Role } from '../../src/sign-in/rights.ts';
 import type { Shape } from '../support/fake-provider.ts';
 
 interface Provider {

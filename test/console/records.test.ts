@@ -1,8 +1,8 @@
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import type { Role } from '../../src/console/rights.ts';
 import type { Field } from '../../src/families/field.ts';
 import { type Family, families, labelOf, publicKey } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
+import type { Role } from '../../src/sign-in/rights.ts';
 import {
   appointmentCallback,
   consentFormCallback,

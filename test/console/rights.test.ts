@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { guardRoutes } from '../../src/console/guard.ts';
-import { createRights, type Role, roles } from '../../src/console/rights.ts';
+import { createRights, type Role, roles } from '../../src/sign-in/rights.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Role } from '../../src/console/rights.ts';
 import { families } from '../../src/families/index.ts';
 import { readAmountAndDay } from '../../src/search/amount-and-day.ts';
 import { lookupsOf, searchQuery } from '../../src/search/lookups.ts';
 import { readByIndexes } from '../../src/search/read-by-indexes.ts';
+import type { Role } from '../../src/sign-in/rights.ts';
 import { updateTerms } from '../../src/store/search-terms.ts';
 import {
   appointmentCallback,

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { sessionCookie } from '../../src/console/session.ts';
+import { sessionCookie } from '../../src/sign-in/cookies.ts';
 import { sessionS } from '../../src/store/sessions.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { until } from '../support/until.ts';

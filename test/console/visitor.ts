@@ -1,5 +1,5 @@
-import type { Role } from '../../src/console/rights.ts';
-import { sessionCookie } from '../../src/console/session.ts';
+import { sessionCookie } from '../../src/sign-in/cookies.ts';
+import type { Role } from '../../src/sign-in/rights.ts';
 import { createSessions } from '../../src/sign-in/sessions.ts';
 import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import type { TestDatabase } from '../support/database.ts';

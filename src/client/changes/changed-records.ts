@@ -93,6 +93,7 @@ export interface ChangedRecords {
     custom_attributes: unknown;
     workflow_data: unknown;
     partner_meta: unknown;
+    starts_at: string | null;
   };
   prescription: {
     business_id: string;
@@ -383,7 +384,8 @@ export interface PublicColumns {
     | 'event_time'
     | 'delivery_id'
     | 'received_at'
-    | 'applied_at';
+    | 'applied_at'
+    | 'starts_at';
   prescription:
     | 'business_id'
     | 'prescription_id'

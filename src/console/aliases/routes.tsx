@@ -1,8 +1,8 @@
 import { aliasKinds, changeSeenAliases } from '../../store/aliases.ts';
 import { findAliases, readKnownIds } from '../../store/known-ids.ts';
 import type { Section } from '../dependencies.ts';
-import { actorOf } from '../log-access.ts';
 import { choice, parseForm, text } from '../read-form.ts';
+import { actorOf } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readChanges } from './changes.ts';
 import { AliasesPage, type Saved } from './page.tsx';

@@ -1,6 +1,6 @@
+import { formatDay } from '../../common/times.ts';
 import { type Basis, type Compared, splitFamilies } from '../../reports/basis.ts';
 import { titled, words } from '../ui/links.ts';
-import { formatDay } from '../ui/time.ts';
 import { formatCount, formatCountOf, Moment } from '../ui/values.tsx';
 
 const list = new Intl.ListFormat('en-GB');

@@ -1,8 +1,8 @@
+import { formatDay } from '../../common/times.ts';
 import { families as allFamilies, type Family } from '../../families/index.ts';
 import { type Gap, mostGaps, type Pass, shownDays } from '../../reports/completeness.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
-import { formatDay } from '../ui/time.ts';
 import { ToDo } from '../ui/to-do.tsx';
 import { Ago, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
 

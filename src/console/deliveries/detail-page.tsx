@@ -1,3 +1,4 @@
+import { formatDuration } from '../../common/times.ts';
 import { uuid } from '../../common/uuid.ts';
 import { type Family, titleOf, userDelete } from '../../families/index.ts';
 import { readDelivery } from '../../intake/list-deliveries.ts';
@@ -13,7 +14,6 @@ import { CauseText, sameCause } from '../problems/causes.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
-import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
 
 const preview = '/console/replay/preview';

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { formatDuration } from '../../common/times.ts';
 import { type Family, patientsIn } from '../../families/index.ts';
 import { type DeliveryLine, listDeliveries } from '../../intake/list-deliveries.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
@@ -22,7 +23,6 @@ import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
 import { sendPage } from '../ui/page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
-import { formatDuration } from '../ui/time.ts';
 import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import { DeliveryDetail, readDetails } from './detail-page.tsx';
 

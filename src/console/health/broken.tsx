@@ -1,7 +1,7 @@
 import { useContext } from 'preact/hooks';
+import { formatMoment } from '../../common/times.ts';
 import type { Fault } from '../../health/faults.ts';
 import { VisitContext } from '../ui/context.ts';
-import { formatMoment } from '../ui/time.ts';
 
 /** What is broken, since when, whether callbacks are safe, and what to do: before everything else. */
 export function Broken({ faults, isAway }: { faults: readonly Fault[]; isAway: boolean }) {

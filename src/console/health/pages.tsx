@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
+import { formatDuration } from '../../common/times.ts';
 import { type Figures, mostDrift } from '../../health/figures.ts';
 import { countLimit } from '../../store/read.ts';
 import { RejectedTable } from '../problems/rejected-table.tsx';
@@ -7,7 +8,6 @@ import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
-import { formatDuration } from '../ui/time.ts';
 import { Ago, Facts, formatCount, Moment, Named } from '../ui/values.tsx';
 
 /** One of the figures, where its query did not time out. */

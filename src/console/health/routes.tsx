@@ -1,8 +1,8 @@
 import { figuresOf, freshQuery } from '../../health/figures.ts';
+import { originOf } from '../../sign-in/origin.ts';
+import { isEnough } from '../../sign-in/rights.ts';
 import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
-import { originOf } from '../origin.ts';
-import { isEnough } from '../rights.ts';
 import { Fresh } from '../setup/routes.tsx';
 import type { Visit } from '../ui/context.ts';
 import { beginPage, sendPage } from '../ui/page.tsx';

@@ -1,9 +1,8 @@
 import { addNote, type Note } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
-import { actorOf } from '../log-access.ts';
 import { guid, oneOf, readForm, text } from '../read-form.ts';
-import { useMayPost } from '../ui/context.ts';
+import { actorOf, useMayPost } from '../ui/context.ts';
 import { EntryForm, PostButton } from '../ui/forms.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment } from '../ui/values.tsx';

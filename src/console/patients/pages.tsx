@@ -1,3 +1,4 @@
+import { formatDuration } from '../../common/times.ts';
 import {
   type Certificate,
   describeSearched,
@@ -9,7 +10,6 @@ import type { Patient } from '../../privacy/find-deliveries.ts';
 import { EntryForm } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
-import { formatDuration } from '../ui/time.ts';
 import { Facts, formatCount, Moment } from '../ui/values.tsx';
 import { inWords, valuesOf } from './patient-page.tsx';
 import { UncertainBodies } from './uncertain-pages.tsx';

@@ -6,12 +6,12 @@ import { listQuarantine, type QuarantinedBody, readQuarantined } from '../../int
 import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
+import { isEnough } from '../../sign-in/rights.ts';
 import { readNotes } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { addReplay } from '../problems/replay.tsx';
 import { guid, parseForm, readForm } from '../read-form.ts';
-import { isEnough } from '../rights.ts';
 import type { Visit } from '../ui/context.ts';
 import { words } from '../ui/links.ts';
 import { Outcome, sections } from '../ui/outcome.tsx';

@@ -1,11 +1,11 @@
 import { useContext } from 'preact/hooks';
+import { formatDay, formatLocal, parseMoment } from '../../common/times.ts';
 import { type Family, labelOf, meaningOf, publicKey, titleOf } from '../../families/index.ts';
 import { isHidden } from '../../privacy/redact.ts';
 import { aliasKindOf } from '../../reports/column-kinds.ts';
 import type { Version } from '../../search/record.ts';
 import { VisitContext } from '../ui/context.ts';
 import { recordHref, titled, words } from '../ui/links.ts';
-import { formatDay, formatLocal, parseMoment } from '../ui/time.ts';
 import { formatAmount } from '../ui/values.tsx';
 
 const mostOfId = 15;

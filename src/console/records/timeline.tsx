@@ -1,8 +1,8 @@
+import { formatDuration, parseMoment } from '../../common/times.ts';
 import { actOf, type Family, isShown, labelOf } from '../../families/index.ts';
 import { isHidden, redactRow } from '../../privacy/redact.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
 import { changedColumns, shownVersions, type Version } from '../../search/record.ts';
-import { formatDuration, parseMoment } from '../ui/time.ts';
 import { formatCountOf, IdLink } from '../ui/values.tsx';
 import { Value } from './fields.tsx';
 import { Headline } from './headline.tsx';

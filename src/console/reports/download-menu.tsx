@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import { formatLocal } from '../../common/times.ts';
 import { formatNames, formats } from '../../reports/files/formats.ts';
 import { useMayPost, VisitContext } from '../ui/context.ts';
 import { Hidden } from '../ui/forms.tsx';
-import { formatLocal } from '../ui/time.ts';
 import { formatCount, Moment } from '../ui/values.tsx';
 import { type AskedForm, reportHref } from './form.ts';
 

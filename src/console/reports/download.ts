@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
-import { isDisconnected, sendStream } from '../../common/send-stream.ts';
+import { abortWhenStalled, isDisconnected, sendStream } from '../../common/send-stream.ts';
 import type { Config } from '../../config/config.ts';
 import { type FileContent, type FormatName, formats } from '../../reports/files/formats.ts';
 import type { RowsSummary } from '../../reports/queries.ts';
@@ -86,18 +86,3 @@ const within = (query_timeout: number, text: string, values: readonly unknown[] 
   values: [...values],
   query_timeout,
 });
-
-/** A download occupies one of two connections, and its transaction holds vacuum back. */
-function abortWhenStalled(res: Response, { stalledMs, totalMs }: Download['limits']): NodeJS.Timeout {
-  const began = performance.now();
-  let moved = began;
-  res.on('drain', () => {
-    moved = performance.now();
-  });
-  return setInterval(() => {
-    const now = performance.now();
-    // Otherwise the download waits for the database.
-    if (!res.writableNeedDrain) moved = now;
-    if (now - moved > stalledMs || now - began > totalMs) res.destroy();
-  }, stalledMs / 4);
-}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatDay, formatLocal, parseLocal } from '../../common/times.ts';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
 import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
 import { comparisons, periodBefore } from '../../reports/periods.ts';
@@ -9,7 +10,6 @@ import type { Aliases } from '../../store/aliases.ts';
 import { BadInput } from '../errors.ts';
 import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
-import { formatDay, formatLocal, parseLocal } from '../ui/time.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const mostPages = 50;

@@ -3,7 +3,7 @@ import type { NamedColumn } from '../../reports/columns.ts';
 import { findIn } from '../../reports/find-in.ts';
 import { titleOf } from '../../reports/report.ts';
 import { groupsFor, mostUsed, type ReportGroup, reportGroups } from '../../reports/reports.ts';
-import { isEnough } from '../rights.ts';
+import { isEnough } from '../../sign-in/rights.ts';
 import { VisitContext } from '../ui/context.ts';
 import { type FilterForm, Filters, LinkList } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';

@@ -1,4 +1,5 @@
 import { useContext } from 'preact/hooks';
+import { formatDay } from '../../common/times.ts';
 import type { Basis } from '../../reports/basis.ts';
 import { isNumeric } from '../../reports/column-kinds.ts';
 import type { Groups } from '../../reports/groups.ts';
@@ -16,7 +17,6 @@ import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
-import { formatDay } from '../ui/time.ts';
 import { Amount, formatCount, formatCountOf, Id } from '../ui/values.tsx';
 import { Compared } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';

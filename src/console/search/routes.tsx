@@ -1,14 +1,13 @@
+import { formatLocal } from '../../common/times.ts';
 import { find, patientsOf } from '../../search/find.ts';
 import { isPersonal, lookupsOf } from '../../search/lookups.ts';
 import { findPlaces } from '../../search/places.ts';
+import { isEnough } from '../../sign-in/rights.ts';
 import { areTermsIncomplete } from '../../store/search-terms.ts';
 import type { Section } from '../dependencies.ts';
-import { actorOf } from '../log-access.ts';
 import { readForm, text } from '../read-form.ts';
-import { isEnough } from '../rights.ts';
-import type { Visit } from '../ui/context.ts';
+import { actorOf, type Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
-import { formatLocal } from '../ui/time.ts';
 import { hrefOf } from './hits.tsx';
 import { placeHref, SearchPage } from './pages.tsx';
 

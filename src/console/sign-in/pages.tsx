@@ -1,19 +1,10 @@
 import type { Request, Response } from 'express';
+import { ownPath } from '../../sign-in/origin.ts';
+import type { SignInDependencies } from '../dependencies.ts';
 import { KeptForm } from '../kept-form.tsx';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
-import type { SignInDependencies } from './enter.ts';
-
-/** The path of a page of the console; for anything else, its first page. */
-export function ownPath(next: unknown): string {
-  const own = 'http://own.invalid';
-  if (typeof next !== 'string' || !URL.canParse(next, own)) return '/console';
-  const { origin, pathname, search } = new URL(next, own);
-  const isOwn = origin === own && /^\/console(\/|$)/.test(pathname);
-  const isPage = !/^\/console\/(sign-in|sign-out|assets)/.test(pathname);
-  return isOwn && isPage ? pathname + search : '/console';
-}
 
 /** Sends the ways to sign in. They lead to the requested page; beside a kept form, in another tab. */
 export function sendSignIn(

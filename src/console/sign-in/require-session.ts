@@ -1,11 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { readCookie, refreshCookie, sessionCookie, sessionOptions } from '../../sign-in/cookies.ts';
+import { keepRefresh } from '../../sign-in/enter.ts';
+import { clientAddressOf } from '../../sign-in/origin.ts';
 import type { SessionStore } from '../../sign-in/session-store.ts';
 import type { Session, User } from '../../sign-in/sessions.ts';
+import type { SignInDependencies } from '../dependencies.ts';
 import { entriesOf } from '../kept-form.tsx';
-import { clientAddressOf } from '../log-access.ts';
-import { readCookie, refreshCookie, sessionCookie, sessionOptions } from '../session.ts';
 import type { Visit } from '../ui/context.ts';
-import { keepRefresh, type SignInDependencies } from './enter.ts';
 import { sendSignIn } from './pages.tsx';
 
 /** Reads the key of the cookies and the list of ended sessions, or why they cannot be read. */

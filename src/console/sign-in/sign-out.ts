@@ -1,10 +1,10 @@
+import { refreshCookie, sessionCookie, sessionOptions } from '../../sign-in/cookies.ts';
+import { unlessAway } from '../../sign-in/enter.ts';
+import { originOf } from '../../sign-in/origin.ts';
 import { endSession } from '../../store/sessions.ts';
+import type { SignInDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
-import { actorOf } from '../log-access.ts';
-import { originOf } from '../origin.ts';
-import { refreshCookie, sessionCookie, sessionOptions } from '../session.ts';
-import type { Visit } from '../ui/context.ts';
-import { type SignInDependencies, unlessAway } from './enter.ts';
+import { actorOf, type Visit } from '../ui/context.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 import { tokenUser } from './with-token.ts';
 

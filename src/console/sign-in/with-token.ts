@@ -1,12 +1,13 @@
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
+import { enter, recordFailure, unlessAway } from '../../sign-in/enter.ts';
+import { clientAddressOf, ownPath } from '../../sign-in/origin.ts';
 import type { User } from '../../sign-in/sessions.ts';
+import type { SignInDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/checks.tsx';
-import { clientAddressOf } from '../log-access.ts';
 import { sendBarePage } from '../ui/page.tsx';
-import { enter, recordFailure, type SignInDependencies, unlessAway } from './enter.ts';
-import { ownPath, sendSignIn } from './pages.tsx';
+import { sendSignIn } from './pages.tsx';
 
 /** Whoever has the admin token, for a small set-up and for emergencies. */
 export const tokenUser: User = { id: 'admin-token', role: 'privacy' };

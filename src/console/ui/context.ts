@@ -1,8 +1,9 @@
+import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Actor } from '../../privacy/log/access-log.ts';
+import type { May, Role } from '../../sign-in/rights.ts';
 import type { Aliases } from '../../store/aliases.ts';
-import type { May, Role } from '../rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
@@ -45,6 +46,8 @@ export interface Visit {
   /** Undefined where they could not be counted. */
   problems?: Problems | undefined;
 }
+
+export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
 
 /** Only the pages of a signed-in user provide it. */
 export const VisitContext = createContext({} as Visit);

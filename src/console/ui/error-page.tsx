@@ -1,18 +1,13 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
+import { LogUnavailable } from '../../privacy/log/log-or-refuse.ts';
+import { MissingRole } from '../../sign-in/rights.ts';
+import { ForeignForm } from '../../sign-in/same-origin.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { isTimeout } from '../../store/read.ts';
-import {
-  BadInput,
-  Forbidden,
-  ForeignForm,
-  LogUnavailable,
-  MissingRole,
-  PageNotFound,
-  TooManyDownloads,
-} from '../errors.ts';
+import { BadInput, Forbidden, PageNotFound, TooManyDownloads } from '../errors.ts';
 import { isBegun, sendBarePage, sendPage } from './page.tsx';
 
 interface Kind {

@@ -1,3 +1,4 @@
+import { formatDay, formatDuration, formatInterval, parseMoment } from '../../common/times.ts';
 import {
   aliasKindOf,
   familyOfId,
@@ -7,7 +8,6 @@ import {
   type TypedColumn,
 } from '../../reports/column-kinds.ts';
 import { recordHref, words } from './links.ts';
-import { formatDay, formatDuration, formatInterval, parseMoment } from './time.ts';
 import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });

@@ -1,10 +1,10 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import { formatAmount, formatCount } from '../../common/numbers.ts';
+import { formatDuration, formatMoment } from '../../common/times.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
-import { formatDuration, formatMoment } from './time.ts';
 
 export * from '../../common/numbers.ts';
 

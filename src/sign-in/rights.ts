@@ -8,6 +8,13 @@ export type Takes = Role | 'anyone';
 /** Whether a role may do what takes another. */
 export const isEnough = (role: Role, takes: Role): boolean => roles.indexOf(role) >= roles.indexOf(takes);
 
+export class MissingRole extends Error {
+  constructor(takes: Role, role: Role | undefined) {
+    const enough = roles.slice(roles.indexOf(takes)).join(' or ');
+    super(`This takes the role ${enough}. Your role is ${role ?? 'none'}.`);
+  }
+}
+
 /** Whether a signed-in user may open an address of the console, or post a form to it. */
 export type May = (role: Role, method: 'GET' | 'POST', address: string) => boolean;
 

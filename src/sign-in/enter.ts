@@ -1,23 +1,25 @@
 import type { Request, Response } from 'express';
-import type { Actor } from '../../privacy/log/access-log.ts';
-import type { Provider } from '../../sign-in/provider.ts';
-import type { Recheck } from '../../sign-in/recheck.ts';
-import type { Sessions, User } from '../../sign-in/sessions.ts';
-import type { SignedValues } from '../../sign-in/signed-values.ts';
-import type { ConsoleStore } from '../../store/console-store.ts';
-import { isUnavailable } from '../../store/faults.ts';
-import { readClock } from '../../store/sessions.ts';
-import type { ConsoleDependencies, Way } from '../dependencies.ts';
-import { clientAddressOf, type LogAccess } from '../log-access.ts';
-import { refreshCookie, sessionCookie, sessionMs, sessionOptions } from '../session.ts';
-import type { Visit } from '../ui/context.ts';
+import type { RateLimit } from '../common/rate-limit.ts';
+import type { Actor } from '../privacy/log/access-log.ts';
+import type { LogAccess } from '../privacy/log/log-or-refuse.ts';
+import { isUnavailable } from '../store/faults.ts';
+import { readClock } from '../store/sessions.ts';
+import type { Db } from '../store/tables.ts';
+import { refreshCookie, sessionCookie, sessionMs, sessionOptions } from './cookies.ts';
+import { clientAddressOf } from './origin.ts';
+import type { Recheck } from './recheck.ts';
+import type { Sessions, User } from './sessions.ts';
 
-export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleStore, 'db'> {
-  values: SignedValues;
+export type Way = 'admin token' | 'identity provider';
+
+/** Limits the failed sign-ins of an address. */
+export type Attempts = Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>>>;
+
+export interface EnterDependencies {
+  db: Db;
   sessions: Sessions;
-  provider: Provider | undefined;
   recheck: Recheck | undefined;
-  frame: Pick<Visit, 'navigation' | 'may'>;
+  attempts: Attempts;
   logAccess: LogAccess;
 }
 
@@ -28,7 +30,7 @@ export interface SignInDependencies extends ConsoleDependencies, Pick<ConsoleSto
  * @throws LogUnavailable, or the database's error
  */
 export async function enter(
-  { sessions, db, recheck, logAccess }: SignInDependencies,
+  { sessions, db, recheck, logAccess }: EnterDependencies,
   req: Request,
   res: Response,
   user: User,
@@ -55,7 +57,7 @@ export async function enter(
  * @throws LogUnavailable
  */
 export async function recordFailure(
-  { attempts, logAccess }: Pick<SignInDependencies, 'attempts' | 'logAccess'>,
+  { attempts, logAccess }: Pick<EnterDependencies, 'attempts' | 'logAccess'>,
   req: Request,
   way: Way,
   reason: string,

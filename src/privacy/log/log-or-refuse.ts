@@ -1,15 +1,15 @@
-import { isIP } from 'node:net';
-import type { Request, Response } from 'express';
 import { sql } from 'kysely';
-import { plainAddress } from '../common/address.ts';
-import type { Log } from '../common/log.ts';
-import { type Access, type Actor, logAccess as write } from '../privacy/log/access-log.ts';
-import type { Db } from '../store/tables.ts';
-import { LogUnavailable } from './errors.ts';
-import type { Visit } from './ui/context.ts';
+import type { Log } from '../../common/log.ts';
+import type { Db } from '../../store/tables.ts';
+import { type Access, logAccess } from './access-log.ts';
 
 // Longer than a page may take: a download may be about hundreds of thousands of patients.
 const timeoutMs = 60_000;
+
+/** Raised instead of doing what cannot be logged. */
+export class LogUnavailable extends Error {
+  override message = 'The access log cannot be written, so nothing is shown.';
+}
 
 /**
  * Adds an entry to the access log, before what it is about is shown or done.
@@ -22,7 +22,7 @@ export type LogAccess = (access: Access, on?: Db) => Promise<void>;
 export function createLogAccess(db: Db, log: Log): LogAccess {
   const add = async (transaction: Db, access: Access) => {
     await sql`set local statement_timeout = ${sql.lit(timeoutMs)}`.execute(transaction);
-    await write(transaction, access);
+    await logAccess(transaction, access);
   };
   return async (access, on) => {
     try {
@@ -32,15 +32,4 @@ export function createLogAccess(db: Db, log: Log): LogAccess {
       throw new LogUnavailable(undefined, { cause: error });
     }
   };
-}
-
-/** Adds an entry about the signed-in user. */
-export type LogVisit = (res: Response, access: Omit<Access, 'actor'>, on?: Db) => Promise<void>;
-
-export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
-
-/** The address of the client, as the trusted proxies tell it. */
-export function clientAddressOf(req: Request): string {
-  const told = plainAddress(req.ip ?? 'unknown');
-  return isIP(told) ? told : plainAddress(req.socket.remoteAddress ?? 'unknown');
 }
