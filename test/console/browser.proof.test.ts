@@ -287,8 +287,7 @@ it('an amount stays within a window of 1,200 px, and the head and the totals at 
     const rights = await page
       .locator('main .number')
       .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().right));
-    expect([view, Math.max(0, ...rights)]).toEqual([view, expect.any(Number)]);
-    expect(Math.max(0, ...rights)).toBeLessThan(1200);
+    expect([view, Math.max(0, ...rights) < 1200]).toEqual([view, true]);
   }
   await go('/reports/receipts?range=all');
   await page.locator('tbody tr').nth(60).scrollIntoViewIfNeeded();
@@ -308,6 +307,7 @@ it('yesterday’s takings of a clinic, and a month as an Excel file, are a few c
   const [clinic] = await database.rows(
     'select clinic_id as id from reporting.receipts where day = reporting.today() - 1 limit 1',
   );
+  await page.getByText('Filter', { exact: true }).click();
   await page.getByRole('combobox', { name: 'Clinic' }).fill(clinic!.id as string);
   await page.getByRole('button', { name: 'Show', exact: true }).click();
   await page.waitForURL(/range=yesterday.*clinic=/);
