@@ -45,18 +45,25 @@ it('two processes of one name, killed again and again, handle each change once a
   const { url } = await start({ changes, role: 'receiver' });
   follower = createFollower(program, { DATABASE_URL: database.url, RECEIVER_URL: url, CHANGES_TOKEN: token });
   const processes = [follower.start(), follower.start()];
+  const told = () =>
+    database.rows(`
+      select id, amount::int from (
+        select distinct on (id) id, amount from ledger order by id, version desc
+      ) newest order by id::bigint`);
   let isSending = true;
   const send = async () => {
     for (let n = 1; n <= changesOfAll; n += 1) {
       const times = { event_time: 1_700_000_000 + n };
       const data = { receipt_id: 1 + (n % receipts), amount_paid: n, updated_at: 1_700_000_000_000 + n };
       await apply(database, [receiptCallback({ ...times, data })]);
+      // Otherwise each record's changes may come as one.
+      if (n === receipts) await until(async () => (await told()).length === receipts, 60_000);
     }
     isSending = false;
   };
   let kills = 0;
   const kill = async () => {
-    while (isSending) {
+    while (isSending || kills < 2) {
       await sleep(700 + Math.random() * 800);
       // The one that works is the older one, mostly.
       await follower.kill(processes.shift()!);
@@ -68,11 +75,6 @@ it('two processes of one name, killed again and again, handle each change once a
   const newest = await database.rows(
     'select receipt_id::text as id, amount_paid::int as amount from receipts order by receipt_id',
   );
-  const told = () =>
-    database.rows(`
-      select id, amount::int from (
-        select distinct on (id) id, amount from ledger order by id, version desc
-      ) newest order by id::bigint`);
   await until(async () => JSON.stringify(await told()) === JSON.stringify(newest), 60_000);
   const disordered = await database.rows(`
     select id from (
@@ -83,7 +85,6 @@ it('two processes of one name, killed again and again, handle each change once a
     { entries: number },
   ];
   expect(entries).toBeGreaterThan(receipts);
-  expect(kills).toBeGreaterThan(1);
   await follower.killAll();
   process.stdout.write(`${kills} kills, ${entries} changes handled\n`);
 });
