@@ -284,6 +284,7 @@ it('the navigation is one row at 1,000 px, and a menu at 360 px; the first key l
 });
 
 it('an amount stays within a window of 1,200 px, and the head and the totals at its edges', async () => {
+  await page.setViewportSize({ width: 1200, height: 800 });
   for (const view of ['receipts', 'outstanding_receipts', 'appointments', 'appointment_payments']) {
     await go(`/reports/${view}?range=all`);
     const rights = await page
