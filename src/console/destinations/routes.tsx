@@ -59,7 +59,12 @@ function Destinations({ destinations }: { destinations: readonly ListedDestinati
     <Table
       label="Destinations"
       rows={destinations}
-      empty="Changes are sent nowhere."
+      empty={
+        <>
+          Changes are sent nowhere. <code>npx receiver destinations add https://… --families receipt</code>{' '}
+          adds an address.
+        </>
+      }
       columns={[
         {
           head: 'Destination',
