@@ -11,9 +11,9 @@ export interface Details {
   clinic?: string | null;
   doctor?: string | null;
   status?: string | null;
-  /** Of an appointment: when it begins, as JSON of PostgreSQL. */
+  /** When an appointment begins, as JSON of PostgreSQL. */
   begins?: string | null;
-  /** Of an appointment: whether it is still to come, or under way. */
+  /** Whether an appointment is still to come, or under way. */
   isOpen?: boolean;
   deleted?: boolean;
   /** What a reader should know of it. */

@@ -19,7 +19,7 @@ interface ChangeOf<Family> {
   readonly id: string;
   /** The record's last event; null where it is gone. */
   readonly event: string | null;
-  /** Of two changes of one record the greater one is the newer. */
+  /** The newer one of two changes of a record has the greater version. */
   readonly version: number;
   readonly changed_at: string | null;
 }

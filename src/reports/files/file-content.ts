@@ -52,7 +52,7 @@ interface Described {
   comment: string | undefined;
   revealed: boolean;
   rows: number;
-  /** Of groups: what is compared. */
+  /** What groups are compared by. */
   of?: string;
   aliases: Aliases | undefined;
   currency: string;
