@@ -1,7 +1,7 @@
 import type { createProgress } from './progress.ts';
 import type { Source, SourceChange } from './source.ts';
 
-export interface ReadAheadOptions {
+interface ReadAheadOptions {
   source: Source;
   progress: Pick<ReturnType<typeof createProgress>, 'begin'>;
   /** Between two reads of few changes: a read of personal columns is an entry of the access log. */

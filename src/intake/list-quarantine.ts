@@ -54,7 +54,7 @@ export const readQuarantined = (db: Db, id: string) =>
 /** Groups are of these many bodies, the last received: their time does not grow with the quarantine. */
 export const groupedBodies = 10_000;
 
-export interface BodyGroup {
+interface BodyGroup {
   reason: string;
   /** A hash of the errors, see `faultsKey`. */
   key: string;

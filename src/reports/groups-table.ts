@@ -7,7 +7,7 @@ import { addDays, endOf, type Period } from './periods.ts';
 import type { Asked, ReportRow } from './queries.ts';
 
 /** A column of sums, or of their change; what it is sorted by. */
-export type GroupColumn = FileColumn & { sort: string };
+type GroupColumn = FileColumn & { sort: string };
 
 export interface GroupRow {
   label: string | null;

@@ -34,7 +34,7 @@ export const rejectedByReason = (filter: RejectionFilter) => sql<Rejected>`
          max(minute) as last
   from ${matching(filter)} group by 1, 2, 3 order by unrouted, sum(count) desc, reason limit 100`;
 
-export interface RejectedAt extends Pick<Rejected, 'status' | 'reason' | 'requests'> {
+interface RejectedAt extends Pick<Rejected, 'status' | 'reason' | 'requests'> {
   at: Date;
   family: string;
 }

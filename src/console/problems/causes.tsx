@@ -6,7 +6,7 @@ import { type Column, Table } from '../ui/table.tsx';
 import { formatCountOf, Moment } from '../ui/values.tsx';
 
 /** What is wrong with many callbacks, for one cause. */
-export interface CauseLine {
+interface CauseLine {
   /** What it means, and what to do. */
   text: ComponentChildren;
   count: number;
