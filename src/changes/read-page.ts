@@ -46,6 +46,8 @@ export interface Page {
   next: string;
   /** Whether something may follow now. */
   more: boolean;
+  /** Whether something followed already when it was read. */
+  isCut: boolean;
   /** The last position when it was read. */
   head: number;
   /** How many records it contains, and the patients whom they name. */
@@ -90,6 +92,7 @@ export async function readPage(dependencies: PageDependencies, query: PageQuery)
     changes: found.map((one) => toChange(one, seen, secret)),
     next: sealCursor({ at: next, seen }, secret),
     more: more || next.position < seen.position,
+    isCut: more,
     head: seen.position,
     records: currents.filter(({ record }) => record !== null).length,
     patients: [...new Set(currents.flatMap(({ patient_id }) => patient_id || []))],

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from '../changes/read-page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 
@@ -14,6 +15,9 @@ interface StreamOptions {
   };
 }
 
+/** Between two reads while changes come one after another: a page costs as much as dozens of changes. */
+const readEveryMs = 50;
+
 /**
  * Sends changes as server-sent events until the reader leaves. One page is in memory at a time: a reader that does not read it
  * is disconnected, and continues where it was. An error after the first page ends the stream, and the next request tells it.
@@ -25,6 +29,7 @@ export async function streamChanges(
 ): Promise<void> {
   const gone = new AbortController();
   res.once('close', () => gone.abort());
+  let readAt = performance.now();
   let page = await read(after);
   res.writeHead(200, {
     'Content-Type': 'text/event-stream',
@@ -35,7 +40,10 @@ export async function streamChanges(
     for (;;) {
       if (!(await send(res, eventsOf(page), limits.stalledMs))) return;
       if (!page.more) await feed.whenAfter(page.head, limits.heartbeatMs, gone.signal);
+      const pauseMs = page.isCut ? 0 : readAt + readEveryMs - performance.now();
+      if (pauseMs > 0) await sleep(pauseMs);
       if (gone.signal.aborted || feed.signal.aborted) return;
+      readAt = performance.now();
       page = await read(page.next);
     }
   } catch {
