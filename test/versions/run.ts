@@ -10,7 +10,7 @@ import { acceptsConnections } from '../support/accepts-connections.ts';
 import { until } from '../support/until.ts';
 
 /** The folders whose tests use the server of TEST_POSTGRES_URL, without those that start the embedded one. */
-const core = 'test/(apply|families|intake|privacy|queue|reporting|store)/';
+const core = 'test/(apply|changes|destinations|families|intake|privacy|queue|reconcile|reports|store)/';
 const others = 'test/store/(addresses|embedded|preallocate-wal|standby|tls)';
 
 const majors = process.argv.slice(2);
