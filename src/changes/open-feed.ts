@@ -59,15 +59,20 @@ const unservedDays = 7;
  * feed, if nobody has served it for a week.
  */
 export async function trimFeed(db: Db): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // A position that is being given would stay, and the next opening take the feed for open.
+    await sql`select pg_advisory_xact_lock(${lockKey('changes')})`.execute(tx);
+    await sql`
+      with closed as (
+        delete from change_feed where served_at < now() - ${unservedDays} * interval '1 day' returning 1
+      ), forgotten as (
+        delete from changed_records where exists (select from closed)
+      )
+      delete from changes where exists (select from closed)`.execute(tx);
+  });
   await sql`
-    with closed as (
-      delete from change_feed where served_at < now() - ${unservedDays} * interval '1 day' returning 1
-    ), forgotten as (
-      delete from changed_records where exists (select from closed)
-    )
     delete from changes
-    where exists (select from closed)
-      or position < (select max(position) from changes where changed_at < now() - ${keptDays} * interval '1 day')`.execute(
+    where position < (select max(position) from changes where changed_at < now() - ${keptDays} * interval '1 day')`.execute(
     db,
   );
 }

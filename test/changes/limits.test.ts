@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { numberChanges, trimFeed } from '../../src/changes/open-feed.ts';
+import { numberChanges, openFeed, trimFeed } from '../../src/changes/open-feed.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createCopy } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
@@ -89,6 +89,20 @@ it('a feed that nobody has served for a week is closed: nothing is kept or recor
   // A process that still serves it opens it anew.
   await until(async () => (await get({ after: next })).status === 410);
   expect((await read()).changes).toMatchObject([{ id: '1' }]);
+});
+
+it('a feed that is closed while it is numbered keeps nothing', async () => {
+  await openFeed(database.db);
+  await apply(database, [receipt(1)]);
+  const numbering = await database.db.startTransaction().execute();
+  await numberChanges(numbering);
+  await database.rows(`update change_feed set served_at = now() - interval '8 days'`);
+  const closed = trimFeed(database.db);
+  const isDelayed = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await Promise.race([closed, until(async () => (await database.rows(isDelayed)).length > 0)]);
+  await numbering.commit().execute();
+  await closed;
+  expect(await database.rows('select position from changes')).toEqual([]);
 });
 
 it('positions are kept for a month: a cursor that is older is told to begin anew', async () => {
