@@ -14,6 +14,8 @@ export class FeedUnavailable extends Error {
 }
 
 export interface Feed {
+  /** Whether it was opened once. */
+  isOpen: () => boolean;
   /** @throws CursorUnknown, FeedUnavailable, the database's error */
   read: (query: PageQuery) => Promise<Page>;
   /** @throws FeedUnavailable, the database's error */
@@ -63,7 +65,7 @@ export function startFeed(
   const open = async () => {
     const secret = await openFeed(db);
     const records = opened?.records ?? createRecordReader(await readColumns(db, families));
-    head = (await numberChanges(db, true)).position;
+    await numberChanges(db, true);
     opened = { db, secret, families, records };
   };
   const number = async () => {
@@ -91,6 +93,7 @@ export function startFeed(
 
   return {
     signal,
+    isOpen: () => opened !== undefined,
     read: (query) =>
       takeTurn(async () => {
         if (!opened) throw new FeedUnavailable();
