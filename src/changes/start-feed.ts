@@ -1,4 +1,5 @@
 import { type Log, throttled } from '../common/log.ts';
+import { createPause } from '../common/pause.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
@@ -51,17 +52,8 @@ export function startFeed(
   const waiting = new Set<() => void>();
   let opened: PageDependencies | undefined;
   let head = 0;
-  let wake = () => {};
-  signal.addEventListener('abort', () => wake());
+  const { pause, wake } = createPause(signal);
 
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, signal.aborted ? 0 : ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   const open = async () => {
     const secret = await openFeed(db);
     const records = opened?.records ?? createRecordReader(await readColumns(db, families));

@@ -1,3 +1,4 @@
+import { createPause } from '../common/pause.ts';
 import { type Destination, setState } from './destination-table.ts';
 import { isAccepted } from './post.ts';
 import { createProgress, createTurns } from './progress.ts';
@@ -56,9 +57,8 @@ export async function deliver(
   const turns = createTurns();
   const running = new Set<Promise<void>>();
   const waiting = new Set((await readWaiting(db, id)).map(keyOf));
+  const { pause, wake } = createPause(signal);
   let failure: unknown;
-  let wake = () => {};
-  signal.addEventListener('abort', () => wake());
 
   const run = (key: string, task: (hasWaited: boolean) => Promise<void>) => {
     const turn = turns.take(key, task).catch((error) => {
@@ -71,25 +71,18 @@ export async function deliver(
       wake();
     });
   };
-  const sleep = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, signal.aborted ? 0 : ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
 
   /** Sends a change. @param isOld another one about its record was sent since it was read, or it was read long ago */
   const deliverChange = async (change: SourceChange, isOld: boolean): Promise<void> => {
     if (signal.aborted) throw new NotSent();
     const key = keyOf(change);
-    if (waiting.has(key)) {
+    const hasWaited = waiting.has(key);
+    if (hasWaited) {
       if (await noteChange(db, id, change)) return;
-      // Its id was replaced, because it identified a patient.
+      // Its id was replaced, because it identified a patient: what was read before may be about the patient, too.
       waiting.delete(key);
     }
-    const [current] = isOld ? await source.readAgain([change]) : [change];
+    const [current] = isOld || hasWaited ? await source.readAgain([change]) : [change];
     if (!current) return;
     const outcome = await send(current);
     if (isAccepted(outcome)) return;
@@ -121,7 +114,7 @@ export async function deliver(
   };
   const { readMs } = times;
   const changes = createReadAhead(begun.cursor, {
-    ...{ source, progress, readMs, signal, onChange: sendLater, wake: () => wake() },
+    ...{ source, progress, readMs, signal, onChange: sendLater, wake },
   });
   /** @returns how many it has started to send */
   const startChanges = async (limit: number): Promise<number> => {
@@ -139,8 +132,7 @@ export async function deliver(
     if (outcome && !isAccepted(outcome)) {
       return putWaiting(db, id, { ...record, attempts: record.attempts + 1 }, outcome);
     }
-    await dropWaiting(db, id, record);
-    waiting.delete(keyOf(record));
+    if (await dropWaiting(db, id, record)) waiting.delete(keyOf(record));
   };
 
   let mayRetry = true;
@@ -153,6 +145,8 @@ export async function deliver(
     if (records.length === 0) return 0;
     const currents = await source.readAgain(records);
     for (const [n, record] of records.entries()) {
+      // A change that was read meanwhile comes first: what was read here may be older.
+      if (turns.has(keyOf(record))) continue;
       sending += 1;
       run(keyOf(record), () =>
         retry(record, currents[n]).finally(() => {
@@ -186,7 +180,7 @@ export async function deliver(
         continue;
       }
       const soon = changes.hasMore() && free() > 0 ? times.readMs : untilNote;
-      await sleep(Math.min(untilNote, soon, pace.waitMs() || untilNote));
+      await pause(Math.min(untilNote, soon, pace.waitMs() || untilNote));
     }
   };
   await sendAll().catch((error) => {

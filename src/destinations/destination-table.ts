@@ -24,11 +24,13 @@ export interface Destination extends Selection {
   cursor: string | null;
   /** Each signs. */
   secrets: Buffer[];
-  failingSince: Date | null;
+  /** How long nothing was accepted, by the clock of the database; null: the last attempt was. */
+  failingMs: number | null;
 }
 
 /** A destination as lists show it, without its secrets. */
-export interface ListedDestination extends Omit<Destination, 'secrets' | 'cursor'> {
+export interface ListedDestination extends Omit<Destination, 'secrets' | 'cursor' | 'failingMs'> {
+  failingSince: Date | null;
   reason: string | null;
   stateSince: Date;
   delivered: number;
@@ -43,7 +45,7 @@ const rotationHours = 24;
 
 const columns = sql`
   id, url, families, business_id as "businessId", is_public as "isPublic", max_in_flight as "maxInFlight", state, cursor,
-  failing_since as "failingSince",
+  extract(epoch from now() - failing_since)::float8 * 1000 as "failingMs",
   case when former_secret_until > now() then array[secret, former_secret] else array[secret] end as secrets`;
 
 /** @param cursor where it begins */

@@ -3,7 +3,7 @@ import { isAccepted, type Outcome } from './post.ts';
 /** The endpoint, or what is in front of it, is overloaded. */
 const overloaded = [429, 502, 503, 504];
 /** Other failures in a row are those of the destination, and not of its records. */
-const manyFailures = 5;
+export const manyFailures = 5;
 const [shortestPauseMs, longestPauseMs, longestAskedMs] = [1_000, 5 * 60_000, 60 * 60_000];
 
 export type Pace = ReturnType<typeof createPace>;

@@ -66,7 +66,9 @@ export async function post(
     });
     const { statusCode: status, headers } = response;
     const answer = await readBeginning(response.body);
-    const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now());
+    // A date is meant by the clock of the destination.
+    const now = Date.parse(String(headers.date)) || Date.now();
+    const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
     return { status, outcome: String(status), ms: ended(), answer, retryAfterMs };
   } catch (error) {
     return { outcome: isLate ? 'TIMEOUT' : codeOf(error), ms: ended(), answer: '' };

@@ -5,7 +5,7 @@ import type { Db } from '../store/tables.ts';
 import { type Attempt, addAttempts, toAttempt } from './attempt-table.ts';
 import { type Destination, setState } from './destination-table.ts';
 import { type Lease, renewLease } from './lease.ts';
-import { createPace } from './pace.ts';
+import { createPace, manyFailures } from './pace.ts';
 import { isAccepted, type Outcome, post } from './post.ts';
 import type { SourceChange } from './source.ts';
 import { toMessage } from './to-message.ts';
@@ -23,6 +23,8 @@ export interface SenderDependencies {
   db: Db;
   dispatcher: Dispatcher;
   lease: Lease;
+  /** When it was asked for: performance.now(). */
+  leasedAt: number;
   times: SenderTimes;
   observe?: Pick<Observer, 'webhook'> | undefined;
 }
@@ -36,17 +38,18 @@ const mostNoted = 20;
 /** Sends the changes of a destination, under its lease and at its pace. */
 export function createSender(
   begun: Destination,
-  { db, dispatcher, lease, times, observe }: SenderDependencies,
+  { db, dispatcher, lease, leasedAt, times, observe }: SenderDependencies,
 ) {
   const { id } = begun;
   const cutting = new AbortController();
   setMaxListeners(0, cutting.signal);
-  const pace = createPace(begun.maxInFlight, begun.failingSince !== null);
+  let isFailing = begun.failingMs !== null;
+  const pace = createPace(begun.maxInFlight, isFailing);
   let destination = begun;
-  let leasedUntil = performance.now() + times.leaseMs;
+  let leasedUntil = leasedAt + times.leaseMs;
   let attempts: Attempt[] = [];
   let delivered = 0;
-  let isFailing = begun.failingSince !== null;
+  let failures = 0;
 
   return {
     pace,
@@ -63,6 +66,7 @@ export function createSender(
       const options = { dispatcher, timeoutMs: times.timeoutMs, signal: cutting.signal };
       const outcome = await post(url, message, secrets, options);
       isFailing = !isAccepted(outcome);
+      failures = isFailing ? failures + 1 : 0;
       if (cutting.signal.aborted && isFailing) throw new NotSent();
       observe?.webhook?.(outcome.status);
       if (!isFailing) delivered += 1;
@@ -94,8 +98,9 @@ export function createSender(
       if (!current) return false;
       leasedUntil = now + times.leaseMs;
       destination = current;
-      const { failingSince, state } = current;
-      if (!failingSince || Date.now() - failingSince.getTime() <= times.failingMs) return state === 'active';
+      // A day without a worker is no failure of the destination.
+      const isGivenUp = failures >= manyFailures && (current.failingMs ?? 0) > times.failingMs;
+      if (!isGivenUp) return current.state === 'active';
       await setState(db, id, 'paused', 'It accepted nothing for a day');
       return false;
     },

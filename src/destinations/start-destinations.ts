@@ -3,6 +3,7 @@ import { CursorUnknown } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable, startFeed } from '../changes/start-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
+import { createPause } from '../common/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
@@ -44,10 +45,11 @@ export function startDestinations({ db, families, config, circuit, observe, log 
   const send = async (id: string, changes: Feed) => {
     const lease = { id, holder, leaseMs: times.leaseMs };
     try {
+      const leasedAt = performance.now();
       const destination = await takeLease(db, lease);
       if (!destination) return;
       const source = createSource(db, changes, families, destination);
-      await deliver(destination, { db, source, dispatcher, lease, times, observe }, signal);
+      await deliver(destination, { db, source, dispatcher, lease, leasedAt, times, observe }, signal);
     } catch (error) {
       if (error instanceof CursorUnknown) await forgetPosition(db, id);
       else await explain(error);
@@ -75,19 +77,11 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     }
   };
 
-  let wake = () => {};
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, signal.aborted ? 0 : times.lookMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  const { pause } = createPause(signal);
   const looking = (async () => {
     while (!signal.aborted) {
       await circuit.whenClosed(signal).then(look).catch(explain);
-      await pause();
+      await pause(times.lookMs);
     }
   })();
 
@@ -95,7 +89,6 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     /** Waits a moment for answers, and lets other processes continue. */
     stop: async () => {
       stopping.abort();
-      wake();
       await looking;
       await Promise.all(running.values());
       await feed?.stop();

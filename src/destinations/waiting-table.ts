@@ -67,7 +67,9 @@ export async function putWaiting(
     values (${destination}, ${family}, ${businessId}, ${recordId}, ${kind}, ${version}, ${attempts},
             now() + ${pauseMs} * interval '1 millisecond', ${outcome})
     on conflict (destination_id, family, business_id, record_id) do update set
-      attempts = excluded.attempts, next_at = excluded.next_at, outcome = excluded.outcome,
+      kind = case when excluded.version >= w.version then excluded.kind else w.kind end,
+      version = greatest(w.version, excluded.version), attempts = excluded.attempts, next_at = excluded.next_at,
+      outcome = excluded.outcome,
       parked_at = case when w.failed_at < now() - ${triedForMs} * interval '1 millisecond' then now() end`.execute(
     db,
   );
@@ -85,8 +87,16 @@ export async function noteChange(
   return numAffectedRows === 1n;
 }
 
-export async function dropWaiting(db: Db, destination: string, record: RecordName): Promise<void> {
-  await sql`delete from destination_waiting where ${isRecord(destination, record)}`.execute(db);
+/** A record was accepted: it waits no more. @returns false: a later change of it was noted meanwhile */
+export async function dropWaiting(
+  db: Db,
+  destination: string,
+  record: Pick<WaitingRecord, keyof RecordName | 'version'>,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    delete from destination_waiting
+    where ${isRecord(destination, record)} and version <= ${record.version}`.execute(db);
+  return numAffectedRows === 1n;
 }
 
 /** The destination accepts again: what failed with it is not to wait for long. */

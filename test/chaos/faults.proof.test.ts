@@ -6,6 +6,7 @@ import { classes, type Fault, failover, fullDisk, notDrawn } from './faults.ts';
 import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
+import { addWebhookReceiver, type WebhookLedger, webhooksEnv } from './webhooks.ts';
 
 const backends = (process.env.CHAOS_BACKEND ?? 'redis,postgresql').split(',') as Backend[];
 
@@ -42,20 +43,30 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
     injections: minutes > 0 ? Math.ceil(seconds / 15) : 1,
   };
   const outcomes: Outcome[] = [];
+  const env = webhooksEnv;
   let deployment: Deployment;
+  let webhooks: WebhookLedger;
   beforeAll(async () => {
-    deployment = await startDeployment(backend, { disk });
+    deployment = await startDeployment(backend, { disk, env });
+    webhooks = await addWebhookReceiver(deployment);
   });
   afterAll(async () => {
     if (minutes > 0) report(backend, outcomes);
     await deployment.stop();
+    await webhooks.stop();
     disk?.remove();
   });
 
   const promise =
-    'no acknowledged delivery is lost or applied twice, none is invented, each row is the newest version of its record, and no good callback is blamed';
-  const expectNoLoss = async (fault: Fault, target: Deployment, injections = options.injections) => {
-    const outcome = await runFault(target, fault, { ...options, injections, seed: seed + outcomes.length });
+    'no acknowledged delivery is lost or applied twice, none is invented, each row is the newest version of its record and told by webhooks in order, and no good callback is blamed';
+  const expectNoLoss = async (
+    fault: Fault,
+    target: Deployment,
+    ledger: WebhookLedger,
+    injections = options.injections,
+  ) => {
+    const given = { ...options, injections, webhooks: ledger, seed: seed + outcomes.length };
+    const outcome = await runFault(target, fault, given);
     outcomes.push(outcome);
     if (minutes > 0 || process.env.CHAOS_TRACE) process.stderr.write(`${JSON.stringify(outcome)}\n`);
     expect(outcome).toMatchObject({
@@ -66,25 +77,31 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
       waiting: 0,
       failed: 0,
       blamed: 0,
+      untold: 0,
+      disordered: 0,
     });
     expect(outcome.acknowledged).toBeGreaterThan(seconds * 10);
     expect(outcome.jobs).toBeLessThan(mostJobs);
     expect(outcome.logLines).toBeLessThan(100 * options.injections);
   };
 
-  it.each(applicable)(`$name: ${promise}`, (fault) => expectNoLoss(fault, deployment));
+  it.each(applicable)(`$name: ${promise}`, (fault) => expectNoLoss(fault, deployment, webhooks));
 
   it(`${failover.name}: ${promise}`, async () => {
-    const replicated = await startDeployment(backend, { standby: true });
-    await expectNoLoss(failover, replicated, 1).finally(replicated.stop);
+    const replicated = await startDeployment(backend, { standby: true, env });
+    const ledger = await addWebhookReceiver(replicated);
+    await expectNoLoss(failover, replicated, ledger, 1).finally(replicated.stop);
+    await ledger.stop();
   });
 
   // Needs permission to mount a disk.
   if (mayMount()) {
     it(`${fullDisk.name}: ${promise}`, async () => {
       const disk = mountSmallDisk(640);
-      const small = await startDeployment(backend, { folder: disk.folder });
-      await expectNoLoss(fullDisk, small).finally(() => small.stop().then(disk.unmount));
+      const small = await startDeployment(backend, { folder: disk.folder, env });
+      const ledger = await addWebhookReceiver(small);
+      await expectNoLoss(fullDisk, small, ledger).finally(() => small.stop().then(disk.unmount));
+      await ledger.stop();
     });
   }
 
@@ -100,14 +117,24 @@ const classOf = (name: string) =>
 function report(backend: Backend, outcomes: readonly Outcome[]): void {
   const sum = (name: keyof Outcome, of = outcomes) =>
     of.reduce((all, outcome) => all + (outcome[name] as number), 0);
-  const counted = ['callbacks', 'acknowledged', 'lost', 'wrong', 'repeated', 'invented', 'blamed'] as const;
+  const counted = [
+    'callbacks',
+    'acknowledged',
+    'lost',
+    'wrong',
+    'repeated',
+    'invented',
+    'untold',
+    'disordered',
+    'blamed',
+  ] as const;
   const rowOf = (name: string, of: readonly Outcome[]) =>
     `| ${name} | ${sum('injections', of)} | ${counted.map((one) => sum(one, of)).join(' | ')} |`;
   const names = [...new Set(outcomes.map(({ fault }) => classOf(fault)))];
   const lines = [
     `\n## ${backend}, ${minutes} minutes, seed ${seed}\n`,
-    '| class of faults | injected | callbacks | acknowledged | lost | wrong | applied twice | invented | good ones answered with 4xx |',
-    '|---|---:|---:|---:|---:|---:|---:|---:|---:|',
+    '| class of faults | injected | callbacks | acknowledged | lost | wrong | applied twice | invented | not told | told out of order | good ones answered with 4xx |',
+    '|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
     ...names.map((name) =>
       rowOf(
         name,

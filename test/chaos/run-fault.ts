@@ -14,6 +14,7 @@ import type { Fault } from './faults.ts';
 import { Ledger } from './ledger.ts';
 import { newestVersions, versionsInTables } from './model.ts';
 import { countRepeatedWrites, noteWrites } from './repeated-writes.ts';
+import type { WebhookLedger } from './webhooks.ts';
 
 /** The part of a deployment that a run uses. */
 export type Target = Pick<Deployment, 'urls' | 'redis' | 'rows' | 'logLines'> &
@@ -47,6 +48,10 @@ export interface Outcome {
   /** Still `received`, or still in Redis, after all acknowledged deliveries are applied. */
   waiting: number;
   failed: number;
+  /** Rows whose newest version is not the last that the receiver of webhooks has. */
+  untold: number;
+  /** Webhooks with an older state than one before, or two requests about one record at the same time. */
+  disordered: number;
   /** In the queue after the last injection, in any state. */
   jobs: number;
   /** Of all processes. */
@@ -61,6 +66,7 @@ export interface FaultRunOptions {
   seed: number;
   /** Of the sender. Default: 256 connections, because a rejected callback waits before it is resent, and 5 s. */
   sender?: Pick<SendOptions, 'connections' | 'timeoutMs'>;
+  webhooks?: WebhookLedger;
   /** Called with each response. */
   onAttempt?: () => void;
 }
@@ -133,6 +139,7 @@ export async function runFault<T extends Target>(
     repeated: (await countRepeatedWrites(deployment.rows)) - repeatedBefore,
     waiting,
     failed: await countDeliveries(deployment, 'failed'),
+    ...(await told(options.webhooks)),
     jobs,
     logLines: deployment.logLines().length - linesBefore,
     secondsUntilCaughtUp,
@@ -160,6 +167,11 @@ function* callbacksWhile(continues: () => boolean, seed: number): Generator<Call
 function moments(count: number, seed: number): number[] {
   const random = (index: number) => (Math.sin(seed * 9301 + index * 49297) + 1) / 2;
   return Array.from({ length: count }, (_, index) => ((index + random(index)) / count) * 0.8);
+}
+
+async function told(webhooks: WebhookLedger | undefined) {
+  const { untold = 0, disordered = 0 } = (await webhooks?.compare()) ?? {};
+  return { untold, disordered };
 }
 
 /** Replays the acknowledged deliveries that were parked, as an operator does once the cause is gone. */

@@ -22,6 +22,8 @@ const keyOf = ({ family, business_id, id }: ReceivedWebhook['data']) => `${famil
 /** What an erased patient's webhook may still take: it was under way, or read a moment before. */
 const underWayMs = 2_000;
 
+export type WebhookLedger = Awaited<ReturnType<typeof addWebhookReceiver>>;
+
 /** A destination of a deployment, and the ledger of what it was sent. */
 export async function addWebhookReceiver(deployment: Pick<Deployment, 'databaseUrl' | 'rows'>) {
   const receiver = await startWebhookReceiver();

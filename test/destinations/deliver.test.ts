@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { cursorOfNow } from '../../src/changes/cursor-of-now.ts';
 import { addDestination, type Selection, setState } from '../../src/destinations/destination-table.ts';
 import { renewLease, takeLease } from '../../src/destinations/lease.ts';
 import { secretText } from '../../src/destinations/sign.ts';
-import { redrive } from '../../src/destinations/waiting-table.ts';
+import { noteChange, putWaiting, redrive, type WaitingRecord } from '../../src/destinations/waiting-table.ts';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
@@ -12,7 +13,7 @@ import { allowConnections } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 import { testConfig, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { type ReceivedWebhook, startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const { database, start } = useService({ per: 'test' });
 let webhooks: Awaited<ReturnType<typeof startWebhookReceiver>>;
@@ -93,6 +94,31 @@ it('a record that fails waits alone, and gets its newest state; given up, it is 
   expect(webhooks.faults).toEqual([]);
 });
 
+it('of what two workers note about a record the later change counts, and is sent', async () => {
+  const id = await add();
+  await worker();
+  const changeOf = ({ data }: ReceivedWebhook, version: number): WaitingRecord => ({
+    ...{ family: data.family, businessId: data.business_id, recordId: data.id },
+    ...{ kind: 'changed', version: data.version + version, attempts: 1 },
+  });
+  let failed = 0;
+  webhooks.answer = async (webhook, res) => {
+    failed = webhook.data.version;
+    await putWaiting(database.db, id, changeOf(webhook, -1), { outcome: 'earlier' });
+    res.writeHead(500).end();
+  };
+  await apply(database, [receipt(1)]);
+  await until(async () => (await waiting())[0]?.outcome === '500');
+  let isNoted = false;
+  webhooks.answer = async (webhook, res) => {
+    if (!isNoted) isNoted = await noteChange(database.db, id, changeOf(webhook, 1));
+    res.end();
+  };
+  await until(async () => (await makeDue()) && webhooks.accepted.length === 2);
+  expect(webhooks.accepted.map(({ data }) => data.version)).toEqual([failed, failed + 1]);
+  await until(async () => (await waiting()).length === 0);
+});
+
 it('410 disables at once; resumed, it gets what has changed meanwhile, each record once', async () => {
   const id = await add();
   await worker();
@@ -116,14 +142,41 @@ it('410 disables at once; resumed, it gets what has changed meanwhile, each reco
   ]);
 });
 
-it('a destination that accepts nothing for a day is paused', async () => {
+it('a destination that accepts nothing for a day is paused: after several attempts, whatever clock a worker has', async () => {
   await add();
   webhooks.answer = (_webhook, res) => res.writeHead(500).end();
-  await worker({ times: { ...destinations.times, failingMs: 300 } });
+  await worker();
+  const state = async () =>
+    (await database.rows('select state, reason, failing_since, leased_until from destinations'))[0]!;
+  const noted = async () => {
+    const { leased_until: before } = await state();
+    await until(async () => Number((await state()).leased_until) > Number(before));
+  };
+  const now = Date.now();
+  const ahead = jest.spyOn(Date, 'now').mockImplementation(() => now + 2 * 86_400_000 + performance.now());
+  await apply(
+    database,
+    [1, 2, 3, 4, 5].map((n) => receipt(n)),
+  );
+  await until(async () => (await waiting()).length === 5 && (await state()).failing_since);
+  await noted();
+  await noted();
+  expect(await state()).toMatchObject({ state: 'active' });
+  ahead.mockRestore();
+  await database.rows(`update destinations set failing_since = now() - interval '25 hours'`);
+  await until(async () => (await state()).state === 'paused');
+  expect((await state()).reason).toMatch(/nothing for a day/);
+});
+
+it('a destination that failed a day ago, and not yet since, is not paused', async () => {
+  await add();
+  await database.rows(`update destinations set failing_since = now() - interval '25 hours'`);
+  webhooks.answer = (_webhook, res) => res.writeHead(500).end();
+  await worker();
   await apply(database, [receipt(1)]);
-  const state = async () => (await database.rows('select state, reason from destinations'))[0];
-  await until(async () => (await state())!.state === 'paused');
-  expect((await state())!.reason).toMatch(/nothing for a day/);
+  await until(async () => (await waiting()).length === 1);
+  webhooks.answer = (_webhook, res) => res.end();
+  await until(() => webhooks.accepted.length === 1);
 });
 
 it('after an erasure nothing personal is sent, also of a record that waited', async () => {
@@ -153,6 +206,26 @@ it('after an erasure nothing personal is sent, also of a record that waited', as
     ['receipt.created', '2', 'changed', 'Ravi'],
     ['record.erased', '1', 'erased', undefined],
   ]);
+});
+
+it('what is erased while it waits for the erasure is not sent, though it was read before', async () => {
+  await add();
+  await worker();
+  webhooks.answer = (_webhook, res) => res.writeHead(500).end();
+  await apply(database, [receipt(1)]);
+  await until(async () => (await waiting()).length === 1);
+  await database.rows(`update destination_waiting set next_at = now() + interval '1 day'`);
+  webhooks.answer = (_webhook, res) => res.end();
+  const erasure = await database.db.startTransaction().execute();
+  await sql`delete from destination_waiting`.execute(erasure);
+  await apply(database, [receipt(1, { updated_at: 1_800_000_000_000 })]);
+  const delayed = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(async () => (await database.rows(delayed)).length > 0);
+  await sql`delete from receipts`.execute(erasure);
+  await erasure.commit().execute();
+  await apply(database, [receipt(2)]);
+  await until(() => numbers().includes('2'));
+  expect(numbers()).toEqual(['2']);
 });
 
 it('public columns only, of one business, from the first record on', async () => {

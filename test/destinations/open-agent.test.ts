@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -119,6 +120,16 @@ it('follows no redirect, and reads only the beginning of an answer', async () =>
   expect(webhooks.faults.filter((fault) => fault.startsWith('signature'))).toEqual([]);
   await dispatcher.destroy();
   await webhooks.stop();
+});
+
+it('waits until a date of Retry-After by the clock of whoever answers', async () => {
+  const at = (second: number) => new Date(Date.UTC(2020, 0, 1, 0, 0, second)).toUTCString();
+  const headers = { Date: at(0), 'Retry-After': at(30) };
+  const server = createPlainServer((_req, res) => res.writeHead(503, headers).end());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  expect(await send(`http://127.0.0.1:${port}`, ['127.0.0.1'])).toMatchObject({ retryAfterMs: 30_000 });
+  server.close();
 });
 
 it('sends nothing to a certificate that nobody has signed, and without TLS only to exceptions', async () => {
