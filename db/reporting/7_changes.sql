@@ -35,6 +35,15 @@ begin
 end
 $$;
 
+-- The database by its server, its name there, the creation of its tables, and the backup of the embedded database that it was
+-- restored from. A copy of it has another one.
+create or replace function place_of_changes() returns text
+  language sql stable set search_path from current
+as $$
+  select concat_ws('/', system_identifier, d.oid, 'change_feed'::regclass::oid, nullif(current_setting('receiver.copy', true), ''))
+  from pg_control_system(), pg_database d where d.datname = current_database()
+$$;
+
 -- Gives positions to the changed records that are committed, and returns the last position. Without a row of change_feed it
 -- returns nothing. One transaction at a time: the lock is taken before the statement that looks, so that it sees what the
 -- previous one has numbered.
@@ -42,6 +51,11 @@ $$;
 -- Reads what was not visible at the last step, by the index on transactions; or all there is, where that says nothing: the last
 -- step was not complete, or transactions have other numbers than before, because the database was moved to another server.
 -- Whoever begins to call it, asks for everything once.
+--
+-- A database that was restored or copied begins another epoch: no former cursor is known, and no destination gets anything until
+-- somebody resumes it. After each start of a server, which may be a standby that was promoted or a server recovered to a point in
+-- time, positions leave out those that may have been given and lost: of two versions the greater one is the newer, whatever
+-- happens.
 create or replace function number_changes(
   everything boolean, out head bigint, out head_tag uuid, out complete boolean
 ) language plpgsql set search_path from current set enable_seqscan to off as $$
@@ -50,11 +64,31 @@ declare
   -- A page that begins or ends within a position reads all of it.
   most_records constant integer := 100;
   last  record;
+  feed  record;
   is_known boolean;
 begin
   perform pg_advisory_xact_lock(hashtext('receiver changes'));
   select c.position, c.tag, c.seen into last from changes c order by c.position desc limit 1;
   if not found then
+    return;
+  end if;
+  select f.place is distinct from place_of_changes() as is_elsewhere, f.place is not null as has_place,
+         f.server_started_at is distinct from pg_postmaster_start_time() as is_restarted
+  into feed from change_feed f;
+  if feed.is_elsewhere or feed.is_restarted then
+    if feed.is_elsewhere and feed.has_place then
+      delete from changes;
+      update destinations set cursor = null;
+      update destinations set
+        state = 'paused', state_since = now(), leased_by = null, leased_until = null,
+        reason = 'The database was restored or copied: it begins anew with all records'
+      where state = 'active';
+    end if;
+    insert into changes (position, kind, changed_at, families, business_ids, ids)
+    values (greatest(last.position + 1, floor(extract(epoch from now()) * 1000)), 'changed', now(), '{}', '{}', '{}')
+    returning position, tag into head, head_tag;
+    update change_feed set place = place_of_changes(), server_started_at = pg_postmaster_start_time();
+    complete := false;
     return;
   end if;
   head := last.position;
@@ -97,4 +131,5 @@ end
 $$;
 comment on function pseudonym_of_change is 'The id of a record in the feed of changes where the real one may identify a patient';
 comment on function forget_changed_ids is 'Replaces the ids of records that are gone by their pseudonyms, in what is recorded for the feed of changes';
+comment on function place_of_changes is 'The database that the feed of changes belongs to';
 comment on function number_changes is 'Gives positions to the changed records that are committed, and returns the last one with its tag; complete: nothing is left that was committed before the call';

@@ -14,22 +14,27 @@ import type { Seen } from './cursor.ts';
  */
 export async function openFeed(db: Db): Promise<Buffer> {
   const { rows } = await sql<{ secret: Buffer }>`
-    insert into change_feed (secret) values (${randomBytes(32)})
+    insert into change_feed (secret, place, server_started_at)
+    values (${randomBytes(32)}, place_of_changes(), pg_postmaster_start_time())
     on conflict (only_row) do update set served_at = now()
     returning secret`.execute(db);
   const { rows: first } = await sql`select from changes limit 1`.execute(db);
   if (first.length === 0) {
-    // What began before may record nothing; it is seen in the tables by whoever reads from the first position on.
+    // Its versions are greater than those of a feed that was closed. What began before may record nothing; it is seen in the tables by whoever reads from the first position on.
     await afterStatementsInProgress(db);
     await db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${lockKey('erasure')})`.execute(tx);
       await sql`
         insert into changes (position, kind, changed_at, families, business_ids, ids)
-        values (1, 'changed', now(), '{}', '{}', '{}') on conflict do nothing`.execute(tx);
+        select floor(extract(epoch from now()) * 1000), 'changed', now(), '{}', '{}', '{}'
+        where not exists (select from changes)`.execute(tx);
     });
   }
   return rows[0]!.secret;
 }
+
+/** Lets the database to which all of this one is copied go on with the feed: cursors stay known there. */
+export const keepEpoch = (db: Db): Promise<unknown> => sql`update change_feed set place = null`.execute(db);
 
 /** Raised where the feed was closed, because no process had served it for a week. */
 export class FeedClosed extends Error {}

@@ -26,7 +26,7 @@ export async function readEntries(
   { position, read }: InFeed,
   head: number,
 ): Promise<{ entries: Entry[]; next: InFeed }> {
-  const until = Math.min(head, position + positionsPerPage);
+  const until = await lastOfPage(tx, position, head);
   const { rows } = await sql<Entry>`
     select c.position::float8 as position, e.n::float8 as n, c.kind, c.changed_at, e.family, e.business_id, e.id
     from changes c
@@ -41,4 +41,12 @@ export async function readEntries(
       ? { position: last.position, read: last.n }
       : { position: until, read: allOfIt };
   return { entries: rows, next };
+}
+
+/** Positions are not without gaps. */
+async function lastOfPage(tx: Db, position: number, head: number): Promise<number> {
+  const { rows } = await sql<{ position: number }>`
+    select position::float8 as position from changes where position > ${position}
+    order by position offset ${positionsPerPage - 1} limit 1`.execute(tx);
+  return rows[0]?.position ?? head;
 }

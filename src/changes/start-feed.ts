@@ -15,6 +15,8 @@ export class FeedUnavailable extends Error {
 }
 
 export interface Feed {
+  /** Whether it was opened once. */
+  isOpen: () => boolean;
   /** @throws CursorUnknown, FeedUnavailable, the database's error */
   read: (query: PageQuery) => Promise<Page>;
   /** @throws FeedUnavailable, the database's error */
@@ -55,7 +57,7 @@ export function startFeed(
   const open = async () => {
     const secret = await openFeed(db);
     const records = opened?.records ?? createRecordReader(await readColumns(db, families));
-    head = (await numberChanges(db, true)).position;
+    await numberChanges(db, true);
     opened = { db, secret, families, records };
   };
   const number = async () => {
@@ -83,6 +85,7 @@ export function startFeed(
 
   return {
     signal,
+    isOpen: () => opened !== undefined,
     read: (query) =>
       takeTurn(async () => {
         if (!opened) throw new FeedUnavailable();

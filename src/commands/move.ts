@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type pg from 'pg';
+import { keepEpoch } from '../changes/open-feed.ts';
 import { createLog } from '../common/log.ts';
 import { printable } from '../common/printable.ts';
 import { type Environment, parseConfig } from '../config/config.ts';
@@ -46,7 +47,10 @@ async function move(env: Environment, to: string): Promise<void> {
     const { rows, tables, leftOut, wasThere } = await withProgress('rows copied', undefined, (progress) => {
       const copy = (from: pg.Client, into: pg.Client) =>
         copyDatabase(from, into, {
-          beforeCopy: () => logCommand(source.db, { action: 'move', filter: {} }),
+          beforeCopy: async () => {
+            await logCommand(source.db, { action: 'move', filter: {} });
+            await keepEpoch(source.db);
+          },
           onTotal: progress.setTotal,
           onRows: progress.advance,
           beforeCommit: () => markMoved(server.home, shown),

@@ -66,6 +66,9 @@ export function startDestinations({ db, families, config, circuit, observe, log 
       return;
     }
     feed ??= startFeed(db, families, circuit, log);
+    // Until then nobody knows whether this is a copy, whose destinations get nothing.
+    await feed.whenAfter(0, times.lookMs, signal);
+    if (!feed.isOpen()) return;
     for (const { id, isFree } of destinations) {
       if (!isFree || running.has(id)) continue;
       const sending = send(id, feed).catch(explain);

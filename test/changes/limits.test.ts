@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { numberChanges, openFeed, trimFeed } from '../../src/changes/open-feed.ts';
 import { receiptCallback } from '../support/callbacks.ts';
-import { createCopy } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
-import { startTestService, useService } from '../support/service.ts';
+import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { changes, serveChanges, token } from './serve.ts';
 
@@ -116,32 +115,4 @@ it('positions are kept for a month: a cursor that is older is told to begin anew
   await trimFeed(database.db);
   expect((await get({ after: next })).status).toBe(410);
   expect(await read({ after: newer })).toMatchObject({ changes: [{ id: '2' }] });
-});
-
-it('a copy continues from cursors of before it, and refuses those of what it lacks, whatever it has made since', async () => {
-  const { read } = await serve();
-  const { next } = await read();
-  await apply(database, [receipt(1)]);
-  const { next: before } = await read({ after: next });
-  const copy = await createCopy(database);
-  try {
-    await apply(database, [receipt(2)]);
-    const { next: after } = await until(async () => {
-      const page = await read({ after: before });
-      return page.changes?.length === 1 ? page : undefined;
-    });
-    await apply(copy, [receipt(3)]);
-    const restored = await startTestService({ databaseUrl: copy.url, changes, role: 'receiver' });
-    try {
-      const get = (cursor: string) =>
-        fetch(`${restored.url}/changes?after=${cursor}`, { headers: { Authorization: `Bearer ${token}` } });
-      await until(async () => (await get(before)).status !== 503);
-      expect(await (await get(before)).json()).toMatchObject({ changes: [{ id: '3' }] });
-      expect((await get(after)).status).toBe(410);
-    } finally {
-      await restored.stop();
-    }
-  } finally {
-    await copy.close();
-  }
 });

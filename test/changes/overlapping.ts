@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { numberChanges, openFeed } from '../../src/changes/open-feed.ts';
-import { type PageDependencies, readPage } from '../../src/changes/read-page.ts';
+import { CursorUnknown, type PageDependencies, readPage } from '../../src/changes/read-page.ts';
 import { createRecordReader, readColumns } from '../../src/changes/read-records.ts';
 import { families } from '../../src/families/index.ts';
 import { recordChanges } from '../../src/store/changed-records.ts';
@@ -12,7 +12,7 @@ const [writers, consumers, receipts] = [4, 3, 12];
 /** What happens while transactions are open. */
 type Observation =
   | { do: 'number' }
-  | { do: 'restart' }
+  | { do: 'restart' | 'other server' | 'restore' }
   | { do: 'read' | 'fork'; consumer: number; limit: number; during: number | undefined };
 
 /** Transactions that are open at the same time: they begin and write in one order, and end in another. */
@@ -24,7 +24,12 @@ interface Overlap {
 const consumer = fc.nat(consumers - 1);
 const observation: fc.Arbitrary<Observation> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ do: 'number' as const }) },
-  { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('restart' as const, 'other server' as const, 'restore' as const),
+    }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -123,7 +128,11 @@ export async function openOverlapping(database: TestDatabase) {
         },
       };
       const query = { after: state.after, families, businessId: undefined, limit, isPublic: false };
-      const found = await readPage(dependencies, query);
+      const found = await readPage(dependencies, query).catch((error) => {
+        if (!(error instanceof CursorUnknown) || state.after === undefined) throw error;
+        [state.after, state.rows] = [undefined, new Map()];
+      });
+      if (!found) return true;
       for (const { json } of found.changes) {
         const { id, version, record } = JSON.parse(json);
         if ((state.rows.get(id)?.version ?? 0) <= version)
@@ -133,15 +142,17 @@ export async function openOverlapping(database: TestDatabase) {
       return found.more;
     };
     const look = async (what: Observation) => {
-      if (what.do === 'number') await numberChanges(database.db);
-      else if (what.do === 'restart') await numberChanges(database.db, true);
-      else {
+      if ('consumer' in what) {
         const state = seen[what.consumer]!;
         // It continues with what another one had.
         if (what.do === 'fork')
           seen[(what.consumer + 1) % consumers] = { after: state.after, rows: new Map(state.rows) };
         await read(state, what.limit, what.during);
+        return;
       }
+      if (what.do === 'other server') await database.rows('update change_feed set server_started_at = null');
+      if (what.do === 'restore') await database.rows(`update change_feed set place = 'another'`);
+      await numberChanges(database.db, what.do === 'restart');
     };
 
     for (const { writes, ends } of overlaps) {

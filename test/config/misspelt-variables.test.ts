@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import fc from 'fast-check';
 import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { variableGroups } from '../../src/config/environment-schema.ts';
@@ -148,8 +149,10 @@ it('each command that reads the environment ends with 78 on a misspelt variable,
   const ends = await Promise.all(
     commands.split('; ').map(async (command) => {
       const env = { SIGNING_KEY: 'SECRET', signing_keys: 'SECRET', SIGNING_X: 'SECRET' };
-      const { end, output } = spawnReceiver(command.split(' '), env);
-      return [command, await end(), output()];
+      const { child, output } = spawnReceiver(command.split(' '), env);
+      // Its output is complete only then.
+      const [code] = await once(child, 'close');
+      return [command, code, output()];
     }),
   );
   const output = [

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { changes } from '../changes/serve.ts';
 import { paths, receiptCallback, receiptData } from '../support/callbacks.ts';
 import { type DebianServer, startDebianPostgres } from '../support/debian-postgres.ts';
 import { allKnown, erase, fill, readEverything, rowsOf, send, sendAgain } from '../support/everything.ts';
 import { spawnReceiver } from '../support/process.ts';
+import { readChanges } from '../support/read-changes.ts';
 import { readCatalogue } from '../support/schema.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -17,6 +19,8 @@ let server: DebianServer;
 let original: string;
 let everything: Record<string, unknown[]>;
 let catalogue: string[];
+/** The end of the feed of changes. */
+let cursor: string;
 
 /** The catalogue, without the rights that an owner has in any case: a dump leaves them out. */
 const catalogueOf = async (url: string) =>
@@ -28,8 +32,9 @@ beforeAll(async () => {
   server = await startDebianPostgres();
   original = await server.createDatabase('owner_a', 'original');
   await server.run('alter role owner_a createrole');
-  const service = await startTestService({ databaseUrl: original });
+  const service = await startTestService({ databaseUrl: original, changes });
   await fill(service, original);
+  cursor = (await readChanges(service)).next;
   await service.stop();
   server.program('pg_dump', '--format=custom', `--file=${dump}`, original);
   everything = await readEverything(original);
@@ -40,10 +45,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts the receiver on a restored copy: everything is there, and what was sent before is known. */
+/** Starts the receiver on a restored copy: everything is there, what was sent before is known, and the feed begins anew. */
 async function expectComplete(url: string): Promise<void> {
   expect(await readEverything(url)).toEqual(everything);
-  const service = await startTestService({ databaseUrl: url });
+  const service = await startTestService({ databaseUrl: url, changes });
+  expect(await readChanges(service, cursor)).toMatchObject({ status: 410 });
   expect(await sendAgain(service)).toEqual(allKnown);
   expect(await send(service.url + paths.receipt, receiptCallback({ data: { receipt_id: 77 } }))).toBe(
     'accepted',

@@ -6,7 +6,7 @@ const token = 'k3v9x7q2m5n8b1c4';
 export const changesEnv = { CHANGES_TOKENS: token };
 
 interface Page {
-  changes?: { id: string }[];
+  changes?: { id: string; version: number }[];
   next?: string;
   more?: boolean;
 }
@@ -15,7 +15,7 @@ interface Page {
 export async function readChanges(
   service: { url: string },
   after?: string,
-): Promise<{ status: number; ids: string[]; next: string }> {
+): Promise<{ status: number; ids: string[]; next: string; least: number; greatest: number }> {
   const query = new URLSearchParams({ families: 'receipt', ...(after && { after }) });
   const headers = { Authorization: `Bearer ${token}` };
   const response = await until(async () => {
@@ -25,5 +25,12 @@ export async function readChanges(
   const { changes = [], next = '', more } = (await response.json()) as Page;
   const rest = more ? await readChanges(service, next) : undefined;
   const ids = [...changes.map(({ id }) => id), ...(rest?.ids ?? [])];
-  return { status: response.status, ids, next: rest?.next ?? next };
+  const versions = changes.map(({ version }) => version);
+  return {
+    status: response.status,
+    ids,
+    next: rest?.next ?? next,
+    least: Math.min(...versions, rest?.least ?? Number.POSITIVE_INFINITY),
+    greatest: Math.max(...versions, rest?.greatest ?? 0),
+  };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +10,9 @@ import { hasPages, isIntact, pageBytes, pagesPerFile } from './page-checksum.ts'
 /** Folders whose content is of the running server; of pg_wal the backup gets what it needs. */
 const emptied = /^pg_(wal|replslot|dynshmem|notify|serial|snapshots|stat_tmp|subtrans)$/;
 const leftOut = /^(postmaster\.(pid|opts)|pg_internal\.init.*|pgsql_tmp.*)$/;
+
+/** A copy has a name. The server is told of it: what it numbers belongs to another epoch than what the original does. */
+export const copyNameFile = (home: string): string => join(home, 'copy');
 
 /**
  * Copies the running embedded database, and the files beside it, to a new folder that a start accepts as DATA_DIR. The
@@ -69,6 +73,7 @@ export async function backUp(
     for (const file of files) {
       await copy(file, join(draft, basename(file)), (await stat(dirname(file))).uid);
     }
+    await writeFile(copyNameFile(draft), randomUUID(), { mode: 0o600, flush: true });
     const folders = found.filter(({ isFolder }) => isFolder).map(({ path }) => join(target, path));
     for (const folder of [...folders, target, draft]) syncFolder(folder);
     await rename(draft, to);

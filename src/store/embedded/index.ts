@@ -5,6 +5,7 @@ import { replaceFile } from '../../common/durable-files.ts';
 import type { Log } from '../../common/log.ts';
 import { readTrusted } from '../../common/trusted-files.ts';
 import { withoutClearPassword } from '../client.ts';
+import { copyNameFile } from './backup.ts';
 import { provideBinaries, removeDrafts } from './binaries.ts';
 import { adminUrlOf, provideCluster, resetAdministrator, urlOf } from './cluster.ts';
 import { previousOrFreePort } from './free-port.ts';
@@ -107,7 +108,9 @@ async function startOwn(
   const port = await previousOrFreePort(portFile(home));
   const start = async () => {
     await endFormerServer(cluster.database);
-    const server = spawnServer(place, bin, cluster.database, port, settings, lock.fd);
+    const copy = readTrusted(copyNameFile(home));
+    const all = copy ? [...settings, `receiver.copy=${copy}`] : settings;
+    const server = spawnServer(place, bin, cluster.database, port, all, lock.fd);
     return untilReady(server, cluster.database, adminUrlOf(cluster, port, 'postgres'), log, signal);
   };
   const server = await start().catch(async (error) => {
