@@ -32,7 +32,7 @@ const config: Config = {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/providers/'],
   testTimeout: 60_000,
   // Most tests wait for processes of their own.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   // Node 20 now and then spins for ever in its own clean-up when a process that had many children ends by itself.
   forceExit: true,
 };

@@ -1,6 +1,6 @@
-import { mkdtempSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, statfsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
@@ -10,6 +10,9 @@ import { copyCluster, makeSuperuser, prepareCluster, prepareMigratedCluster } fr
 import { createTemplate } from './database.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { findProgram, installMissingPrograms } from './programs.ts';
+
+/** Of the databases of tests that run at the same time, and of the log. */
+const neededBytes = 2 * 2 ** 30;
 
 declare global {
   var stopTestDatabase: (() => Promise<void>) | undefined;
@@ -53,8 +56,9 @@ async function createService(as: string): Promise<(() => Promise<void>) | undefi
 async function startServer(): Promise<() => Promise<void>> {
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
-  const newFolder = (name: string) => mkdtempSync(join(tmpdir(), `receiver-${name}-`));
-  const [empty, migrated, folder] = [newFolder('empty'), newFolder('migrated'), newFolder('test')];
+  const newFolder = (name: string, within = tmpdir()) => mkdtempSync(join(within, `receiver-${name}-`));
+  const [empty, migrated] = [newFolder('empty'), newFolder('migrated')];
+  const folder = newFolder('test', inMemory() ?? tmpdir());
   await prepareCluster(empty);
   await prepareMigratedCluster(migrated);
   copyCluster(folder);
@@ -65,4 +69,16 @@ async function startServer(): Promise<() => Promise<void>> {
     await server.stop();
     for (const each of [folder, migrated, empty]) await rm(each, { recursive: true, force: true });
   };
+}
+
+/** A folder whose files are in memory, where there is enough of it: databases are created in half the time. */
+function inMemory(): string | undefined {
+  const folder = '/dev/shm';
+  try {
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return Math.min(bavail * bsize, freemem()) > neededBytes ? folder : undefined;
+  } catch {
+    return undefined;
+  }
 }
