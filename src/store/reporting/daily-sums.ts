@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { lockKey } from '../advisory-lock.ts';
+import { hasCode } from '../faults.ts';
 import type { Db } from '../tables.ts';
 
 // The sums of reports. `kept_<table>` has those of `live_<table>`, but for the days that `outdated_days` names;
@@ -100,6 +101,7 @@ export interface DayOfBusiness {
 const daysPerStep = 2_000;
 const stepMs = 2_000;
 const quickMs = 100;
+const [serializationFailure, deadlockDetected] = ['40001', '40P01'];
 
 const kept = (table: string) => sql.table(`kept_${table}`);
 const listOf = (names: readonly string[], row: string) =>
@@ -147,9 +149,9 @@ export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
       return { businesses: done, days, hasMore: days === daysPerStep, isBusy: false };
     });
   } catch (error) {
-    // serialization_failure: another process has updated one of these days after this one took its snapshot.
-    if ((error as { code?: string }).code !== '40001') throw error;
-    return busy;
+    // Another process has updated one of these days since this one took its snapshot, or an erasure deletes them in another order.
+    if (hasCode(error, serializationFailure) || hasCode(error, deadlockDetected)) return busy;
+    throw error;
   }
 }
 
