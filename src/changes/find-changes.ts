@@ -2,8 +2,8 @@ import type { Family } from '../families/index.ts';
 import type { ChangeKind } from '../store/changed-records.ts';
 import type { Db } from '../store/tables.ts';
 import { allOfIt, type InFeed, type InTables } from './cursor.ts';
+import type { PageDependencies, PageQuery } from './page.ts';
 import { type Entry, readEntries } from './read-entries.ts';
-import type { PageDependencies, PageQuery } from './read-page.ts';
 import type { CurrentRecord } from './read-records.ts';
 
 /** A record that a page contains. */

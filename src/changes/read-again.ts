@@ -2,7 +2,8 @@ import type { Family } from '../families/index.ts';
 import { allOfIt } from './cursor.ts';
 import { inSnapshot } from './in-snapshot.ts';
 import { numberChanges } from './open-feed.ts';
-import { type Change, type PageDependencies, toChange } from './read-page.ts';
+import type { Change, PageDependencies } from './page.ts';
+import { toChange } from './read-page.ts';
 import type { CurrentRecord, RecordKey } from './read-records.ts';
 
 /** A record that is read once more, and what its last change was. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { ChangeKind } from '../store/changed-records.ts';
 import type { Db } from '../store/tables.ts';
 import { allOfIt, type InFeed } from './cursor.ts';
-import type { PageQuery } from './read-page.ts';
+import type { PageQuery } from './page.ts';
 
 /** A record that has changed. */
 export interface Entry {

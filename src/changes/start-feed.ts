@@ -4,8 +4,9 @@ import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import { FeedClosed, numberChanges, openFeed } from './open-feed.ts';
+import type { Page, PageDependencies, PageQuery } from './page.ts';
 import { type ChangedRecord, type ReadAgain, readAgain } from './read-again.ts';
-import { type Page, type PageDependencies, type PageQuery, readPage } from './read-page.ts';
+import { readPage } from './read-page.ts';
 import { createRecordReader, readColumns } from './read-records.ts';
 import { createTurns } from './turns.ts';
 

@@ -1,5 +1,5 @@
 import { logReading, type Reading } from '../changes/log-reading.ts';
-import type { Change } from '../changes/read-page.ts';
+import type { Change } from '../changes/page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';

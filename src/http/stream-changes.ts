@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from '../changes/read-page.ts';
+import type { Page } from '../changes/page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 
 interface StreamOptions {

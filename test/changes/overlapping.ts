@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { numberChanges, openFeed } from '../../src/changes/open-feed.ts';
-import { CursorUnknown, type PageDependencies, readPage } from '../../src/changes/read-page.ts';
+import type { PageDependencies } from '../../src/changes/page.ts';
+import { CursorUnknown, readPage } from '../../src/changes/read-page.ts';
 import { createRecordReader, readColumns } from '../../src/changes/read-records.ts';
 import { families } from '../../src/families/index.ts';
 import { recordChanges } from '../../src/store/changed-records.ts';
