@@ -41,6 +41,8 @@ export function copyCluster(folder: string, state: 'empty' | 'migrated' = 'empty
   if (!prepared) return; // with TEST_POSTGRES_URL
   const { home } = findPlace(folder);
   for (const name of readdirSync(prepared)) {
+    // Copies that had the same port would take it from each other while one of them is killed, and the same password lets in.
+    if (name === 'port') continue;
     const [from, to] = [join(prepared, name), join(home, name)];
     if (name.startsWith('postgresql-')) symlinkSync(from, to);
     else execFileSync('cp', ['-a', from, to]);
