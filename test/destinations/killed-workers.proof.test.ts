@@ -5,6 +5,7 @@ import { addDestination } from '../../src/destinations/destination-table.ts';
 import { secretText } from '../../src/destinations/sign.ts';
 import { families } from '../../src/families/index.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
+import { drawBackends } from '../chaos/drawn.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { killProcesses, spawnService, type TestProcess } from '../support/process.ts';
@@ -61,7 +62,7 @@ const change = (n: number) =>
     },
   });
 
-it.each(['redis', 'postgresql'])(
+it.each(drawBackends('webhooks'))(
   'queue on %s: quick, slow and failing consumers get the last version of each record in order, though workers are killed',
   async (backend) => {
     redis = backend === 'redis' ? await openRedis() : undefined;
