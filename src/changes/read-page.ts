@@ -7,7 +7,6 @@ import { type Found, readFeed, readTables } from './find-changes.ts';
 import { inSnapshot } from './in-snapshot.ts';
 import { numberChanges } from './open-feed.ts';
 import type { Change, Page, PageDependencies, PageQuery } from './page.ts';
-import type { RecordKey } from './read-records.ts';
 
 /** Raised where the feed does not know what follows a cursor: a backup was restored, or it is too old. */
 export class CursorUnknown extends Error {
