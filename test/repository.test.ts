@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parse } from 'yaml';
 
 interface Step {
@@ -96,4 +98,15 @@ it('SECURITY.md says how to report, what is promised, and which versions are sup
   expect(headings).toEqual(
     expect.arrayContaining(['Report a vulnerability', 'What is promised', 'Supported versions']),
   );
+});
+
+it.each([
+  ['guides', 'test/changes/pages.test.ts'],
+  ['proofs', 'test/changes/exact.proof.test.ts'],
+])('of the tests that are %s, those of a path are run', (suite, path) => {
+  const listed = execFileSync('npx', ['tsx', 'test/run.ts', suite, '--listTests', path], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(listed.trim().split('\n')).toEqual([resolve(path)]);
 });

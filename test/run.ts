@@ -22,7 +22,8 @@ const long = {
 const drills = { CHAOS_SEED: seed, FUZZ_SEED: seed, ...(minutes > 0 && long) };
 
 const env = { ...process.env, ...(proves && drills) };
-const { status } = spawnSync('npx', ['jest', ...selection, ...options], { stdio: 'inherit', env });
+// Jest would take paths after its list of patterns for more of them.
+const { status } = spawnSync('npx', ['jest', ...options, ...selection], { stdio: 'inherit', env });
 if (proves) {
   const missing = whatIsMissing().map((what) => `Not run on this machine: ${what}.`);
   process.stderr.write([`Drawn from --seed ${seed}.`, ...missing, ''].join('\n'));
