@@ -30,6 +30,7 @@ import {
 import { useDatabase } from '../../support/database.ts';
 import { apply, clear, erasureTables, insertCallbacks, seconds } from '../../support/deliveries.ts';
 import { readDifferences } from '../../support/sums-over-rows.ts';
+import { until } from '../../support/until.ts';
 
 const database = useDatabase();
 beforeEach(async () => {
@@ -302,6 +303,39 @@ it('a role that may write to a table only makes its sums outdated, too', async (
     await session.query('rollback');
     session.release();
   }
+});
+
+it('an update in a deadlock is one that comes again: the days stay outdated', async () => {
+  await apply(database, [receiptCallback()]);
+  await update();
+  await outdateSums(database.db, 'activities');
+  const whenWaiting = (count: number) =>
+    until(async () => {
+      const [row] = await database.rows(
+        'select count(*)::int as waiting from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())',
+      );
+      return row!.waiting === count;
+    });
+  const [first, rival] = [await database.owner.pool.connect(), await database.owner.pool.connect()];
+  try {
+    // The update waits for the first, while the rival begins to wait for the update; then the update for the rival.
+    await first.query('begin; lock table outdated_days');
+    await rival.query("begin; set local deadlock_timeout = '1h'; lock table kept_activities");
+    const updated = updateSums(database.db, 'activities');
+    await whenWaiting(1);
+    const locked = rival.query("select pg_advisory_xact_lock(hashtext('receiver sums of activities'))");
+    await whenWaiting(2);
+    await first.query('rollback');
+    expect(await updated).toMatchObject({ isBusy: true, hasMore: true });
+    await locked;
+  } finally {
+    for (const session of [first, rival]) {
+      await session.query('rollback');
+      session.release();
+    }
+  }
+  await update();
+  await noDifference();
 });
 
 it('an update takes one connection: tasks of a worker that hold one and wait for another would block each other', async () => {
