@@ -112,6 +112,14 @@ describe.each([
     ]);
     expect(await run('audit', 'verify')).toEqual(['audit', 0, expect.any(String)]);
     expect(await run('replay', '--status', 'applied')).toEqual(['replay', 0, expect.any(String)]);
+    // As a version stored it that did not know the family.
+    for (const table of ['inbox', 'applied_deliveries'])
+      await asOwner(`update ${schema}.${table} set family = 'other' where family = 'booking'`);
+    expect(await run('replay', '--family', 'other')).toEqual([
+      'replay',
+      0,
+      expect.stringMatching(/^1 applied/),
+    ]);
     expect(await run('patient', 'erase', patient, '--yes')).toEqual(['patient', 0, expect.any(String)]);
     expect(await asOwner('select count(*)::int > 0 as some from withheld.records')).toEqual([{ some: true }]);
     // What is due, and entries of more than a year ago.
