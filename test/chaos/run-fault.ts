@@ -119,7 +119,7 @@ export async function runFault<T extends Target>(
   }
   await sending;
   const repairedAt = Date.now();
-  const waiting = await countWaitingFinally(deployment);
+  const waiting = await countFinally(() => countWaiting(deployment));
   await replayParked(deployment);
   const lost = await countLost(deployment, ledger);
   const secondsUntilCaughtUp = (Date.now() - repairedAt) / 1000;
@@ -182,32 +182,25 @@ async function replayParked({ rows, databaseUrl }: Target): Promise<void> {
   if ((await command.end()) !== 0) throw new Error(`The replay failed: ${command.output()}`);
 }
 
-/** Waits until all acknowledged deliveries are applied, and returns how many are not when the time is up. */
+/** How many acknowledged deliveries are not applied. */
 async function countLost(deployment: Target, ledger: Ledger): Promise<number> {
   const acknowledged = [...ledger.sent.values()].filter((sent) => sent.acknowledged);
   const ids = new Set(acknowledged.map(({ callback }) => identify(callback.envelope as never)));
-  const missing = async () => {
-    const rows = await deployment.rows(`select id from deliveries where status = 'applied'`).catch(() => []);
+  return countFinally(async () => {
+    const rows = await deployment.rows(`select id from deliveries where status = 'applied'`);
     const applied = new Set(rows.map(({ id }) => id as string));
     return [...ids].filter((id) => !applied.has(id)).length;
-  };
-  let n = ids.size;
-  await until(async () => {
-    n = await missing();
-    if (n > 0) await pause(250);
-    return n === 0;
-  }, 60_000).catch(() => {});
-  return n;
+  });
 }
 
-/** Waits until no delivery waits, and returns how many do when the time is up. */
-async function countWaitingFinally(deployment: Target): Promise<number> {
-  let n = 0;
-  await until(async () => {
-    n = await countWaiting(deployment);
-    if (n > 0) await pause(250);
+/** Waits until the count is 0, and returns what it is when the time is up. */
+async function countFinally(count: () => Promise<number>): Promise<number> {
+  let n = Number.POSITIVE_INFINITY; // while nobody can count
+  const isNone = async () => {
+    n = await count().catch(() => n);
     return n === 0;
-  }, 60_000).catch(() => {});
+  };
+  await until(isNone, 60_000, 250).catch(() => {});
   return n;
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -69,13 +68,12 @@ describe.each([1200, 360])(
     async function reads(...texts: RegExp[]) {
       await keyboard.goTo('h', 'Health');
       const warning = page.locator('main .broken').first();
-      await until(async () => {
+      const isSaid = async () => {
         await page.reload();
         const text = (await warning.isVisible()) ? await warning.textContent() : '';
-        const isSaid = texts.every((one) => one.test(text!));
-        if (!isSaid) await pause(500); // the browser would take a processor
-        return isSaid;
-      }, 40_000);
+        return texts.every((one) => one.test(text!));
+      };
+      await until(isSaid, 40_000, 500);
       const above = await warning.evaluate((element) => element.getBoundingClientRect().top);
       expect(above).toBeLessThan(300);
     }
