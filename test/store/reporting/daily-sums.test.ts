@@ -328,6 +328,7 @@ it('an update in a deadlock is one that comes again: the days stay outdated', as
     await first.query('rollback');
     expect(await updated).toMatchObject({ isBusy: true, hasMore: true });
     await locked;
+    expect(await database.rows(`select sums from outdated_days`)).toEqual([{ sums: 'activities' }]);
   } finally {
     for (const session of [first, rival]) {
       await session.query('rollback');
