@@ -21,7 +21,8 @@ it('the signature of the example in docs/security.md is one that the receiver ac
   const signature = readSignature(
     header,
     { signatureHeader: 'X-Webhook-Signature', signatureToleranceS: 1 },
-    Number(variable('t')),
+    Number(variable('t')) * 1000,
+    undefined,
   );
   verifySignature(signature, Buffer.from(variable('body')), [variable('key')]);
 });
@@ -50,4 +51,16 @@ it('docs/README.md lists every document of its folder', () => {
     (name) => /\.(md|json)$/.test(name) && !index.includes(`](${name})`),
   );
   expect(missing).toEqual(['README.md']);
+});
+
+it('each failure in the table of docs/reliability.md names its tests, which exist', () => {
+  const [, section] = /^## Outages\n([\s\S]*?)^For outages at start/m.exec(read('docs/reliability.md'))!;
+  const failures = Array.from(section!.matchAll(/^\| (.*?) +\|/gm), ([, failure]) => failure!).slice(1);
+  const lines = Array.from(section!.matchAll(/^- (.*): (`.*`)$/gm), ([, failure, files]) => ({
+    failure,
+    files,
+  }));
+  expect(lines.map(({ failure }) => failure)).toEqual(failures.filter((failure) => !/^-+$/.test(failure)));
+  const named = lines.flatMap(({ files }) => files!.split(', ').map((file) => `test/${file.slice(1, -1)}`));
+  expect(named.filter((path) => !existsSync(path))).toEqual([]);
 });

@@ -28,7 +28,10 @@ const ours = (name: string, title: string, queue: (stores: Stores) => Record<str
     worker: program('worker'),
     stores: true,
     waiting: ({ databaseUrl }) =>
-      scalar(databaseUrl, `select count(*) from deliveries where status <> 'applied'`),
+      scalar(
+        databaseUrl,
+        'select (select count(*) from pending_deliveries) + (select count(*) from failed_deliveries)',
+      ),
   };
 };
 

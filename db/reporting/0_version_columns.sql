@@ -6,12 +6,13 @@ create or replace function version_columns(newest text) returns text
       'business_id, receipt_id, aid, doctor_oid, clinic_id, patient_oid, created_at, updated_at, receipt_number, receipt_url, '
       'receipt_status, receipt_amount, additional_discount_value, additional_discount_type, additional_discount_amount, '
       'net_amount, name, mobile, flavour, sku_discount_amount, amount_due, archive, remarks, ref_trx_id, payment_id, '
-      'payment_link, amount_paid, actor, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, '
-      'applied_at'
+      'payment_link, amount_paid, actor, client_id, last_event, event_time, deleted_at, extra, delivery_id, carried, '
+      'first_event_time, received_at, applied_at'
     when 'appointments' then
       'business_id, appointment_id, partner_appointment_id, doctor_id, partner_doctor_id, patient_id, partner_patient_id, '
       'clinic_id, partner_clinic_id, status, action, created_at, modified_at, custom_attributes, partner_meta, sa_ids, '
-      'workflow_data, prev_aids, next_aid, client_id, last_event, event_time, deleted_at, extra, delivery_id, received_at, applied_at'
+      'workflow_data, prev_aids, next_aid, client_id, last_event, event_time, deleted_at, extra, delivery_id, carried, '
+      'first_event_time, received_at, applied_at'
   end;
 comment on function version_columns is 'The columns of a table that has a table of versions: those that make a version';
 
@@ -41,16 +42,30 @@ begin
     end loop;
     execute format(
       $$
-        create or replace function %s() returns trigger language plpgsql set search_path from current as $body$
+        create or replace function %1$s() returns trigger language plpgsql set search_path from current as $body$
+        declare
+          -- A worker of a former version has written the row since: it says nothing of it.
+          own   constant jsonb := case when old.carried->>'of' = old.delivery_id::text then old.carried end;
+          lacks constant jsonb := own->'lacks';
         begin
-          insert into %s (%s)
-          values (%s)
+          -- What its delivery itself said.
+          old.extra := case
+            when own ? 'from' then old.extra - array(
+              select substr(field, 2)
+              from jsonb_each(own->'from') as versions(key, fields), jsonb_array_elements_text(fields) as field
+              where field like '+%%')
+            else old.extra end;
+          old.carried := case when lacks is not null then own - 'from' end;
+          old.first_event_time := null;
+          insert into %2$s (%3$s)
+          values (%4$s)
           on conflict do nothing;
           return null;
         end
         $body$
       $$,
-      pair.keeper, pair.versions, pair.columns, regexp_replace(pair.columns, '\w+', 'old.\&', 'g'));
+      pair.keeper, pair.versions, pair.columns,
+      regexp_replace(pair.columns, '\w+', $$case when lacks ? '\&' then null else old.\& end$$, 'g'));
   end loop;
 end
 $do$;

@@ -22,12 +22,17 @@ select
   count(*) filter (where kind = 'payment request') as payment_requests,
   coalesce(sum(net_amount) filter (where kind = 'payment request'), 0) as requested_amount
 from (
-  select business_id, clinic_id, doctor_oid as doctor_id, reporting.day(coalesce(created_at, event_time)) as day,
+  select business_id, clinic_id, doctor_oid as doctor_id,
+         reporting.day(coalesce(created_at, first_event_time, event_time)) as day,
          case when deleted_at is null then 'receipt' else 'deleted receipt' end as kind, receipt_amount as gross_amount,
          sku_discount_amount as item_discount_amount,
-         coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0) as discount_amount, net_amount,
-         amount_paid as paid_amount, amount_due as due_amount, deleted_at is null and amount_due > 0 as is_outstanding
+         coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0) as discount_amount,
+         net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) as net_amount,
+         amount_paid as paid_amount, due.amount as due_amount, deleted_at is null and due.amount > 0 as is_outstanding
   from receipts
+  cross join lateral (
+    select due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) as amount
+  ) due
   union all
   select business_id, null, null, day, case when is_deleted then 'deleted receipt' else 'receipt' end, receipt_amount,
          sku_discount_amount, coalesce(sku_discount_amount, 0) + coalesce(additional_discount_amount, 0), net_amount,

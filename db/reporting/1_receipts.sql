@@ -1,29 +1,11 @@
 -- Receipts and their versions. The common columns are listed once, for all views of receipts.
 
--- Orders versions that have the same event time, as the worker does: without the time of its change a deletion is the
--- last of its second, and any other event the first.
-create or replace function reporting.change_time(event text, updated_at timestamptz) returns timestamptz
-  language sql immutable parallel safe
-  return case
-    when event = 'receipt.deleted' then coalesce(updated_at, 'infinity')
-    when event = 'appointment.reconciled' then '-infinity'
-    else coalesce(updated_at, '-infinity')
-  end;
-
--- When two events have the same time, the later one in the life cycle is newer, as in the worker.
-create or replace function reporting.rank(event text) returns integer
-  language sql immutable parallel safe
-  return array_position(array[
-    'receipt.created', 'receipt.updated', 'receipt.deleted',
-    'appointment.reconciled', 'appointment.created', 'appointment.updated', 'appointment.statuschange', 'appointment.assessments.taken'
-  ], event);
-
 do $do$
 declare
   -- Add new columns at the end: otherwise PostgreSQL cannot replace the view in place.
   shown constant text := $$
     receipt_number,
-    coalesce(created_at, event_time) as issued_at,
+    coalesce(created_at, first_event_time, event_time) as issued_at,
     updated_at,
     clinic_id,
     doctor_oid as doctor_id,
@@ -36,9 +18,10 @@ declare
     additional_discount_type,
     additional_discount_value,
     additional_discount_amount,
-    net_amount,
+    net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) as net_amount,
     amount_paid as paid_amount,
-    amount_due as due_amount,
+    due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount)
+      as due_amount,
     payment_id,
     payment_link,
     ref_trx_id as transaction_reference,
@@ -57,18 +40,18 @@ declare
 begin
   execute format($$
     create or replace view reporting.all_receipts as
-    select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)) as day, last_event, deleted_at, %s
+    select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, deleted_at, %s
     from receipts
   $$, shown);
 
   execute format($$
     create or replace view reporting.receipts as
-    select business_id, receipt_id, reporting.day(coalesce(created_at, event_time)) as day, last_event, %s
+    select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, %s
     from receipts
     where deleted_at is null
   $$, shown);
 
-  -- The newest version is in receipts, the others are in receipt_versions.
+  -- The newest version is in receipts, the others are in receipt_versions, as they came: what one of them lacks, older ones say.
   execute format($$
     create or replace view reporting.receipt_history as
     select
@@ -77,49 +60,77 @@ begin
         select count(*)
         from receipt_versions earlier
         where earlier.receipt_id = v.receipt_id and earlier.business_id = v.business_id
-          and earlier.delivery_id <> v.delivery_id and earlier.event_time <= v.event_time
-          and (earlier.event_time, reporting.change_time(earlier.last_event, earlier.updated_at),
-               reporting.rank(earlier.last_event), earlier.delivery_id)
-            < (v.event_time, reporting.change_time(v.last_event, v.updated_at), reporting.rank(v.last_event),
-               v.delivery_id)
+          and earlier.delivery_id <> v.delivery_id
+          and version_key_of(earlier.last_event, earlier.event_time, earlier.updated_at, earlier.carried, earlier.delivery_id) collate "C"
+            < version_key_of(v.last_event, v.event_time, v.updated_at, v.carried, v.delivery_id)
       ) as version,
-      last_event as event, reporting.day(received_at) as day, deleted_at, %s
-    from (select %2$s from receipts union all select %2$s from receipt_versions) v
-  $$, shown, version_columns('receipts'));
+      last_event as event, reporting.day(received_at) as day, deleted_at, %1$s
+    from (
+      select %2$s from receipts
+      union all
+      select %2$s from receipt_versions where carried is null
+      union all
+      select %3$s
+      from (select %2$s from receipt_versions where carried is not null) lean
+      cross join lateral (
+        select fold_rows(to_jsonb(said) || jsonb_build_object('version_key',
+          version_key_of(said.last_event, said.event_time, said.updated_at, said.carried, said.delivery_id))) as row
+        from (select %2$s from receipt_versions) said
+        where said.receipt_id = lean.receipt_id and said.business_id = lean.business_id
+          and version_key_of(said.last_event, said.event_time, said.updated_at, said.carried, said.delivery_id) collate "C"
+            <= version_key_of(lean.last_event, lean.event_time, lean.updated_at, lean.carried, lean.delivery_id)
+      ) known
+      cross join lateral jsonb_populate_record(null::receipt_versions, known.row) folded
+    ) v
+  $$, shown, version_columns('receipts'),
+    -- The key from lean, so that a condition on it uses an index.
+    regexp_replace(regexp_replace(version_columns('receipts'), '\w+', 'folded.\&', 'g'), 'folded.(business_id|receipt_id)\M', 'lean.\1', 'g'));
 
-  -- A row whose version was applied by the moment is returned as it is. For the others, the newest version
-  -- applied by that moment is looked up; a receipt without one had not been received yet.
+  execute format($$
+    create or replace view reporting.receipt_statements as
+    select
+      business_id, receipt_id, applied_at,
+      case when carried is null and first_event_time is null then row else unfolded(row) end || jsonb_build_object('version_key',
+        version_key_of(last_event, event_time, updated_at, carried, delivery_id)) as statement
+    from (
+      select business_id, receipt_id, applied_at, last_event, event_time, updated_at, carried, delivery_id, first_event_time, to_jsonb(r) as row
+      from (select %1$s from receipts) r
+      union all
+      select business_id, receipt_id, applied_at, last_event, event_time, updated_at, carried, delivery_id, first_event_time, to_jsonb(v)
+      from (select %1$s from receipt_versions) v
+    ) versions
+  $$, version_columns('receipts'));
+
+  -- A row all of whose versions were applied by the moment is returned as it is. For the others, the versions applied by that
+  -- moment are folded; a receipt without one had not been received yet.
   execute format($$
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
     begin atomic
-      select * from reporting.all_receipts where applied_at <= moment
-      union all
-      select %s
+      select r.*
       from reporting.all_receipts r
-      cross join lateral (
-        select *
-        from reporting.receipt_history h
-        where h.business_id = r.business_id and h.receipt_id = r.receipt_id and h.applied_at <= moment
-        order by h.event_time desc, reporting.change_time(h.event, h.updated_at) desc,
-                 reporting.rank(h.event) desc, h.delivery_id desc
-        limit 1
-      ) h
-      where r.applied_at > moment;
+      where r.applied_at <= moment and not exists (
+        select from reporting.receipt_statements s
+        where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at > moment)
+      union all
+      select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, deleted_at, %1$s
+      from (
+        select %2$s
+        from reporting.all_receipts r
+        cross join lateral (
+          select fold_rows(s.statement) as row
+          from reporting.receipt_statements s
+          where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at <= moment
+        ) known
+        cross join lateral jsonb_populate_record(null::receipts, known.row) h
+        where h.delivery_id is not null and exists (
+          select from reporting.receipt_statements s
+          where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at > moment)
+      ) v;
     end
-  $$, (
-    -- The columns of all_receipts, from receipt_history; the key from r, so that a condition on the business
-    -- uses an index.
-    select string_agg(
-      case
-        when attname in ('business_id', 'receipt_id') then 'r.' || attname
-        when attname = 'day' then 'reporting.day(h.issued_at)'
-        when attname = 'last_event' then 'h.event'
-        else format('h.%I', attname)
-      end, ', ' order by attnum)
-    from pg_attribute
-    where attrelid = 'reporting.all_receipts'::regclass and attnum > 0 and not attisdropped
-  ));
+  $$, shown,
+    -- The key from r, so that a condition on the business uses an index.
+    regexp_replace(regexp_replace(version_columns('receipts'), '\w+', 'h.\&', 'g'), 'h.(business_id|receipt_id)\M', 'r.\1', 'g'));
 end
 $do$;
 
@@ -134,12 +145,20 @@ select
 from summed_activities
 where receipts > 0 or deleted_receipts > 0;
 
+-- The first condition is that of the indexes.
 create or replace view reporting.outstanding_receipts as
 select
-  business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding,
-  clinic_id, doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
-from reporting.receipts
-where due_amount > 0;
+  business_id, receipt_id, receipt_number, reporting.day(coalesce(created_at, first_event_time, event_time)) as day,
+  coalesce(created_at, first_event_time, event_time) as issued_at,
+  reporting.today() - reporting.day(coalesce(created_at, first_event_time, event_time)) as days_outstanding,
+  clinic_id, doctor_oid as doctor_id, patient_oid as patient_id, name, mobile,
+  net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) as net_amount, amount_paid as paid_amount,
+  due.amount as due_amount, payment_link, receipt_url as pdf_url
+from receipts
+cross join lateral (
+  select due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) as amount
+) due
+where (amount_due > 0 or carried is not null) and deleted_at is null and due.amount > 0;
 
 -- Without a phone number, of a patient. Keys of an index lead, so that a page in their order reads a page's receipts.
 create or replace view dues_by_phone as
@@ -162,17 +181,16 @@ comment on view reporting.deleted_receipts     is 'The newest version of each de
 comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
 comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient';
 comment on view reporting.receipt_history      is 'Every version of each receipt, one row each; order by version';
+comment on view reporting.receipt_statements   is 'What each callback about a receipt said, as JSON: receipts_as_of is made from it';
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
 
 comment on function reporting.receipts_as_of   is 'The rows of all_receipts at a moment in the past: one for each receipt that was already applied, deleted ones included';
-comment on function reporting.change_time      is 'Orders versions of a receipt or an appointment that have the same event time: by the time of the change; without one, a deletion is last and any other event first';
-comment on function reporting.rank             is 'The position of an event in the life cycle of a receipt or an appointment';
 
 comment on column reporting.all_receipts.business_id                is 'The business, by its id in the platform';
 comment on column reporting.all_receipts.receipt_id                 is 'The receipt; unique within its business';
 comment on column reporting.all_receipts.receipt_number             is 'The number printed on the receipt; null if the platform sends none';
 comment on column reporting.all_receipts.day                        is 'The day on which the receipt was issued';
-comment on column reporting.all_receipts.issued_at                  is 'When the receipt was created; if the platform does not send that, the time of its last event';
+comment on column reporting.all_receipts.issued_at                  is 'When the receipt was created; if the platform does not send that, the time of its earliest event';
 comment on column reporting.all_receipts.updated_at                 is 'When the platform last changed the receipt, by its own clock';
 comment on column reporting.all_receipts.deleted_at                 is 'When it was deleted; null: not deleted';
 comment on column reporting.all_receipts.clinic_id                  is 'The clinic';
@@ -186,9 +204,9 @@ comment on column reporting.all_receipts.item_discount_amount       is 'Discount
 comment on column reporting.all_receipts.additional_discount_type   is 'How the additional discount was given, such as AMOUNT';
 comment on column reporting.all_receipts.additional_discount_value  is 'The additional discount as it was entered: an amount or a percentage, see its type';
 comment on column reporting.all_receipts.additional_discount_amount is 'The additional discount';
-comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the platform computed it';
+comment on column reporting.all_receipts.net_amount                 is 'Amount to pay after discounts, as the platform computed it; computed from the amounts if one of them was told later';
 comment on column reporting.all_receipts.paid_amount                is 'Amount paid so far (amount_paid); null if the platform does not send it';
-comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due)';
+comment on column reporting.all_receipts.due_amount                 is 'Amount still to pay (amount_due); computed if what is to be paid, or was paid, was told later';
 comment on column reporting.all_receipts.payment_id                 is 'The payment';
 comment on column reporting.all_receipts.payment_link               is 'Where it can be paid';
 comment on column reporting.all_receipts.transaction_reference      is 'Reference of the payment at its provider (ref_trx_id)';
@@ -205,9 +223,10 @@ comment on column reporting.all_receipts.delivery_id                is 'The deli
 comment on column reporting.all_receipts.received_at                is 'When that delivery was first received';
 comment on column reporting.all_receipts.applied_at                 is 'When it was applied to the table';
 
+comment on column reporting.receipt_statements.statement is 'The row that the callback alone would make, and its place among the versions';
 select copy_column_comments('reporting.all_receipts', 'reporting.receipts', 'reporting.deleted_receipts',
                             'reporting.outstanding_receipts', 'reporting.outstanding_by_phone',
-                            'reporting.receipts_daily', 'reporting.receipt_history');
+                            'reporting.receipts_daily', 'reporting.receipt_history', 'reporting.receipt_statements');
 
 comment on column reporting.deleted_receipts.deleted_at is 'When it was deleted';
 

@@ -31,8 +31,8 @@ create or replace function reporting.appointment_state(status text) returns text
 -- row, so that PostgreSQL can leave the join out.
 create or replace view reporting.appointments as
 select
-  a.business_id, a.appointment_id, reporting.day(coalesce(a.created_at, a.event_time)) as day,
-  coalesce(a.created_at, a.event_time) as booked_at, completion.completed_at, a.modified_at, a.status,
+  a.business_id, a.appointment_id, reporting.day(coalesce(a.created_at, a.first_event_time, a.event_time)) as day,
+  coalesce(a.created_at, a.first_event_time, a.event_time) as booked_at, completion.completed_at, a.modified_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id, a.partner_appointment_id,
   a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id, a.action, a.client_id, a.last_event, a.event_time,
   a.delivery_id, a.received_at, a.applied_at, a.custom_attributes, a.workflow_data, a.partner_meta, s.starts_at
@@ -41,10 +41,11 @@ left join appointment_starts s on s.business_id = a.business_id and s.appointmen
 left join lateral (
   select (array_agg(
     case when v.last_event <> 'appointment.reconciled' then coalesce(v.modified_at, v.event_time) end
-    order by v.event_time, reporting.change_time(v.last_event, v.modified_at), reporting.rank(v.last_event), v.delivery_id
+    order by version_key_of(v.last_event, v.event_time, v.modified_at, null, v.delivery_id) collate "C"
   ))[1] as completed_at
   from (
-    select a.status, a.modified_at, a.event_time, a.last_event, a.delivery_id
+    select a.status, case when a.carried->'lacks' ? 'modified_at' then null else a.modified_at end as modified_at, a.event_time,
+           a.last_event, a.delivery_id
     union all
     select v.status, v.modified_at, v.event_time, v.last_event, v.delivery_id
     from appointment_versions v
@@ -61,7 +62,7 @@ create or replace view reporting.schedule as
 select
   a.business_id, a.appointment_id, reporting.day(s.starts_at) as day, s.starts_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id,
-  coalesce(a.created_at, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
+  coalesce(a.created_at, a.first_event_time, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
   a.partner_patient_id, a.client_id, a.delivery_id,
   (
     select r.name
@@ -70,7 +71,7 @@ select
       on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
     where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
       and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.name <> ''
-    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc
     limit 1
   ) as patient_name,
   (
@@ -80,14 +81,14 @@ select
       on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
     where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
       and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.mobile <> ''
-    order by coalesce(r.created_at, r.event_time) desc, r.receipt_id desc
+    order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc
     limit 1
   ) as mobile
 from appointment_starts s
 join appointments a on a.business_id = s.business_id and a.appointment_id = s.appointment_id
 where s.starts_at is not null and a.deleted_at is null and reporting.appointment_state(a.status) <> 'rescheduled';
 
--- The newest version is in appointments, the others are in appointment_versions.
+-- The newest version is in appointments, the others are in appointment_versions, as they came: what one of them lacks, older ones say.
 create or replace view reporting.appointment_history as
 select
   business_id, appointment_id,
@@ -95,22 +96,39 @@ select
     select count(*)
     from appointment_versions earlier
     where earlier.appointment_id = v.appointment_id and earlier.business_id = v.business_id
-      and earlier.delivery_id <> v.delivery_id and earlier.event_time <= v.event_time
-      and (earlier.event_time, reporting.change_time(earlier.last_event, earlier.modified_at),
-           reporting.rank(earlier.last_event), earlier.delivery_id)
-        < (v.event_time, reporting.change_time(v.last_event, v.modified_at), reporting.rank(v.last_event), v.delivery_id)
+      and earlier.delivery_id <> v.delivery_id
+      and version_key_of(earlier.last_event, earlier.event_time, earlier.modified_at, earlier.carried, earlier.delivery_id) collate "C"
+        < version_key_of(v.last_event, v.event_time, v.modified_at, v.carried, v.delivery_id)
   ) as version,
   last_event as event, reporting.day(received_at) as day, status, reporting.appointment_state(status) as state,
-  modified_at, coalesce(created_at, event_time) as booked_at, clinic_id, doctor_id, patient_id, client_id, event_time,
+  modified_at, coalesce(created_at, first_event_time, event_time) as booked_at, clinic_id, doctor_id, patient_id, client_id, event_time,
   delivery_id, received_at, applied_at
 from (
-  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, event_time, clinic_id,
-         doctor_id, patient_id, client_id, delivery_id, applied_at
+  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, first_event_time, event_time, clinic_id,
+         doctor_id, patient_id, client_id, delivery_id, applied_at, carried
   from appointments
   union all
-  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, event_time, clinic_id,
-         doctor_id, patient_id, client_id, delivery_id, applied_at
-  from appointment_versions
+  select business_id, appointment_id, last_event, received_at, status, modified_at, created_at, first_event_time, event_time, clinic_id,
+         doctor_id, patient_id, client_id, delivery_id, applied_at, carried
+  from appointment_versions where carried is null
+  union all
+  select lean.business_id, lean.appointment_id, lean.last_event, lean.received_at, folded.status, folded.modified_at, folded.created_at,
+         folded.first_event_time, lean.event_time, folded.clinic_id, folded.doctor_id, folded.patient_id, lean.client_id,
+         lean.delivery_id, lean.applied_at, lean.carried
+  from appointment_versions lean
+  cross join lateral (
+    select fold_rows(to_jsonb(said) || jsonb_build_object('version_key',
+      version_key_of(said.last_event, said.event_time, said.modified_at, said.carried, said.delivery_id))) as row
+    from (
+      select last_event, status, modified_at, created_at, first_event_time, event_time, clinic_id, doctor_id, patient_id, delivery_id,
+             carried, extra
+      from appointment_versions v where v.appointment_id = lean.appointment_id and v.business_id = lean.business_id
+    ) said
+    where version_key_of(said.last_event, said.event_time, said.modified_at, said.carried, said.delivery_id) collate "C"
+      <= version_key_of(lean.last_event, lean.event_time, lean.modified_at, lean.carried, lean.delivery_id)
+  ) known
+  cross join lateral jsonb_populate_record(null::appointment_versions, known.row) folded
+  where lean.carried is not null
 ) v;
 
 -- Numbers of appointments by status as received: kept for the days that did not change since they were made, computed for the
@@ -118,7 +136,7 @@ from (
 create or replace view live_appointments as
 select
   business_id, clinic_id, doctor_id, day, status, count(*) as appointments,
-  array_agg(completed_at - booked_at order by completed_at - booked_at) filter (where completed_at is not null)
+  array_agg(completed_at - booked_at order by completed_at - booked_at) filter (where isfinite(completed_at) and isfinite(booked_at))
     as completion_times
 from reporting.appointments
 group by business_id, clinic_id, doctor_id, day, status;

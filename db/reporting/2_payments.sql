@@ -18,7 +18,7 @@ select
     else 'not_successful'
   end as state,
   p.status, p.amount as payment_amount, p.mode, p.gateway, p.rrn, r.amount_paid as receipt_paid_amount,
-  reporting.day(coalesce(r.created_at, r.event_time)) as receipt_day, r.deleted_at as receipt_deleted_at,
+  reporting.day(coalesce(r.created_at, r.first_event_time, r.event_time)) as receipt_day, r.deleted_at as receipt_deleted_at,
   r.clinic_id, r.doctor_oid as doctor_id, r.patient_oid as patient_id, p.asked_at
 from payments p join receipts r using (business_id, receipt_id);
 

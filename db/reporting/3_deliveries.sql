@@ -2,7 +2,7 @@
 
 -- The status of a delivery is the table that it is in. PostgreSQL reads only the tables whose status and columns a query
 -- asks for.
-create or replace view deliveries as
+create or replace view stated_deliveries as
 select
   id, i.event, s.family, i.client_id, i.business_id, i.event_time, i.envelope, s.status, s.error,
   1 + coalesce(r.count, 0) as delivery_count, s.received_at,
@@ -19,6 +19,25 @@ from (
 ) s
 left join inbox i using (id)
 left join resends r using (id);
+
+-- With those that lost their state, which wait to be pending again. To find these without their ids, all of inbox is read:
+-- what is not about some ids reads stated_deliveries.
+create or replace view deliveries as
+select
+  id, event, family, client_id, business_id, event_time, envelope, status, error, delivery_count, received_at, last_received_at,
+  applied_at, service, transaction_id, partition_id, source
+from stated_deliveries
+union all
+select
+  i.id, i.event, i.family, i.client_id, i.business_id, i.event_time, i.envelope, 'received', null,
+  1 + coalesce(r.count, 0), i.received_at, coalesce(r.last_received_at, i.received_at), null,
+  i.envelope->>'service', i.envelope->>'transaction_id', i.envelope->>'partition_id',
+  case when i.event = i.family || '.reconciled' then 'reconcile' else 'callback' end
+from inbox i
+left join resends r using (id)
+where not exists (select from applied_deliveries s where s.id = i.id)
+  and not exists (select from pending_deliveries s where s.id = i.id)
+  and not exists (select from failed_deliveries s where s.id = i.id);
 
 create or replace trigger delete_delivery instead of delete on deliveries
   for each row execute function delete_delivery();
@@ -58,7 +77,7 @@ select
   case when family = 'receipt' then reporting.receipt_id(envelope) end,
   event_time, status, error, received_at, reporting.day(received_at),
   reporting.hour(received_at), applied_at, delivery_count - 1, last_received_at, source
-from deliveries
+from stated_deliveries
 where status <> 'applied';
 
 -- For the consoles of former versions during an upgrade: the table has the business.
@@ -117,7 +136,8 @@ select
   count(*) filter (where source = 'reconcile') as reconciled
 from (
   select business_id, family, day, hour, status, duplicates, received_at,
-         case when source = 'callback' then received_at - event_time end as arrival_lag, applied_at - received_at as row_lag,
+         case when source = 'callback' and isfinite(event_time) then received_at - event_time end as arrival_lag,
+         applied_at - received_at as row_lag,
          source
   from reporting.deliveries
   union all
@@ -160,7 +180,7 @@ create or replace view counted_others as
 select business_id, family, reporting.day(received_at) as day, is_callback as received, 0 as applied,
        is_callback * (status = 'failed')::integer as failed, is_callback * (status = 'received')::integer as waiting,
        0 as quarantined, delivery_count - 1 as duplicates, 1 - is_callback as reconciled
-from deliveries cross join lateral (select (source = 'callback')::integer as is_callback) sources
+from stated_deliveries cross join lateral (select (source = 'callback')::integer as is_callback) sources
 where status <> 'applied'
 union all
 select business_id, coalesce(family, 'unknown'), day, 0, 0, 0, 0, 1, 0, 0 from reporting.quarantine where replayed_at is null;
@@ -189,6 +209,7 @@ from counted_deliveries
 group by business_id, family, day;
 
 comment on view deliveries                   is 'Every acknowledged callback, once, and what the reconciliation has made. The tables behind it: inbox, pending_deliveries, applied_deliveries, failed_deliveries, resends';
+comment on view stated_deliveries            is 'The view deliveries without those that lost their state, which wait to be pending again: read it to look for deliveries by anything but their ids';
 comment on view senders                      is 'Every business that has sent something which was applied';
 comment on column senders.business_id        is 'The business, by its id in the platform';
 comment on view reporting.deliveries         is 'Every accepted callback, without its content';
@@ -202,7 +223,7 @@ comment on function reporting.business_in    is 'The business id in a body; null
 
 comment on column deliveries.id             is 'Derived from the event time and the content, so that a resend has the same id';
 comment on column deliveries.envelope       is 'The callback as received';
-comment on column deliveries.status         is 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error';
+comment on column deliveries.status         is 'received: not applied to its table yet, or without a state, which a worker restores; applied: in its table; failed: its data caused an error, see error';
 comment on column deliveries.delivery_count is 'How often it was received';
 comment on column deliveries.service        is 'The part of the platform that sent it; null: not named';
 comment on column deliveries.transaction_id is 'What the platform calls the transaction; several callbacks may have the same';

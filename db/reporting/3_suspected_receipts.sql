@@ -12,15 +12,15 @@ from (
   where p.appointment_id <> ''
   union all
   select
-    a.business_id, reporting.day(coalesce(a.created_at, a.event_time)), 'appointment', a.appointment_id, null,
+    a.business_id, reporting.day(coalesce(a.created_at, a.first_event_time, a.event_time)), 'appointment', a.appointment_id, null,
     case when jsonb_typeof(a.extra #> '{payment,amount}') = 'number' then (a.extra #>> '{payment,amount}')::numeric end,
-    coalesce(a.created_at, a.event_time), a.delivery_id, null
+    coalesce(a.created_at, a.first_event_time, a.event_time), a.delivery_id, null
   from appointments a
   where a.extra #>> '{payment,payment_status}' = 'PAYMENT_SUCCESS' and a.deleted_at is null
   union all
   select
-    r.business_id, reporting.day(coalesce(r.created_at, r.event_time)), 'later_version', r.aid, r.receipt_id, r.net_amount,
-    coalesce(r.created_at, r.event_time), r.delivery_id, null
+    r.business_id, reporting.day(coalesce(r.created_at, r.first_event_time, r.event_time)), 'later_version', r.aid, r.receipt_id, r.net_amount,
+    coalesce(r.created_at, r.first_event_time, r.event_time), r.delivery_id, null
   from receipts r
   where r.last_event <> 'receipt.created' and r.created_at is not null and (
     -- "limit": looked up, here and below. A join would read all versions, or all receipts.
@@ -58,7 +58,7 @@ where named.named_at < now() - interval '1 hour'
     -- The receipt may name no appointment.
     select true from receipts r
     where r.business_id = named.business_id and r.payment_link = named.url
-      and reporting.day(coalesce(r.created_at, r.event_time)) between named.day - 1 and named.day + 1 limit 1
+      and reporting.day(coalesce(r.created_at, r.first_event_time, r.event_time)) between named.day - 1 and named.day + 1 limit 1
   ) is null);
 
 comment on view reporting.suspected_receipts is 'Receipts that other records name and that never came, or whose creation never came';

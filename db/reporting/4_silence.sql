@@ -8,7 +8,7 @@ with days as (
   where day >= reporting.today() - 90 - 28 and deliveries > 0
   union all
   select business_id, family, min(received_at), max(received_at), count(*), null, null
-  from deliveries
+  from stated_deliveries
   where status <> 'applied' and source = 'callback' and received_at >= now() - interval '118 days'
   group by business_id, family, reporting.day(received_at)
 ), recent as (

@@ -14,7 +14,7 @@ end
 $$;
 
 -- A database may be restored without its privileges.
-revoke execute on function reporting.write_zone from public;
+revoke execute on function reporting.write_zone, reporting.write_day from public;
 
 -- Granted once and not after each change of the views: a revoked privilege stays revoked.
 do $$

@@ -24,7 +24,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
   from pg_class c join pg_attribute on attrelid = c.oid
   where relnamespace = 'reporting'::regnamespace and attnum > 0 and not attisdropped
     and relname in (
-      'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipts_daily',
+      'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipt_statements', 'receipts_daily',
       'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily', 'activities_monthly',
       'appointments', 'schedule', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',

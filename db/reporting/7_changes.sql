@@ -45,8 +45,8 @@ as $$
 $$;
 
 -- Gives positions to the changed records that are committed, and returns the last position. Without a row of change_feed it
--- returns nothing. One transaction at a time: the lock is taken before the statement that looks, so that it sees what the
--- previous one has numbered.
+-- returns nothing. One transaction at a time: the lock, which nobody can take who may only read, is taken before the statement
+-- that looks, so that it sees what the previous one has numbered.
 --
 -- Reads what was not visible at the last step, by the index on transactions; or all there is, where that says nothing: the last
 -- step was not complete, or transactions have other numbers than before, because the database was moved to another server.
@@ -67,7 +67,7 @@ declare
   feed  record;
   is_known boolean;
 begin
-  perform pg_advisory_xact_lock(hashtext('receiver changes'));
+  lock table change_feed in share update exclusive mode;
   select c.position, c.tag, c.seen into last from changes c order by c.position desc limit 1;
   if not found then
     return;

@@ -29,7 +29,7 @@ begin
   grant update (counts, searched, destroy_after, destroyed_at) on erasures to receiver_service;
   revoke insert, update, delete
     on receiver_migrations, database_identity, erasure_salt, saved_grants, stale_day_indexes from receiver_service;
-  grant update (token) on database_identity to receiver_service;
+  grant update (token, previous_token) on database_identity to receiver_service;
   revoke insert, delete on session_key from receiver_service;
   -- Not their content.
   revoke select, update, delete on withheld.records from receiver_service;

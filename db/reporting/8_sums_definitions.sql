@@ -13,8 +13,7 @@ with current as (
     ('deliveries',   pg_get_viewdef('live_delivery_months'::regclass)),
     ('appointments', pg_get_viewdef('reporting.appointments'::regclass)),
     ('appointments', pg_get_functiondef('reporting.appointment_state'::regproc)),
-    ('appointments', pg_get_functiondef('reporting.change_time'::regproc)),
-    ('appointments', pg_get_functiondef('reporting.rank'::regproc))
+    ('appointments', pg_get_functiondef('version_key_of'::regproc))
   ) as parts (sums, definition)
   group by sums
 ), changed as (

@@ -30,12 +30,17 @@ const singleWithReasons = ({ rows }: QueryResult<Counted>) =>
 export const outage: Definition = {
   name: 'postgresql',
   isOutage: true,
-  find: ({ circuit, queueCircuit }) => single(circuit.isOpen && { inRedis: !queueCircuit.isOpen }),
+  find: ({ circuit, queueCircuit, fallback }) => {
+    const { acknowledges = false, detail } = (!queueCircuit.isOpen && fallback?.state) || {};
+    return single(
+      circuit.isOpen && { inRedis: acknowledges, ...(!acknowledges && detail && { why: detail }) },
+    );
+  },
   title: () => 'PostgreSQL is unavailable',
-  explain: ({ detail }) =>
-    detail.inRedis
+  explain: ({ detail: { inRedis, why } }) =>
+    inRedis
       ? 'Callbacks are stored only in Redis until it is restored: do not wipe Redis'
-      : 'Callbacks get a 503 until it is restored; the sender has to resend them',
+      : `Callbacks get a 503 until it is restored; the sender has to resend them${why ? `. Redis acknowledges none: ${why}` : ''}`,
 };
 
 /** The alerts that are recorded in table `alerts`, most urgent first. */

@@ -8,6 +8,8 @@ export interface Sources {
   circuit: Pick<Circuit, 'isOpen'>;
   /** The circuit breaker of the queue's store: Redis or PostgreSQL. */
   queueCircuit: Pick<Circuit, 'isOpen'>;
+  /** The fallback store; undefined: there is none. */
+  fallback?: { readonly state: { acknowledges: boolean; detail: string } | undefined } | undefined;
   /** Another database with this one's identity on the same Redis, as it describes itself. */
   rival: () => string | undefined;
   rejectionsPerMinute: number;

@@ -46,12 +46,12 @@ export function startAlerts(dependencies: AlertDependencies) {
   const others = definitions.filter(({ ofWorker }) => isWorker || !ofWorker);
   const findOthers = createFind(others, sources, onError);
   const outageState = memoryStore();
-  const state = tableStore(db);
+  const state = tableStore(db, log);
 
   /** All that is due for a channel is one message. */
-  const pass = (exclusively: AlertStore, find: ReturnType<typeof createFind>) =>
-    exclusively(async ({ alerts, now, save }) => {
-      const { conditions, checked } = await find();
+  const pass = async (exclusively: AlertStore, find: ReturnType<typeof createFind>) => {
+    const { conditions, checked } = await find();
+    await exclusively(conditions.length > 0, async ({ alerts, now, save }) => {
       let current = [...senders.keys()].flatMap((name) => {
         const own = alerts.filter(({ channel }) => channel === name);
         return updateAlerts(name, own, conditions, checked, now, delays);
@@ -63,12 +63,13 @@ export function startAlerts(dependencies: AlertDependencies) {
         current = current.flatMap((alert) => (due.includes(alert) ? afterSending(alert, now) : [alert]));
         await save(current);
       }
-    }).catch(onError);
+    });
+  };
 
   const working = (async () => {
     while (!signal.aborted) {
-      await pass(outageState, findOutage);
-      if (!circuit.isOpen) await pass(state, findOthers);
+      await pass(outageState, findOutage).catch(onError);
+      if (!circuit.isOpen) await pass(state, findOthers).catch(onError);
       await sleep(everyMs, undefined, { signal }).catch(() => {});
     }
   })();

@@ -1,15 +1,8 @@
+import { foldedRows, foldOnConflict, isAmong, recordsToFold } from '../families/fold.ts';
 import type { Family } from '../families/index.ts';
-import {
-  equal,
-  keyOf,
-  listOf,
-  literal,
-  qualified,
-  quoted,
-  recordsOf,
-  rowsMadeOf,
-  versionOrder,
-} from '../families/sql.ts';
+import { rowsMadeOf } from '../families/rows.ts';
+import { equal, keyOf, listOf, literal, qualified, quoted, recordsOf } from '../families/sql.ts';
+import { versionKeyOf, versionOrder } from '../families/version-order.ts';
 import { isFeedOpen, recordChanges } from '../store/changed-records.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import { failure } from '../store/failure.ts';
@@ -22,12 +15,15 @@ const isWhole = (table: string) =>
 /** A running erasure deletes what it has found, in a long transaction: whoever waited for its rows would wait for all of it. */
 const isErasing = (table: string) => `exists (select from erasing e where e.id = ${table}.id)`;
 
+/** A status, or a row of inbox alone: one that was stored while its status could not be. */
+export type Taken = DeliveryStatus | 'no status';
+
 /** Takes the deliveries that have this status, the ids $1 and one of these families; others are skipped. */
-const taken: Record<DeliveryStatus, (families: string) => string> = {
+const taken: Record<Taken, (families: string) => string> = {
   received: (families) => `
   delete from pending_deliveries where id = any($1::uuid[]) and family in (${families})
     and not ${isErasing('pending_deliveries')}
-  returning id, null::timestamptz as applied_at`,
+  returning id, applied_at`,
   failed: (families) => `
   delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
     and ${isWhole('failed_deliveries')} and not ${isErasing('failed_deliveries')}
@@ -36,6 +32,11 @@ const taken: Record<DeliveryStatus, (families: string) => string> = {
   select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
     and ${isWhole('applied_deliveries')} and not ${isErasing('applied_deliveries')}
   order by id for update`,
+  'no status': (families) => `
+  select id, null::timestamptz as applied_at from inbox i where id = any($1::uuid[]) and family in (${families})
+    and envelope ? 'event_time' and not ${isErasing('i')}
+    and ${['pending', 'failed', 'applied'].map((status) => `not exists (select from ${status}_deliveries s where s.id = i.id)`).join(' and ')}
+  order by id`,
 };
 
 const statements = new WeakMap<readonly Family[], Map<string, string>>();
@@ -57,7 +58,7 @@ const statements = new WeakMap<readonly Family[], Map<string, string>>();
  */
 export function applyStatement(
   families: readonly Family[],
-  status: DeliveryStatus = 'received',
+  status: Taken = 'received',
   recordsChanges = true,
 ): string {
   // Its text is long: to make it for each job, and to find its name, takes as long as a delivery.
@@ -69,7 +70,7 @@ export function applyStatement(
   return text;
 }
 
-function makeStatement(families: readonly Family[], status: DeliveryStatus, recordsChanges: boolean): string {
+function makeStatement(families: readonly Family[], status: Taken, recordsChanges: boolean): string {
   const names = families.map(({ name }) => literal(name)).join(', ');
   const changed = families.map(({ name }) => quoted(`changed_${name}`));
   const [replayed, isReplayed] = status === 'failed' ? [', replayed', ', true'] : ['', ''];
@@ -78,10 +79,16 @@ function makeStatement(families: readonly Family[], status: DeliveryStatus, reco
   select id, family, business_id, event_time, received_at, coalesce(applied_at, now())${isReplayed} from loaded
   returning id
 )`;
-  // An older version may change what a report tells of the record, such as when an appointment was completed.
-  const changedRecords = families.map((family) =>
-    recordsOf(family, quoted(`${family.versions ? 'incoming' : 'changed'}_${family.name}`)),
-  );
+  // An older version may change what a report tells of the record, such as when an appointment was completed. What is applied
+  // again changes nothing, unless its row or its version is another then.
+  const changedRecords = families.flatMap((family) => {
+    const from = !family.versions
+      ? ['changed']
+      : status === 'applied'
+        ? ['changed', 'superseded']
+        : ['incoming'];
+    return from.map((name) => recordsOf(family, quoted(`${name}_${family.name}`)));
+  });
   const numberOf = (name: string) => `(select count(*) from ${name})`;
   const numberChanged = changed.map(numberOf).join(' + ');
   const recorded = recordsChanges
@@ -120,11 +127,10 @@ function upsertOf(family: Family, isReplay: boolean): string {
 /**
  * The common table expressions of one family; `changed_<family>` contains the rows that it changed.
  *
- * PostgreSQL parses the JSON. A row changes only for a greater version, or when the same version is replayed into
- * changed columns. A version is (event time, ordering field, position of the event in the lifecycle, delivery id).
- * Where the ordering field is missing, a deletion is the last of its second, because the record stays deleted, and any
- * other event the first. The row contains all four, so the order of application makes no difference. Rows are written
- * in key order, which prevents deadlocks between workers.
+ * PostgreSQL parses the JSON. A row is that of the greatest version (src/families/version-order.ts), and each of its fields has
+ * the value of the greatest version that says it (src/families/fold.ts), so the order of application makes no difference. A
+ * row changes for a greater version, for one that says what greater ones lack, or when the same version is replayed into
+ * changed columns. Rows are written in key order, which prevents deadlocks between workers.
  *
  * Where the family has a table of versions, its table contains the newest and the table of versions all others. A version
  * that is replaced is copied there by a trigger; one that is not the newest when it is applied is inserted here.
@@ -137,32 +143,54 @@ function upsertStatement(family: Family, isReplay: boolean): string {
   const key = keyOf(family);
   const order = (row: string) => versionOrder(family, row);
   const [incoming, changed] = [quoted(`incoming_${name}`), quoted(`changed_${name}`)];
+  const several = quoted(`several_${name}`);
+  const newest = (condition: string) => `
+    select distinct on (${listOf(key)}) ${listOf(own)} from ${incoming} ${condition}
+    order by ${[listOf(key), ...order(incoming).map((value) => `${value} desc`)].join(', ')}`;
+  // A delivery that is no record of its own has one version.
+  const rows = family.identifiedBy
+    ? `(${newest(`where not ${isAmong(family, incoming, several)}`)}) union all
+  ${foldedRows(family, incoming, own, isAmong(family, incoming, several))}
+  order by ${listOf(key)}`
+    : newest('');
+  const onConflict = family.identifiedBy
+    ? foldOnConflict(family, own)
+    : `do update set
+    ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
+  where (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})`;
 
   const expressions = [
     `${incoming} as materialized (${query}
 )`,
+    ...(family.identifiedBy ? [`${several} as materialized (${recordsToFold(family, incoming)}\n)`] : []),
     `${changed} as (
   insert into ${quoted(family.table)} as existing (${listOf(own)})
-  select distinct on (${listOf(key)}) ${listOf(own)}
-  from ${incoming}
-  order by ${[listOf(key), ...order(incoming).map((value) => `${value} desc`)].join(', ')}
-  on conflict (${listOf(key)}) do update set
-    ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(',\n    ')}
-  where (${order('excluded').join(', ')})
-     >= (${order('existing').join(', ')})
-    and (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})
+  ${rows}
+  on conflict (${listOf(key)}) ${onConflict}
   returning ${listOf([...new Set(['business_id', ...key, 'delivery_id'])])}
 )`,
   ];
   if (versions) {
     const version = [...key, 'delivery_id'];
-    const isNewest = `select from ${quoted(family.table)} newest where ${equal('newest', incoming, version)}`;
+    // One that was applied before, and lost its state since, may be the newest version. In this order, because a plan that is
+    // made for empty tables may look it up by another index than that of the key.
+    const newest = `select newest.delivery_id from ${quoted(family.table)} newest where ${equal('newest', incoming, key)}`;
+    // What it says may be read otherwise than when it was applied first.
+    const again = isReplay
+      ? `on conflict (${listOf(version)}) do update set
+    ${own.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(', ')}
+  where (${qualified('existing', own)}) is distinct from (${qualified('excluded', own)})`
+      : 'on conflict do nothing';
     expressions.push(`${quoted(`superseded_${name}`)} as (
-  insert into ${quoted(versions)} (${listOf(own)})
+  insert into ${quoted(versions)} as existing (${listOf(own)})
   select ${listOf(own)}
   from ${incoming}
-  where delivery_id not in (select delivery_id from ${changed})${isReplay ? ` and not exists (${isNewest})` : ''}
-  on conflict do nothing
+  where case
+    when delivery_id in (select delivery_id from ${changed}) then false
+    when delivery_id not in (select id from taken where applied_at is not null) then true
+    else (${newest}) is distinct from delivery_id
+  end
+  ${again} ${isReplay ? `returning ${listOf(key)}` : ''}
 )`);
     // It was superseded before the newer versions were deleted.
     if (isReplay) {
@@ -181,10 +209,10 @@ function upsertStatement(family: Family, isReplay: boolean): string {
 function missingOf(family: Family): string {
   const [incoming, changed] = [quoted(`incoming_${family.name}`), quoted(`changed_${family.name}`)];
   const key = keyOf(family);
-  const order = (row: string) => versionOrder(family, row).join(', ');
+  const version = (row: string) => `${versionKeyOf(family, row)} collate "C"`;
   return `
   select from ${incoming}
   where (${qualified(incoming, key)}) not in (select ${listOf(key)} from ${changed}) and (
-    select ((${order(incoming)}) > (${order('existing')})) is true
+    select (${version(incoming)} > ${version('existing')}) is true
     from ${quoted(family.table)} existing where ${equal('existing', incoming, key)}) is distinct from false`;
 }

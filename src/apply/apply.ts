@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/index.ts';
 import { insertQuery } from '../intake/insert-deliveries.ts';
-import { knownGoodVersions } from '../intake/probe-inbox.ts';
+import { knownGoodVersions, wideKnownGood } from '../intake/probe-inbox.ts';
+import { type Connection, withConnection } from '../store/database.ts';
 import { failureCode } from '../store/failure.ts';
-import { describeRefusal, isOutage, isRefusal } from '../store/faults.ts';
+import { describeRefusal, isDamaged, isLocked, isOutage } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import type { Db, DeliveryStatus } from '../store/tables.ts';
 import { runText, withPlanForAnySize } from '../store/transactions.ts';
@@ -17,6 +18,8 @@ export interface Applied {
   failed: { id: string; error: string }[];
   /** Families whose table could not be written, for a reason other than a delivery's data. */
   broken: { family: string; error: pg.DatabaseError }[];
+  /** Those that a lock, a damaged page or a state that cannot be written keeps from being applied: they are as they were. */
+  blocked: { id: string; family: string; error: pg.DatabaseError }[];
   /** Seconds from the receipt of the oldest delivery to the statement; null without deliveries. */
   waitedS?: number | null;
 }
@@ -28,9 +31,21 @@ export interface ApplyOptions {
   preparedOn?: pg.Pool;
   /** Every transaction is rolled back, so that nothing changes. */
   dryRun?: boolean;
+  /** How long the first attempt waits for a lock. Default: the session's. */
+  lockTimeoutMs?: number | undefined;
+  /** One of `preparedOn`. */
+  connection?: Connection | undefined;
 }
 
-const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [] };
+const nothing: Applied = { applied: 0, changed: 0, failed: [], broken: [], blocked: [] };
+
+// The lock timeout of an attempt with one delivery: another worker releases its locks within milliseconds.
+const lockTimeoutMs = 50;
+// After some attempts in vain: all of a job may wait for one row.
+const shortLockTimeoutMs = 5;
+const maxLockTimeouts = 10;
+// Each takes as long as some deliveries.
+const maxMoves = 20;
 
 /**
  * Applies deliveries to their families' tables, each exactly once: the same statement takes them off the pending
@@ -46,15 +61,20 @@ export async function applyDeliveries(
   ids: readonly string[],
   options: ApplyOptions = {},
 ): Promise<Applied> {
+  if (ids.length === 0) return nothing;
   try {
     return await applyTogether(db, families, ids, options);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;
     const [family, ...others] = families;
     if (others.length === 0) {
-      const isBroken = isOutage(error) || (!isRefusal(error) && !(await isWritable(db, family!)));
-      if (isBroken) return { ...nothing, broken: [{ family: family!.name, error }] };
-      return applyOneByOne(db, family!, ids, options);
+      if (isOutage(error) && !isLocked(error))
+        return { ...nothing, broken: [{ family: family!.name, error }] };
+      const alone = isLocked(error) ? { ...options, lockTimeoutMs } : options;
+      if (!options.preparedOn) return applyOneByOne(db, family!, ids, alone);
+      return withConnection(options.preparedOn, (connection) =>
+        applyOneByOne(connection.db, family!, ids, { ...alone, connection }),
+      );
     }
   }
   const total = { ...nothing };
@@ -67,68 +87,169 @@ const maxUndecided = 10;
 
 /**
  * Applies deliveries of one family one by one. Whether an error is the fault of its delivery or of the table shows
- * afterwards: if another delivery, or a known-good one, changes the table, the delivery becomes `failed`, with the reason.
- * If none does, the table is broken and its deliveries stay as they are.
+ * afterwards: if another delivery, or a known-good one, changes the table, the delivery becomes `failed`, with the reason;
+ * or it is `blocked`, where a lock or a damaged page is the reason. If none does, the table is broken and its deliveries
+ * stay as they are.
  */
-async function applyOneByOne(db: Db, family: Family, ids: readonly string[], options: ApplyOptions) {
+async function applyOneByOne(db: Db, family: Family, job: readonly string[], options: ApplyOptions) {
+  const ids = await ofFamily(db, family, job);
   const total = { ...nothing };
-  const undecided: { id: string; error: pg.DatabaseError }[] = [];
-  // A fault of the table may have ended before something was applied: only what fails after that, too, is at fault.
-  const failUndecided = async () => {
-    for (const { id } of undecided.splice(0)) {
+  const undecided: Undecided[] = [];
+  let { lockTimeoutMs: timeoutMs } = options;
+  let lockTimeouts = 0;
+  let moves = 0;
+  let outage: pg.DatabaseError | undefined;
+  let broken: pg.DatabaseError | undefined;
+
+  const attempt = async (id: string): Promise<Applied | pg.DatabaseError> => {
+    for (let isAgain = false; ; isAgain = true) {
       try {
-        add(total, await applyTogether(db, [family], [id], options));
+        return await applyTogether(db, [family], [id], { ...options, lockTimeoutMs: timeoutMs });
       } catch (error) {
         if (!(error instanceof pg.DatabaseError)) throw error;
-        if (isOutage(error)) return error;
-        const reason = describeRefusal(error);
-        const isMarked = options.dryRun || (await markFailed(db, id, options.status, reason));
-        if (isMarked) total.failed = [...total.failed, { id, error: reason }];
+        if (isLocked(error)) {
+          lockTimeouts += 1;
+          timeoutMs = lockTimeouts < maxLockTimeouts ? lockTimeoutMs : shortLockTimeoutMs;
+        }
+        if (!isDamaged(error) || isAgain || !options.connection || moves === maxMoves) return error;
+        moves += 1;
+        await useOtherPages(db, family);
       }
     }
-    return undefined;
   };
-  for (const [index, id] of ids.entries()) {
-    let outage: pg.DatabaseError | undefined;
+  const block = (id: string, error: pg.DatabaseError) => {
+    total.blocked = [...total.blocked, { id, family: family.name, error }];
+  };
+  const fail = async (id: string, error: pg.DatabaseError) => {
+    const reason = describeRefusal(error);
     try {
-      const result = await applyTogether(db, [family], [id], options);
+      const isMarked = options.dryRun || (await markFailed(db, id, options.status, reason));
+      if (isMarked) total.failed = [...total.failed, { id, error: reason }];
+    } catch (cause) {
+      if (!(cause instanceof pg.DatabaseError)) throw cause;
+      if (isOutage(cause) && !isLocked(cause)) outage = cause;
+      else block(id, cause);
+    }
+  };
+  /** The table can be written to. A fault of it may have ended before: only what fails after that, too, is at fault. */
+  const settle = async () => {
+    broken = undefined;
+    for (const { id, error: first } of undecided.splice(0)) {
+      if (outage) return;
+      const result = isLocked(first) || isDamaged(first) ? first : await attempt(id);
+      if (!(result instanceof pg.DatabaseError)) add(total, result);
+      else if (isLocked(result) || isDamaged(result)) block(id, result);
+      else if (isOutage(result)) outage = result;
+      else await fail(id, result);
+    }
+  };
+  /** Nothing was applied meanwhile. Only a known-good delivery can tell; one that has failed before stays so. */
+  const decide = async () => {
+    const verdict = options.status === 'failed' ? 'writable' : await probe(db, family);
+    if (verdict === 'writable') return settle();
+    if (verdict === 'broken') broken = undecided[0]!.error;
+    // These are on the page, whatever else is broken.
+    const [damaged, left] = partition(undecided.splice(0), ({ error }) => isDamaged(error));
+    for (const { id, error } of damaged) block(id, error);
+    undecided.push(...left);
+    broken ??= left[0]?.error;
+  };
+
+  for (const id of ids) {
+    const result = await attempt(id);
+    if (!(result instanceof pg.DatabaseError)) {
       add(total, result);
-      if (result.changed > 0) outage = await failUndecided();
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) throw error;
-      undecided.push({ id, error });
-      if (isOutage(error)) outage = error;
+      if (result.changed > 0) await settle();
+    } else if (isOutage(result) && !isLocked(result)) {
+      outage = result;
+    } else {
+      undecided.push({ id, error: result });
+      if (undecided.length >= maxUndecided && !broken) await decide();
     }
-    const isDue = undecided.length >= maxUndecided || (undecided.length > 0 && index === ids.length - 1);
-    // One that has failed before stays so, whatever the reason is.
-    const isDecided = options.status === 'failed';
-    if (isDue && !outage) {
-      if (isDecided || (await isWritable(db, family))) outage = await failUndecided();
-      else outage = undecided[0]!.error;
-    }
-    if (outage) return { ...total, broken: [{ family: family.name, error: outage }] };
+    // Where some can be applied, the others of the job are tried.
+    if (outage || (broken && total.applied === 0)) break;
   }
-  return total;
+  if (undecided.length > 0 && !outage && (!broken || total.applied > 0)) await decide();
+  const error = outage ?? broken;
+  return error ? { ...total, broken: [{ family: family.name, error }] } : total;
 }
 
-/** Whether a known-good delivery and a later version of its record can be applied; both are rolled back. */
-async function isWritable(db: Db, family: Family): Promise<boolean> {
-  const versions = knownGoodVersions(family);
-  const { text, values } = insertQuery(versions, { timeoutMs: 0 });
-  const apply = async (tx: Db) => {
-    await runText(tx, text, values);
-    for (const { id } of versions) {
-      const rows = await runText<Result>(tx, applyStatement([family]), [[id]]);
-      if (rows[0]!.changed === 0) return false;
+/** Those of the family; all of them where that cannot be read. */
+async function ofFamily(db: Db, { name }: Family, ids: readonly string[]): Promise<readonly string[]> {
+  try {
+    const { rows } = await sql<{ id: string }>`
+      select id from inbox where id = any(${ids}::uuid[]) and family = ${name}`.execute(db);
+    const own = new Set(rows.map(({ id }) => id));
+    return ids.filter((id) => own.has(id));
+  } catch (error) {
+    if (error instanceof pg.DatabaseError) return ids;
+    throw error;
+  }
+}
+
+function partition<T>(items: readonly T[], matches: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))];
+}
+
+interface Undecided {
+  id: string;
+  error: pg.DatabaseError;
+}
+
+// A trigger may raise for some records.
+const maxProbes = 8;
+
+/**
+ * Whether known-good deliveries, and later versions of their records, can be applied; all are rolled back.
+ *
+ * @returns `unknown`: a damaged page keeps them from being stored
+ */
+async function probe(db: Db, family: Family): Promise<'writable' | 'broken' | 'unknown'> {
+  for (let probes = 1; ; probes += 1) {
+    let isStored = false;
+    const versions = knownGoodVersions(family);
+    const { text, values } = insertQuery(versions, { timeoutMs: 0 });
+    const apply = async (tx: Db) => {
+      await runText(tx, text, values);
+      isStored = true;
+      for (const { id } of versions) {
+        const rows = await runText<Result>(tx, applyStatement([family]), [[id]]);
+        if (rows[0]!.changed === 0) return false;
+      }
+      await sql`set constraints all immediate`.execute(tx);
+      return true;
+    };
+    try {
+      if (await withPlanForAnySize(db, apply, { dryRun: true })) return 'writable';
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      if (isOutage(error)) return 'broken';
+      if (isDamaged(error) && !isStored) return 'unknown';
     }
-    await sql`set constraints all immediate`.execute(tx);
-    return true;
+    if (probes === maxProbes) return 'broken';
+  }
+}
+
+/**
+ * After an error of a damaged page: PostgreSQL's map of free space may have offered that page for a new row, and would do so
+ * again and again. Rows that are too long for what is free there go to other pages, where this connection then puts
+ * its next rows, too.
+ *
+ * @param db one connection
+ */
+export async function useOtherPages(db: Db, family: Family): Promise<void> {
+  const { inInbox, inTable } = wideKnownGood(family);
+  const store = async (tx: Db) => {
+    for (const one of [inInbox, inTable]) {
+      const { text, values } = insertQuery([one], { timeoutMs: 0 });
+      await runText(tx, text, values);
+    }
+    await runText(tx, applyStatement([family]), [[inTable.id]]);
   };
   try {
-    return await withPlanForAnySize(db, apply, true);
+    await withPlanForAnySize(db, store, { dryRun: true });
   } catch (error) {
-    if (error instanceof pg.DatabaseError) return false;
-    throw error;
+    if (!(error instanceof pg.DatabaseError)) throw error;
   }
 }
 
@@ -140,14 +261,21 @@ async function applyTogether(
   db: Db,
   families: readonly Family[],
   ids: readonly string[],
-  { status, preparedOn, dryRun = false }: ApplyOptions,
+  options: ApplyOptions,
 ): Promise<Applied> {
+  const { status, preparedOn, dryRun = false, lockTimeoutMs, connection } = options;
+  if (preparedOn && lockTimeoutMs !== undefined && !connection) {
+    return withConnection(preparedOn, (opened) =>
+      applyTogether(opened.db, families, ids, { ...options, connection: opened }),
+    );
+  }
   const attempt = (recordsChanges: boolean) => {
     const text = applyStatement(families, status, recordsChanges);
     // Plans the statement anew, as a prepared one is planned.
-    const inTransaction = () => withPlanForAnySize(db, (tx) => runText<Result>(tx, text, [ids]), dryRun);
+    const run = (tx: Db) => runText<Result>(tx, text, [ids]);
+    const inTransaction = () => withPlanForAnySize(db, run, { dryRun, lockTimeoutMs });
     return preparedOn && !dryRun
-      ? queryPrepared<Result>(preparedOn, { text, values: [ids] }, inTransaction)
+      ? queryPrepared(preparedOn, { text, values: [ids] }, inTransaction, runOn(connection, lockTimeoutMs))
       : inTransaction();
   };
   // The feed was opened, or another worker has written a greater version meanwhile: a second attempt sees that.
@@ -158,6 +286,23 @@ async function applyTogether(
   if (preparedOn) recordingOn[isOpen ? 'add' : 'delete'](preparedOn);
   return { ...nothing, applied, changed, waitedS };
 }
+
+const runOn = (connection: Connection | undefined, lockTimeoutMs: number | undefined) =>
+  connection &&
+  (async (query: pg.QueryConfig): Promise<pg.QueryResult<Result>> => {
+    const { client } = connection;
+    if (lockTimeoutMs === undefined) return client.query<Result>(query);
+    await client.query('begin');
+    try {
+      await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+      const result = await client.query<Result>(query);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback');
+      throw error;
+    }
+  });
 
 const isDropped = (error: unknown) => error instanceof pg.DatabaseError && error.code === failureCode;
 
@@ -175,11 +320,12 @@ export async function applyAgain(tx: Db, families: readonly Family[], ids: reado
   return (await runText<Result>(tx, applyStatement(families, 'applied'), [ids]))[0]!.changed;
 }
 
-function add(total: Applied, { applied, changed, failed, broken, waitedS }: Applied): void {
+function add(total: Applied, { applied, changed, failed, broken, blocked, waitedS }: Applied): void {
   total.applied += applied;
   total.changed += changed;
   total.failed = [...total.failed, ...failed];
   total.broken = [...total.broken, ...broken];
+  total.blocked = [...total.blocked, ...blocked];
   total.waitedS = Math.max(total.waitedS ?? 0, waitedS ?? 0);
 }
 
@@ -189,15 +335,15 @@ async function markFailed(db: Db, id: string, status: DeliveryStatus = 'received
   return numAffectedRows! > 0n;
 }
 
-const moveToFailed = (table: string, appliedAt: string) => (id: string, error: string) =>
+const moveToFailed = (table: string) => (id: string, error: string) =>
   sql`
   with failed as (
-    delete from ${sql.table(table)} where id = ${id} returning id, family, received_at, ${sql.raw(appliedAt)} as applied_at)
+    delete from ${sql.table(table)} where id = ${id} returning id, family, received_at, applied_at)
   insert into failed_deliveries (id, family, received_at, error, applied_at)
   select id, family, received_at, ${error}, applied_at from failed`;
 
 const failing: Record<DeliveryStatus, (id: string, error: string) => RawBuilder<unknown>> = {
-  received: moveToFailed('pending_deliveries', 'null::timestamptz'),
+  received: moveToFailed('pending_deliveries'),
   failed: (id, error) => sql`update failed_deliveries set error = ${error} where id = ${id}`,
-  applied: moveToFailed('applied_deliveries', 'applied_at'),
+  applied: moveToFailed('applied_deliveries'),
 };

@@ -27,10 +27,10 @@ export async function replayOther(
   dryRun: boolean,
 ): Promise<Applied> {
   const { known, failed } = await recognize(db, families, ids);
-  const result: Applied = { applied: 0, changed: 0, failed, broken: [] };
+  const result: Applied = { applied: 0, changed: 0, failed, broken: [], blocked: [] };
   const move = async (some: readonly Known[]) => {
     const run = (tx: Db) => moveToFamilies(tx, families, some);
-    const { changed, erased } = await withPlanForAnySize(db, run, dryRun);
+    const { changed, erased } = await withPlanForAnySize(db, run, { dryRun });
     result.applied += some.length - erased.length;
     result.changed += changed;
     failed.push(...erased.map((id) => ({ id, error: 'it is about something that was erased' })));
@@ -62,8 +62,7 @@ async function recognize(db: Db, families: readonly Family[], ids: readonly stri
   const failed: Applied['failed'] = [];
   for (const { id, envelope } of rows) {
     try {
-      // It was acknowledged: no event is in the future any more.
-      const { family } = parse(Buffer.from(envelope), Number.POSITIVE_INFINITY);
+      const { family } = parse(Buffer.from(envelope));
       known.push({ id, family: family.name });
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
@@ -101,7 +100,8 @@ const rowsOf = (known: readonly Known[]) =>
 
 async function findErased(tx: Db, known: readonly Known[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select refused_deliveries(array_agg(id), array_agg(known.family), array_agg(envelope),
+    select refused_deliveries(array_agg(id), array_agg(known.family),
+                              array_agg(envelope || jsonb_build_object('event_time', extract(epoch from event_time))),
                               array_agg(to_jsonb(patients_of(envelope, patients)))) as id
     from ${rowsOf(known)} join inbox using (id)`.execute(tx);
   return rows.map(({ id }) => id);

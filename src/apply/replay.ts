@@ -65,7 +65,8 @@ export async function replayDeliveries(
     const result = isOther(filter)
       ? await replayOther(db, families, ids, dryRun)
       : await applyDeliveries(db, families, ids, { status, dryRun });
-    if (result.broken.length > 0) throw result.broken[0]!.error;
+    const [stopped] = [...result.broken, ...result.blocked];
+    if (stopped) throw stopped.error;
     outcome.applied += result.applied;
     outcome.changed += result.changed;
     outcome.failed += result.failed.length;
@@ -93,7 +94,7 @@ const isOther = ({ family, status }: ReplayFilter) =>
 const statusOf = (filter: ReplayFilter) => filter.status ?? (isOther(filter) ? 'applied' : 'failed');
 
 function matching(db: Db, families: readonly Family[], filter: ReplayFilter) {
-  let query = db.selectFrom('deliveries').where('status', '=', statusOf(filter));
+  let query = db.selectFrom('stated_deliveries').where('status', '=', statusOf(filter));
   if (isOther(filter)) query = query.where('event', 'in', ['', ...families.flatMap(({ events }) => events)]);
   if (filter.family) query = query.where('family', '=', filter.family);
   if (filter.event) query = query.where('event', '=', filter.event);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterStatementsInProgress } from '../privacy/erasure/erasure-lock.ts';
-import { lockKey } from '../store/advisory-lock.ts';
+import { afterStatementsInProgress, lockErasures } from '../privacy/erasure/erasure-lock.ts';
 import type { Db } from '../store/tables.ts';
 import type { Seen } from './cursor.ts';
 
@@ -23,7 +22,7 @@ export async function openFeed(db: Db): Promise<Buffer> {
     // Its versions are greater than those of a feed that was closed. What began before may record nothing; it is seen in the tables by whoever reads from the first position on.
     await afterStatementsInProgress(db);
     await db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(${lockKey('erasure')})`.execute(tx);
+      await lockErasures(tx);
       await sql`
         insert into changes (position, kind, changed_at, families, business_ids, ids)
         select floor(extract(epoch from now()) * 1000), 'changed', now(), '{}', '{}', '{}'
@@ -66,7 +65,7 @@ const unservedDays = 7;
 export async function trimFeed(db: Db): Promise<void> {
   await db.transaction().execute(async (tx) => {
     // A position that is being given would stay, and the next opening take the feed for open.
-    await sql`select pg_advisory_xact_lock(${lockKey('changes')})`.execute(tx);
+    await sql`lock table change_feed in share update exclusive mode`.execute(tx);
     await sql`
       with closed as (
         delete from change_feed where served_at < now() - ${unservedDays} * interval '1 day' returning 1

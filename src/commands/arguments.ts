@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { isDay } from '../common/days.ts';
 import { uuid } from '../common/uuid.ts';
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -17,7 +18,7 @@ export function parseTime(text: string): Date {
 
 /** A day as ISO 8601. */
 export function parseDay(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  if (isDay(text)) return text;
   throw new InvalidArgumentError('A day must be a date such as 2026-01-31.');
 }
 

@@ -10,6 +10,7 @@ import {
   patientsSeen,
 } from '../privacy/log/audit.ts';
 import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
+import { mayBeIdle } from '../store/transactions.ts';
 import { parseTime } from './arguments.ts';
 import { print, printTable, withProgress } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
@@ -113,6 +114,7 @@ async function report({ db, pool }: Opened, filter: AccessFilter): Promise<void>
   try {
     const { sql, parameters } = patientsSeen(db, filter);
     await client.query('begin read only'); // for the cursor
+    await client.query(mayBeIdle);
     const rows = client.query(new QueryStream(sql, [...parameters]));
     await pipeline(rows, csvWriter(patientColumns), process.stdout, { end: false });
   } finally {

@@ -6,7 +6,7 @@ import { findDays } from '../reconcile/due.ts';
 import { countDue, type FollowUpOptions, followUp, mostDue } from '../reconcile/follow-up.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import { createLeases, type Leases } from '../store/lease.ts';
 import { parseDay } from './arguments.ts';
 import { print, printTable, withProgress } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
@@ -46,16 +46,17 @@ async function run(
   const interrupted = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'])
     process.once(name, () => interrupted.abort(new Error('Interrupted: the same command continues')));
-  const { signal } = interrupted;
+  const leases = createLeases(db, { log });
   const { isDone: _, ...range } = { ...(await findDays(db, config.reconcile?.days ?? defaultDays)), ...days };
   if (range.from > range.to) throw new Error('--from must not be after --to');
   const platform = await openPlatform();
   const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
   try {
-    const business = await findBusiness(db, platform, given, signal);
+    const business = await findBusiness(db, platform, given, interrupted.signal);
     if (!dryRun) await logCommand(db, { action: 'reconcile', filter: { business, ...range } });
     const outcomes = await withProgress('appointments compared', undefined, ({ advance }) =>
-      withAdvisoryLock(db, 'reconciliation', () => {
+      leases.run('reconciliation', (lease) => {
+        const signal = AbortSignal.any([interrupted.signal, lease.signal]);
         const onProgress = ({ agrees, missing, differs, erased, unknown }: Record<string, number>) =>
           advance(agrees! + missing! + differs! + erased! + unknown!);
         const notesPrescriptions = config.followUps.with.includes('prescriptions');
@@ -80,9 +81,17 @@ async function run(
     );
     for (const { from, to } of unsettled)
       print(`${from} to ${to}: the list changed all the time it was read; try again later`);
-    const asking = { db, intake, platform, business, ...range, signal, ...config.followUps };
+    const asking = {
+      db,
+      intake,
+      platform,
+      business,
+      ...range,
+      signal: interrupted.signal,
+      ...config.followUps,
+    };
     if (dryRun) await printDue(asking);
-    else await ask(asking);
+    else await ask(asking, leases);
   } finally {
     await intake.close();
     await platform.close();
@@ -94,10 +103,13 @@ async function printDue(asking: FollowUpOptions): Promise<void> {
     print(`${kind} to be asked for now: ${count === mostDue ? `${count} or more` : count}`);
 }
 
-async function ask(asking: FollowUpOptions): Promise<void> {
+async function ask(asking: FollowUpOptions, leases: Leases): Promise<void> {
   if (asking.with.length === 0) return;
   const answers = await withProgress('prescriptions and payments asked for', undefined, ({ advance }) =>
-    withAdvisoryLock(asking.db, 'follow-ups', () => followUp({ ...asking, onProgress: () => advance(1) })),
+    leases.run('follow-ups', (lease) => {
+      const signal = AbortSignal.any([asking.signal!, lease.signal]);
+      return followUp({ ...asking, signal, onProgress: () => advance(1) });
+    }),
   );
   if (!answers) return print('Another process is asking for prescriptions and payments at the moment.');
   const rows = Object.entries(answers).map(([kind, { found, unknown, unreadable }]) => [

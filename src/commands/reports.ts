@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { businessesWithSums, kindsOfSums, outdateSums, updateSums } from '../store/reporting/daily-sums.ts';
+import { createLeases } from '../store/lease.ts';
+import {
+  businessesWithSums,
+  kindsOfSums,
+  leaseOfSums,
+  outdateSums,
+  updateSums,
+} from '../store/reporting/daily-sums.ts';
 import { findWrongSums, forgetWrongSums } from '../store/reporting/wrong-sums.ts';
 import { parseDay } from './arguments.ts';
 import { print, withProgress } from './output.ts';
@@ -51,8 +58,9 @@ async function check({ db }: Opened, { business, since }: Selection): Promise<vo
   process.exitCode = 1;
 }
 
-async function rebuild({ db }: Opened, { business }: Selection): Promise<void> {
+async function rebuild({ db, log }: Opened, { business }: Selection): Promise<void> {
   await withProgress('businesses rebuilt', undefined, async ({ setTotal, advance }) => {
+    const leases = createLeases(db, { log });
     let total = 0;
     for (const sums of kindsOfSums) {
       await outdateSums(db, sums, business);
@@ -61,10 +69,10 @@ async function rebuild({ db }: Opened, { business }: Selection): Promise<void> {
     setTotal(total);
     for (const sums of kindsOfSums) {
       for (let hasMore = true; hasMore; ) {
-        const updated = await updateSums(db, sums);
-        advance(updated.businesses);
-        hasMore = updated.hasMore;
-        if (updated.isBusy) await sleep(busyMs);
+        const updated = await leases.run(leaseOfSums(sums), ({ fence }) => updateSums(db, sums, fence));
+        advance(updated?.businesses ?? 0);
+        hasMore = updated?.hasMore ?? true;
+        if (!updated || updated.isBusy) await sleep(busyMs);
       }
     }
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { families } from '../families/index.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import { createLeases } from '../store/lease.ts';
 import { printTable, withProgress } from './output.ts';
 import { type AddCommand, commandActor, type Opened, onDatabase } from './with-database.ts';
 
@@ -14,18 +14,19 @@ export const addRetentionCommand: AddCommand = (program, env) => {
 };
 
 async function applyRetention(
-  { config, db }: Opened,
+  { config, db, log }: Opened,
   { dryRun = false }: { dryRun?: boolean },
 ): Promise<void> {
   // An interrupted pass ends after its step, and is logged.
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort());
   const outcomes = await withProgress(dryRun ? 'rows counted' : 'rows deleted', undefined, ({ advance }) =>
-    withAdvisoryLock(db, 'retention', () =>
+    createLeases(db, { log }).run('retention', ({ fence }) =>
       runRetention(db, families, config.retention, {
         actor: commandActor(),
         dryRun,
         onStep: (_, rows) => advance(rows),
+        fence,
         pause: (ms) => sleep(pauseFor(ms), undefined, { signal: interrupted.signal }),
       }),
     ),

@@ -78,6 +78,8 @@ export interface Observer {
   reconciled?: () => void;
   /** Called when sums of reports differed from their rows, with the number of days. */
   wrongSums?: (days: number) => void;
+  /** Called when deliveries were compared with their states: how many got one again, and how many are newly known as lost. */
+  checkedStates?: (found: { requeued: number; lost: number }) => void;
 }
 
 /** An observer that notifies each of these; undefined: there is none. */

@@ -1,3 +1,4 @@
+import { readinessTimeoutMs } from './time-limits.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /** A check of something that the receiver uses. */
@@ -23,10 +24,9 @@ export class CheckFailed extends Error {}
 
 export type Readiness = Awaited<ReturnType<typeof readiness>>;
 
-const timeoutMs = 2_000;
 const sharedMs = 1_000;
 
-/** Runs all checks at once; a check that takes longer than `timeoutMs` has failed. */
+/** Runs all checks at once; a check that takes longer than `readinessTimeoutMs` has failed. */
 export async function readiness(checks: readonly HealthCheck[]) {
   const results = await Promise.all(checks.map(run));
   const ready = checks.every(({ required }, index) => !required || results[index]!.ok);
@@ -54,7 +54,7 @@ export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: 
 
 async function run({ check, since }: HealthCheck): Promise<Checked> {
   try {
-    return { ok: true, detail: await withTimeout(timeoutMs, check()) };
+    return { ok: true, detail: await withTimeout(readinessTimeoutMs, check()) };
   } catch (error) {
     const detail = error instanceof CheckFailed ? error.message : 'does not respond';
     return { ok: false, detail, since: since?.() };

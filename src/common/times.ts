@@ -1,12 +1,29 @@
+import { startOf } from './days.ts';
+
 // Kept, because a page has a thousand times, and making a format takes longer than using it.
 const moments = new Map<string, Intl.DateTimeFormat>();
-const days = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
 
-/** A time in a time zone: 21 Nov 2026, 09:04:05. */
+const year2 = startOf('0002-01-01');
+
+const usual = { dateStyle: 'medium', timeStyle: 'medium' } as const;
+const withEra = {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  era: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+} as const;
+
+/** A time in a time zone: 21 Nov 2026, 09:04:05; near the year 1, and before, with the era. */
 export function formatMoment(at: Date, timezone: string): string {
-  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'medium' } as const;
-  const format = moments.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
-  moments.set(timezone, format);
+  const isEarly = at.getTime() < year2;
+  const name = isEarly ? `${timezone} ` : timezone;
+  const format =
+    moments.get(name) ??
+    new Intl.DateTimeFormat('en-GB', { timeZone: timezone, ...(isEarly ? withEra : usual) });
+  moments.set(name, format);
   return format.format(at);
 }
 
@@ -14,15 +31,21 @@ export function formatMoment(at: Date, timezone: string): string {
 export const formatLocal = (moment: number, timezone: string): string =>
   new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');
 
-/** A day, such as 2026-11-21, as formatMoment writes it: 21 Nov 2026; a month, such as 2026-11: Nov 2026. */
-export const formatDay = (day: string): string =>
-  /^\d{4}-\d\d(-\d\d)?$/.test(day) ? days.format(new Date(day)).slice(day.length === 7 ? 2 : 0) : day;
+const writtenMoment =
+  /^(\d{4,}-\d\d-\d\d) (\d\d):(\d\d):(\d\d(?:\.\d+)?)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?( BC)?$/;
 
-/** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
+/**
+ * A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity, and for what is later than a Date
+ * can be.
+ */
 export function parseMoment(text: string): Date | undefined {
-  const [, local, hours, minutes = ':00'] =
-    /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)(:\d\d)?/.exec(text) ?? [];
-  return local ? new Date(`${local.replace(' ', 'T')}${hours}${minutes}`) : undefined;
+  const [, day, hours, minutes, seconds, sign, ...rest] = writtenMoment.exec(text) ?? [];
+  if (!day) return undefined;
+  const [offsetHours, offsetMinutes = 0, offsetSeconds = 0, era = ''] = rest;
+  const inMs = (...[h, m, s]: unknown[]) => ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1000;
+  const aheadMs = inMs(offsetHours, offsetMinutes, offsetSeconds) * (sign === '-' ? -1 : 1);
+  const at = new Date(Math.floor(startOf(day + era) + inMs(hours, minutes, seconds) - aheadMs));
+  return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
 /** An interval that PostgreSQL wrote, in words. */

@@ -148,6 +148,14 @@ const queue = {
         'no fallback store',
     )
     .meta(first),
+  REDIS_FALLBACK: z
+    .enum(['checked', 'trusted', 'off'], 'must be checked, trusted or off')
+    .default('checked')
+    .describe(
+      'Whether callbacks are acknowledged from Redis while PostgreSQL is unavailable. `checked`: while its ' +
+        '[settings](reliability.md#redis-as-the-fallback-store-required-settings) keep them; `trusted`: whatever its settings, ' +
+        'for a [service](reliability.md#managed-services) that keeps its data in other ways; `off`: no',
+    ),
   QUEUE_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')

@@ -8,7 +8,7 @@ export type PoolSizes = Record<keyof typeof sizes, number>;
 
 /** What each pool can work with, and more than which makes nothing faster. */
 const sizes = {
-  // The sweep, the drain and the retention each hold one while they use another.
+  // Sums, search terms, the retention and an erasure each hold one in a step; leases are renewed beside them.
   main: { least: 4, most: 6 },
   inbox: { least: 2, most: 4 },
   /** One for each job that runs at the same time. */

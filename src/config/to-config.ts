@@ -24,6 +24,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
     databaseConnections: e.DATABASE_CONNECTIONS,
     redisUrl: e.REDIS_URL,
+    redisFallback: e.REDIS_FALLBACK,
     queuePrefix: e.QUEUE_PREFIX,
     dataDir: e.DATA_DIR,
     /** The registered paths by family name; none: the family is not served. */

@@ -51,7 +51,7 @@ export interface ConsoleDependencies extends StoreOptions {
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** Where callbacks are stored while PostgreSQL is unavailable. */
-  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest' | 'readDurability'> | undefined;
+  fallback: Pick<NonNullable<QueueBackend['fallback']>, 'count' | 'oldest' | 'readState'> | undefined;
   receiver: Receiver;
   intake: Pick<Intake, 'replay' | 'quarantineBody'>;
 }

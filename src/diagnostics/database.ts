@@ -37,7 +37,7 @@ export const checkDatabase: Check = async (subject, report) => {
       ? [...tableChecks, checkReconciliation, checkLease, checkFallback]
       : [checkEmpty];
     return [
-      () => checkClock('PostgreSQL', () => readTime(db), subject, report),
+      () => checkClock('PostgreSQL', () => readTime(db), report),
       () => requireUtf8(db),
       () => checkTimezone(db, config.reportTimezone),
       ...forTables.map((check) => () => check(database, report, subject)),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { lateS } from '../health/processing.ts';
-import { describeUndrained } from '../health/undrained.ts';
+import { adviceOnRival, describeUndrained } from '../health/undrained.ts';
 import { serversOf, withServer } from '../queue/check-redis.ts';
 import { hashAddress } from '../queue/database-registry.ts';
-import { leaseKey, parseHolder, readHolder } from '../queue/drain-lease.ts';
+import { endOf, isSameDatabase, leaseKey, parseHolder, readOwn } from '../queue/drain-lease.ts';
 import { streamKey } from '../queue/fallback-stream.ts';
 import { keyPrefix } from '../queue/redis-backend.ts';
 import { readId } from '../service/prepare-database.ts';
@@ -16,17 +16,23 @@ const drainMs = 2_000;
 /** Whether another database with the same identity, such as a copy, has what waits in Redis drained into it. */
 export const checkLease: DatabaseCheck = async ({ db }, report, { config }) => {
   if (!config.redisUrl) return;
-  const [own, id] = [await readHolder(db), await readId(db)];
+  const [own, id] = [await readOwn(db), await readId(db)];
   const key = leaseKey(keyPrefix(config.queuePrefix), id);
   for (const server of serversOf(config.redisUrl)) {
-    const held = await withServer(server, (client) => client.get(key)).catch(() => null); // see checkRedis
+    const read = (client: Redis) => Promise.all([client.get(key), client.pttl(key)]);
+    const [held, leftMs] = await withServer(server, read).catch(() => [null, 0] as const); // see checkRedis
     const holder = parseHolder(held);
-    if (!holder || holder.place === own.place || holder.token === own.token) continue;
+    if (!holder || isSameDatabase(holder, own)) continue;
+    const drainsAt = endOf(leftMs);
     report(
       'fail',
       'identity',
       `another database has the same identity, and deliveries in Redis are drained into that: ${holder.server}. This is ` +
-        `${own.server}. Unless it was restored in place of the other, set QUEUE_PREFIX or another REDIS_URL`,
+        `${own.server}. ${
+          drainsAt
+            ? `That ${adviceOnRival(drainsAt)}`
+            : 'Unless it was restored in place of the other, set QUEUE_PREFIX or another REDIS_URL'
+        }`,
     );
   }
 };

@@ -2,8 +2,9 @@ import { constants, existsSync, readFileSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { totalmem } from 'node:os';
+import { effectOfWrongClock, maxDifferenceS } from '../health/clock.ts';
 import { freeDisk } from '../store/embedded/place.ts';
-import type { Check, ReportFinding, Subject } from './finding.ts';
+import type { Check, ReportFinding } from './finding.ts';
 
 const { engines } = createRequire(import.meta.url)('../../package.json') as { engines: { node: string } };
 
@@ -63,26 +64,24 @@ export const checkDisk: Check = async ({ config, invalid }, report) => {
 };
 
 /**
- * Compares the clock of this machine with that of a store.
+ * Compares the clock of this machine with another.
  *
- * @param read the store's time, in milliseconds
+ * @param read the other's time, in milliseconds
+ * @param wrong from how many seconds on it fails, and why. Default: as Health says it of PostgreSQL's clock
  */
 export async function checkClock(
   store: string,
   read: () => Promise<number>,
-  { config: { authentication } }: Pick<Subject, 'config'>,
   report: ReportFinding,
+  wrong = { seconds: maxDifferenceS, effect: effectOfWrongClock },
 ): Promise<void> {
   const began = Date.now();
   const theirs = await read();
-  // The store looked at its clock at some time during the question, which is therefore no difference.
+  // The other looked at its clock at some time during the question, which is therefore no difference.
   const seconds = Math.max(began - theirs, theirs - Date.now(), 0) / 1000;
   if (seconds <= clockToleranceS) return report('ok', 'clock', `as that of ${store}`);
-  const { signingKeys, signatureToleranceS } = authentication;
-  const rejects = signingKeys.length > 0 && seconds > signatureToleranceS;
-  const effect = rejects
-    ? ', more than SIGNATURE_TOLERANCE_S: if this one is wrong, all callbacks are rejected'
-    : '';
+  const isWrong = seconds > wrong.seconds;
+  const effect = isWrong ? `: ${wrong.effect}` : '';
   const text = `${Math.round(seconds)} s apart from that of ${store}${effect}. Synchronize both, as with chrony`;
-  report(rejects ? 'fail' : 'warn', 'clock', text);
+  report(isWrong ? 'fail' : 'warn', 'clock', text);
 }

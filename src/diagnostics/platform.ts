@@ -26,7 +26,11 @@ export const checkPlatform: Check = async (subject, report) => {
       report('ok', 'platform', `the credentials work for ${subjectOf(config)}`);
       return answeredAt.getTime();
     };
-    await checkClock('the platform', readTime, subject, report);
+    const { signingKeys, signatureToleranceS } = config.authentication;
+    const seconds = signingKeys.length > 0 ? signatureToleranceS : Number.POSITIVE_INFINITY;
+    const effect =
+      'more than SIGNATURE_TOLERANCE_S. Unless it is that of PostgreSQL, all callbacks are rejected';
+    await checkClock('the platform', readTime, report, { seconds, effect });
     void client.close();
   } catch (error) {
     const { message } = error as Error;

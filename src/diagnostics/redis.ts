@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { checkKey, serversOf, withServer } from '../queue/check-redis.ts';
 import { parseRedisUrl, type RedisAddress } from '../queue/redis.ts';
-import { readDurability } from '../queue/redis-durability.ts';
+import { judgeNode, readNode } from '../queue/redis-durability.ts';
 import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
@@ -39,19 +39,29 @@ async function checksOf(client: Redis, isCluster: boolean, subject: Subject, rep
     report('fail', 'redis', 'it is a replica, and takes no writes. Point REDIS_URL to the primary');
   return [
     ...(isReplica ? [] : [() => checkPermissions(client, isCluster, key)]),
-    () => checkClock('Redis', () => readTime(client), subject, report),
+    () => checkClock('Redis', () => readTime(client), report),
     async () => checkMemory(info, report),
-    () => checkPersistence(client, key, report),
+    () => checkPersistence(client, key, subject.config.redisFallback, report),
     () => checkRewrite(client, report),
   ];
 }
 
-async function checkPersistence(client: Redis, key: string, report: ReportFinding): Promise<void> {
+async function checkPersistence(
+  client: Redis,
+  key: string,
+  mode: Subject['config']['redisFallback'],
+  report: ReportFinding,
+): Promise<void> {
   try {
-    const { safe, fixes, detail } = await readDurability(client, key);
-    if (safe) report('ok', 'persistence', detail);
-    else if (fixes.length === 0) report('warn', 'persistence', detail);
-    else report('fail', 'persistence', `${detail}. Run, and set in redis.conf: ${fixes.join('; ')}`);
+    const { isSafe, detail, todo } = judgeNode(await readNode(client, key));
+    if (mode === 'off') {
+      report('ok', 'persistence', 'REDIS_FALLBACK is off: callbacks get 503 while PostgreSQL is unavailable');
+    } else if (mode === 'trusted') {
+      const trusted =
+        'REDIS_FALLBACK is trusted: callbacks are acknowledged from Redis whatever its settings are';
+      report(isSafe ? 'ok' : 'warn', 'persistence', `${trusted}. ${detail}`);
+    } else if (isSafe) report('ok', 'persistence', detail);
+    else report('fail', 'persistence', `${detail}. ${todo}`);
   } catch (error) {
     // Another node of the cluster stores the receiver's keys.
     if (!(error as Error).message.startsWith('MOVED')) throw error;
@@ -66,10 +76,12 @@ async function checkRewrite(client: Redis, report: ReportFinding): Promise<void>
     (rejected: Error) => rejected,
   );
   await client.call('discard');
+  // A Redis out of memory refuses it, too.
+  if (!error?.message.startsWith('NOPERM')) return;
   const effect =
     'after an outage of PostgreSQL, the append-only file contains callbacks until Redis rewrites it';
   const fix = 'Permit it to this user (+bgrewriteaof)';
-  if (error) report('warn', 'persistence', `BGREWRITEAOF is not permitted: ${effect}. ${fix}`);
+  report('warn', 'persistence', `BGREWRITEAOF is not permitted: ${effect}. ${fix}`);
 }
 
 function checkMemory(

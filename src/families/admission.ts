@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
+import { amount, nested, notPersonal, optional, saidTime, text, textId, time, untyped } from './field.ts';
 
 /** Admissions to a hospital (IPD). Of their about forty fields, those that reports need have a type. */
 export const admission = defineFamily({
@@ -25,7 +25,7 @@ export const admission = defineFamily({
     facilityid: notPersonal(text),
     stage: notPersonal(text),
     status: notPersonal(text),
-    admission_date: optional(time),
+    admission_date: optional(saidTime),
     totalbilled: optional(amount),
     totalpaid: optional(amount),
     category: optional(nested),
@@ -41,8 +41,8 @@ export const admission = defineFamily({
     rateplan: optional(nested),
     refer: optional(nested),
     duration: optional(nested),
-    created_at: optional(time),
-    updated_at: optional(time),
+    created_at: optional(saidTime),
+    updated_at: optional(saidTime),
   },
 });
 
@@ -73,7 +73,7 @@ export const admissionEvent = defineFamily({
     id: notPersonal(textId),
     admission_id: admissionId,
     kind: notPersonal(text),
-    at: optional(time),
+    at: optional(saidTime),
     by: optional(nested),
     clearance_type: optional(notPersonal(text)),
     to: optional(untyped),
@@ -90,6 +90,7 @@ export const admissionClearance = defineFamily({
   },
   table: 'admission_clearances',
   identifiedBy: 'transaction_id',
+  facts: { status: ['completed_at', 'completed_by'] },
   partOf: 'admission',
   orderedBy: 'updated_at',
   headline: ['type', 'status'],
@@ -102,9 +103,9 @@ export const admissionClearance = defineFamily({
     admission_id: admissionId,
     type: notPersonal(text),
     status: notPersonal(text),
-    completed_at: optional(time),
+    completed_at: optional(saidTime),
     completed_by: optional(nested),
-    updated_at: optional(time),
+    updated_at: optional(saidTime),
   },
 });
 
@@ -137,7 +138,7 @@ export const admissionEstimate = defineFamily({
     remarks: optional(text),
     date: optional(time),
     added_by: optional(nested),
-    created_at: optional(time),
-    updated_at: optional(time),
+    created_at: optional(saidTime),
+    updated_at: optional(saidTime),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { codes, nested, notPersonal, optional, text, textId, time } from './field.ts';
+import { codes, nested, notPersonal, optional, saidTime, text, textId } from './field.ts';
 
 // Their states: reporting.appointment_state.
 const statuses = {
@@ -48,6 +48,7 @@ export const appointment = defineFamily({
   versions: 'appointment_versions',
   identifiedBy: 'appointment_id',
   orderedBy: 'modified_at',
+  createdAt: 'created_at',
   headline: ['status'],
   shown: {
     people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
@@ -70,8 +71,8 @@ export const appointment = defineFamily({
     partner_clinic_id: optional(notPersonal(text)),
     status: codes(statuses),
     action: optional(notPersonal(text)),
-    created_at: time,
-    modified_at: time,
+    created_at: saidTime,
+    modified_at: saidTime,
     custom_attributes: optional(nested),
     partner_meta: nested,
     sa_ids: optional(nested),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Family, isIdentifiedByEnvelope, takesEveryEvent } from './family.ts';
-import { idSchema, timeSchema } from './field.ts';
+import { eventTimeSchema, idSchema, timeSchema } from './field.ts';
 
 const optionalId = z.string().max(200, 'must have at most 200 characters').nullish();
 
@@ -9,7 +9,10 @@ const optionalId = z.string().max(200, 'must have at most 200 characters').nulli
  * business or timestamp.
  */
 const common = {
-  event_time: timeSchema.describe('At most a day ahead of the receiver’s clock'),
+  event_time: eventTimeSchema.describe(
+    'At most a day ahead of the receiver’s clock or PostgreSQL’s. Where it says nothing (null, empty, before 2000), the time ' +
+      'of the record’s change or else timestamp is taken',
+  ),
   timestamp: timeSchema.nullish(),
   client_id: optionalId,
   business_id: optionalId,

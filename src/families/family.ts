@@ -30,7 +30,7 @@ type Shown<F> = { [Group in keyof typeof shownGroups]?: { [Name in keyof F & str
 export interface FamilyDefinition<Name extends string, E extends Events, F extends Fields> {
   /** `deliveries.family`. */
   name: Name;
-  /** The values of `event` in the order of the lifecycle: a later one wins a tie. Empty: those that no family lists. */
+  /** The values of `event` in the order of the lifecycle, what creates a record first. Empty: those that no family lists. */
   events: E;
   deletedBy?: E[number];
   /** The event of what the receiver itself has read from the platform: the oldest of its second. No callback may have it. */
@@ -52,6 +52,10 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   headline?: readonly (keyof F & string)[];
   /** What amounts are made of: the first less the others. */
   sums?: { [Name in keyof F & string]?: readonly (keyof F & string)[] };
+  /** Fields that are one fact: a version with the first, and without the others, empties those. */
+  facts?: { [Name in keyof F & string]?: readonly (keyof F & string)[] };
+  /** The field with the time of its creation, by whose day its records are counted; else it is that of the earliest event. */
+  createdAt?: keyof F & string;
   table: string;
   /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */
   versions?: string;

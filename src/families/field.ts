@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Decimal } from './decimal.ts';
+import { latestMs, saysNothing } from './event-time.ts';
 import { isIsoTime } from './times.ts';
 
 /**
@@ -28,7 +29,6 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
 }
 
 const earliest = -62_135_596_800; // 0001-01-01 in seconds
-const latest = 253_402_300_799_999; // 9999-12-31 in milliseconds
 
 // A message that begins with `expected` is completed with what was received, see src/intake/explain.ts.
 const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
@@ -57,7 +57,17 @@ const timeFault = {
 /** Seconds, milliseconds above 1e11 (service-interface section 2.1 leaves the unit open), or ISO 8601 with an offset. */
 export const timeSchema = z.union(
   // For a value of the right type, a union has the fault of that option.
-  [wholeNumber.min(earliest, timeFault).max(latest, timeFault), z.string().refine(isIsoTime, timeFault)],
+  [wholeNumber.min(earliest, timeFault).max(latestMs, timeFault), z.string().refine(isIsoTime, timeFault)],
+  timeFault,
+);
+
+/** The same, or what says nothing: null, blank text, what lies before 2000. */
+export const eventTimeSchema = z.union(
+  [
+    wholeNumber.max(latestMs, timeFault),
+    z.string().refine((value) => isIsoTime(value) || saysNothing(value), timeFault),
+    z.null(),
+  ],
   timeFault,
 );
 
@@ -115,6 +125,14 @@ export const time = {
   column: (value) => `callback_time(${value})`,
   personal: false,
   sample: () => 1_700_000_000,
+} satisfies Field;
+
+const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
+
+/** When something was done to the record. 0, a blank text, and what lies before 2000 or after its event say nothing: `said_time`. */
+export const saidTime = {
+  ...time,
+  schema: z.preprocess((value) => (isBlank(value) ? null : value), timeSchema.nullish()),
 } satisfies Field;
 
 /** A field of undocumented type, stored as text. */

@@ -36,6 +36,7 @@ export const careContext = defineFamily({
   table: 'care_contexts',
   identifiedBy: 'care_context_id',
   headline: ['status'],
+  facts: { status: ['error'] },
   shown: {
     people: { oid: 'Patient id', partner_patient_id: 'Your patient id', abha_address: 'Address' },
     more: { status: 'Status', error: 'Error', retry_count: 'Attempts' },

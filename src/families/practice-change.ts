@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { nested, notPersonal, optional, text, time } from './field.ts';
+import { nested, notPersonal, optional, saidTime, text } from './field.ts';
 
 /** Doctors who start or stop practising, or become available; a change has no id of its own. */
 export const practiceChange = defineFamily({
@@ -16,8 +16,8 @@ export const practiceChange = defineFamily({
     partner_doctor_id: notPersonal(text),
     clinic_id: optional(notPersonal(text)),
     partner_clinic_id: optional(notPersonal(text)),
-    created_at: time,
-    modified_at: time,
+    created_at: saidTime,
+    modified_at: saidTime,
     partner_meta: optional(nested),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, nested, notPersonal, optional, text, textId, time, untyped } from './field.ts';
+import { code, nested, notPersonal, optional, saidTime, text, textId, untyped } from './field.ts';
 
 export const prescription = defineFamily({
   name: 'prescription',
@@ -32,8 +32,8 @@ export const prescription = defineFamily({
     prescription_url: optional(text),
     prescription_url_print: optional(text),
     action: code('created', 'updated'),
-    created_at: time,
-    modified_at: time,
+    created_at: saidTime,
+    modified_at: saidTime,
     partner_meta: optional(nested),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, code, integer, integerId, notPersonal, text, time, untyped } from './field.ts';
+import { amount, code, integer, integerId, notPersonal, saidTime, text, untyped } from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({
@@ -14,6 +14,8 @@ export const receipt = defineFamily({
   orderedBy: 'updated_at',
   printed: 'receipt_number',
   headline: ['amount_paid', 'amount_due'],
+  facts: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
+  createdAt: 'created_at',
   sums: {
     net_amount: ['receipt_amount', 'sku_discount_amount', 'additional_discount_amount'],
     amount_due: ['net_amount', 'amount_paid'],
@@ -52,8 +54,8 @@ export const receipt = defineFamily({
     doctor_oid: notPersonal(text),
     clinic_id: notPersonal(text),
     patient_oid: text,
-    created_at: time,
-    updated_at: time,
+    created_at: saidTime,
+    updated_at: saidTime,
     receipt_number: notPersonal(untyped),
     receipt_url: text,
     receipt_status: code('SUCCESS'),

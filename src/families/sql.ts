@@ -1,5 +1,4 @@
-import { eventsOf, type Family, fieldsInData, hasPersonalKey } from './family.ts';
-import { type Field, time } from './field.ts';
+import { type Family, fieldsInData, hasPersonalKey } from './family.ts';
 
 // The SQL that follows from what a family declares.
 
@@ -30,87 +29,6 @@ export function recordsOf(family: Family, rows: string, areGone = false): string
   const key = `${quoted(keyOf(family).at(-1)!)}::text`;
   const id = areGone && hasPersonalKey(family) ? `pseudonym_of_change(business_id, ${key})` : key;
   return `select ${literal(family.name)} as family, business_id, ${id} as id from ${rows}`;
-}
-
-/** The order of the versions of a record: expressions over a row of its table. */
-export function versionOrder(family: Family, row: string): string[] {
-  const { orderedBy, deletedBy, reconciledBy } = family;
-  const events = eventsOf(family);
-  const changeTime = (field: string) => {
-    const orElse = (time: string) => `coalesce(${row}.${quoted(field)}, '${time}')`;
-    const when = (event: string, time: string) => `when ${row}.last_event = ${literal(event)} then ${time}`;
-    const cases = [
-      ...(deletedBy ? [when(deletedBy, orElse('infinity'))] : []),
-      // The field is that of the row that it was compared with.
-      ...(reconciledBy ? [when(reconciledBy, `'-infinity'`)] : []),
-    ];
-    return cases.length > 0 ? `case ${cases.join(' ')} else ${orElse('-infinity')} end` : orElse('-infinity');
-  };
-  return [
-    `${row}.event_time`,
-    ...(orderedBy ? [changeTime(orderedBy)] : []),
-    ...(events.length > 1
-      ? [`array_position(array[${events.map(literal).join(', ')}], ${row}.last_event)`]
-      : []),
-    `${row}.delivery_id`,
-  ];
-}
-
-/**
- * The query for the rows that deliveries make of one family: all versions, also of the same record.
- *
- * @param deliveries rows of inbox; with `applied_at`, where the family has a table of versions
- */
-export function rowsMadeOf(family: Family, deliveries: string): { columns: string[]; query: string } {
-  const { name, fields, deletedBy, versions } = family;
-  const names = Object.keys(fields);
-  // Fields with one name in `data` are unpacked at once.
-  const isUnpacked = (field: string) => !fields[field]!.fromEnvelope && !fields[field]!.alias;
-  const unpacked = names.filter(isUnpacked).map((field) => `${quoted(field)} ${fields[field]!.json}`);
-  const read = (field: string) =>
-    isUnpacked(field)
-      ? `data.${quoted(field)}`
-      : `(${readField(fields, field, 'd.envelope')})::${fields[field]!.json}`;
-  const columns = {
-    business_id: 'd.business_id',
-    ...Object.fromEntries(names.map((field) => [field, fields[field]!.column(read(field))])),
-    client_id: 'd.client_id',
-    last_event: 'd.event',
-    event_time: 'd.event_time',
-    deleted_at: deletedBy
-      ? `case when d.event = ${literal(deletedBy)} then d.event_time end`
-      : 'null::timestamptz',
-    extra: `(d.envelope->'data') - array[${namesInData(fields).map(literal).join(', ')}]::text[]`,
-    delivery_id: 'd.id',
-    ...(versions && { received_at: 'd.received_at', applied_at: 'coalesce(d.applied_at, now())' }),
-  };
-  const data = `
-  cross join lateral jsonb_to_record(d.envelope->'data') as data(${unpacked.join(', ')})`;
-  return {
-    columns: Object.keys(columns),
-    query: `
-  select ${Object.entries(columns)
-    .map(([column, value]) => `${value} as ${quoted(column)}`)
-    .join(',\n    ')}
-  from ${deliveries} d${unpacked.length > 0 ? data : ''}
-  where d.family = ${literal(name)}`,
-  };
-}
-
-/** SQL for the `data` of a callback that makes this row of a family's table; null for no row. Its times are in UTC. */
-export function dataOf({ fields }: Family, row: string): string {
-  const textOf = ([name, { schema }]: [string, Field]) => {
-    const column = `${row}.${quoted(name)}`;
-    // With every digit, and the same in every session.
-    return schema === time.schema
-      ? `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-      : column;
-  };
-  const pairs = fieldsInData(fields).map((field) => `${literal(field[0])}, ${textOf(field)}`);
-  return `${row}.extra || (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(jsonb_build_object(${pairs.join(', ')}))
-    where value <> 'null'
-  )`;
 }
 
 /**

@@ -3,6 +3,7 @@ const isoTime =
   /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)$/i;
 
 const earliest = -62_135_596_800_000; // 0001-01-01
+const latest = 253_402_300_799_999; // 9999-12-31
 
 /**
  * Parses ISO 8601 with an offset, also with a space in place of the T.
@@ -21,8 +22,11 @@ function parseIsoTime(text: string): number {
   return Date.parse(`${day}T${clock.replace(/(\.\d{3})\d+$/, '$1')}Z`) - aheadMs;
 }
 
-/** Whether a text is a time with an offset that PostgreSQL can store. */
-export const isIsoTime = (text: string): boolean => parseIsoTime(text) >= earliest;
+/** Whether a text is a time with an offset, from the year 1 to the end of the year 9999 in UTC. */
+export function isIsoTime(text: string): boolean {
+  const time = parseIsoTime(text);
+  return time >= earliest && time <= latest;
+}
 
 /**
  * A time of a callback in milliseconds. The unit of numbers is not documented: one above 1e11 is in milliseconds, else in

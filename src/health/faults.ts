@@ -24,7 +24,7 @@ const doctor = '`npx receiver doctor` says more.';
 
 /** Whether callbacks are stored in spite of a problem: a worker, and the tables of families, are only for applying them. */
 const isOfApplying = ({ kind, subject }: Problem, families: readonly Family[]) =>
-  ['backlog', 'stalled', 'no worker'].includes(kind) ||
+  ['backlog', 'stalled', 'no worker', 'set aside', 'damaged'].includes(kind) ||
   (kind === 'locked' && families.some(({ table }) => table === subject.split(' ')[0]));
 
 /** All that is broken, the worst first: what may lose callbacks, then what only delays them. */
@@ -44,7 +44,7 @@ export function findFaults({ parts, problems, outage, families }: Found): Fault[
       what: 'PostgreSQL does not answer',
       since: database?.since,
       callbacks: outage ?? 'What becomes of callbacks is not known.',
-      todo: `See whether PostgreSQL runs, and whether somebody holds a lock. ${doctor} Afterwards nothing has to be done: what waits is applied by itself.`,
+      todo: `See whether PostgreSQL runs, and whether somebody holds a lock. ${doctor} Afterwards what waits is applied by itself.`,
     },
     ...doubtful.map((problem) => faultOf(problem, 'Whether all callbacks are safe meanwhile is not known.')),
     queue?.ok === false && {
@@ -78,6 +78,8 @@ const faultOf = ({ title, detail, since }: Problem, callbacks: string): Fault =>
 interface Fallback {
   count: () => Promise<number>;
   oldest: () => Promise<Date | undefined>;
+  /** Whether what is stored there is acknowledged, and why. */
+  readState: () => Promise<{ acknowledges: boolean; detail: string }>;
 }
 
 const timeoutMs = 1_000;
@@ -88,9 +90,17 @@ export async function describeOutage(fallback: Fallback | undefined): Promise<st
     return 'No Redis is configured, so callbacks get a 503 until then: what the sender does not send again is lost.';
   }
   try {
-    const [count, since] = await withTimeout(timeoutMs, Promise.all([fallback.count(), fallback.oldest()]));
-    if (!since) return 'Callbacks that arrive meanwhile are safe in Redis; there are none yet.';
-    return `Callbacks are safe in Redis until then: ${count} since ${since.toISOString()}. Do not wipe Redis.`;
+    const [count, since, { acknowledges, detail }] = await withTimeout(
+      timeoutMs,
+      Promise.all([fallback.count(), fallback.oldest(), fallback.readState()]),
+    );
+    const waiting = since && `${count} since ${since.toISOString()}`;
+    if (!acknowledges) {
+      const before = waiting ? ` In Redis wait ${waiting}: do not wipe it.` : '';
+      return `Callbacks get a 503 until then, because none is acknowledged from Redis: ${detail}.${before}`;
+    }
+    if (!waiting) return 'Callbacks that arrive meanwhile are safe in Redis; there are none yet.';
+    return `Callbacks are safe in Redis until then: ${waiting}. Do not wipe Redis.`;
   } catch {
     return 'How many callbacks are in Redis could not be read. While Redis is unavailable too, they get a 503.';
   }

@@ -3,11 +3,13 @@ import type pg from 'pg';
 /** Something that is wrong with processing, or was: what somebody has to repair. Its texts hold no personal data, and no message of PostgreSQL. */
 export interface Problem {
   kind:
-    | ('backlog' | 'stalled' | 'no worker' | 'locked')
+    | ('backlog' | 'stalled' | 'no worker' | 'locked' | 'set aside' | 'damaged')
     | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
     | ('gaps' | 'not reconciled')
-    | ('unlogged' | 'row security' | 'undrained' | 'wrong sums')
-    | 'user deletion'
+    | ('unlogged' | 'row security' | 'undrained' | 'wrong sums' | 'moved sums')
+    | ('user deletion' | 'clock')
+    | ('queue' | 'fallback')
+    | ('without state' | 'lost')
     | ('outage' | 'subscriptions' | 'destination')
     | 'unreadable';
   /** Where several may be: a family, table or session, for example; otherwise empty. */

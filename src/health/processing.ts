@@ -1,4 +1,5 @@
-import { describeSession, type LockHolder } from '../store/lock-holders.ts';
+import { isNotBlocked } from '../store/blocked-deliveries.ts';
+import { describeSession, howToEnd, type LockHolder } from '../store/lock-holders.ts';
 import { defineCheck, type Problem } from './problem.ts';
 
 /** What waits longer is a problem. */
@@ -7,7 +8,7 @@ const mostCounted = 100_000;
 const shortLockMs = 10_000;
 
 /**
- * Deliveries that wait for more than a minute: a problem per family.
+ * Deliveries that wait for more than a minute: a problem per family. Those that are set aside have problems of their own.
  *
  * The planner's statistics may be hours old, so only the index is left to it. Applied rows are stored nearly in the order
  * in which they were applied, so that their index of block ranges finds those of the last minute.
@@ -28,7 +29,8 @@ export const waitingDeliveries = (since: string) =>
     `
 set local enable_seqscan = off;
 with late as materialized (
-  select family, received_at from pending_deliveries where received_at >= '${since}' and received_at < now() - interval '${lateS} s'
+  select family, received_at from pending_deliveries p where received_at >= '${since}' and received_at < now() - interval '${lateS} s'
+    and ${isNotBlocked('p.id')}
   order by received_at limit ${mostCounted}
 ), recent as materialized (
   select distinct family from applied_deliveries where applied_at > now() - interval '1 minute'
@@ -58,16 +60,16 @@ from late group by family order by family`,
     },
   );
 
-/** Tables that are locked for some seconds, or for a time that cannot be read. */
+/** Tables that are locked for some seconds, or for a time that cannot be read. Without the queue's, jobs are not used. */
 export function judgeLocks(holders: readonly LockHolder[], now: number): Problem[] {
   return holders
     .filter(({ since }) => !since || now - since.getTime() > shortLockMs)
     .map((holder) => ({
       kind: 'locked',
       subject: `${holder.table} ${holder.pid ?? ''}`.trim(),
-      status: 'fail',
+      status: holder.table.startsWith('bullmq.') ? 'warn' : 'fail',
       title: `Table ${holder.table} is locked`,
       since: holder.since ?? undefined,
-      detail: `By ${describeSession(holder)}. ${holder.pid ? `To end it: select pg_terminate_backend(${holder.pid})` : 'Commit it, or roll it back'}`,
+      detail: `By ${describeSession(holder)}. ${howToEnd(holder)}`,
     }));
 }

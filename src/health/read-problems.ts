@@ -1,12 +1,18 @@
 import pg from 'pg';
+import { adviceOn, describePlace, findPlace } from '../store/damage.ts';
+import { isDamaged } from '../store/faults.ts';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
+import { setAside } from './blocked.ts';
 import { destinations } from './destinations.ts';
+import { movedSums } from './moved-sums.ts';
 import { outages } from './outages.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
+import { notifications, queueLocks } from './queue.ts';
 import { reconciliation } from './reconciliation.ts';
 import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
+import { lost, withoutState } from './states.ts';
 import { subscriptions } from './subscriptions.ts';
 import { userDeletions } from './user-deletions.ts';
 
@@ -15,7 +21,10 @@ const ofOneCheck = /^(57014|55P03|42...)$/;
 
 const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Promise<Problem[]>> = {
   'waiting deliveries': async (pool, pendingSince) => waitingDeliveries(await pendingSince()).read(pool),
+  'deliveries that are set aside': setAside.read,
   locks: async (pool) => judgeLocks(await findLockHolders(pool), Date.now()),
+  'locks of the queue': queueLocks,
+  notifications,
   'ages of databases': ages.read,
   'prepared transactions': prepared.read,
   'replication slots': slots.read,
@@ -23,6 +32,9 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'unlogged tables': unlogged.read,
   'old sessions': sessions.read,
   'sums of reports': wrongSums.read,
+  'sums that have changed': movedSums.read,
+  'lost deliveries': lost.read,
+  'states of deliveries': withoutState.read,
   'deleted users': userDeletions.read,
   outages: outages.read,
   subscriptions: subscriptions.read,
@@ -50,10 +62,27 @@ export async function readProblems(
     try {
       problems.push(...(await check(pool, pendingSince)));
     } catch (error) {
+      if (isDamaged(error)) {
+        problems.push(await damagedPage(pool, name, error));
+        continue;
+      }
       if (!(error instanceof pg.DatabaseError && ofOneCheck.test(error.code ?? ''))) throw error;
       const detail = `PostgreSQL's error has the code ${error.code}. It may be overloaded, or a right is missing`;
       problems.push(unreadable(name, detail));
     }
   }
   return byUrgency(problems);
+}
+
+async function damagedPage(pool: pg.Pool, check: string, error: unknown): Promise<Problem> {
+  const place = await findPlace(pool, error).catch(() => undefined);
+  if (!place)
+    return unreadable(check, "A page of a table or an index is damaged: PostgreSQL's log says which");
+  return {
+    kind: 'damaged',
+    subject: `${place.relation} ${place.block ?? ''}`.trim(),
+    status: 'fail',
+    title: describePlace(place),
+    detail: `What is on the page waits, the rest goes on. ${adviceOn(place)}`,
+  };
 }

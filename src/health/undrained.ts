@@ -10,6 +10,8 @@ interface Fallback {
   oldest: () => Promise<Date | undefined>;
   /** Another database with the same identity, which drains. */
   rival: string | undefined;
+  /** When this database drains if the other shows no sign of life until then. */
+  drainsAt: Date | undefined;
 }
 
 /**
@@ -32,7 +34,7 @@ export function createFindUndrained(
       if (first === undefined || circuit.isOpen) seen = undefined;
       else if (seen?.oldest !== first) seen = { oldest: first, at: performance.now() };
       if (!seen || performance.now() - seen.at < afterMs) return [];
-      return [describeUndrained(await fallback.count(), new Date(seen.oldest), fallback.rival)];
+      return [describeUndrained(await fallback.count(), new Date(seen.oldest), fallback)];
     } catch (error) {
       if (await fallback.circuit.probeAfter(error)) return []; // which reports it
       return [unreadable('deliveries in Redis', 'The log of the workers says why')];
@@ -40,10 +42,14 @@ export function createFindUndrained(
   };
 }
 
-/** @param rival another database with the same identity, which drains */
-export function describeUndrained(count: number, oldest: Date, rival?: string): Problem {
+/** @param lease of the drain, where another database with the same identity has it */
+export function describeUndrained(
+  count: number,
+  oldest: Date,
+  { rival, drainsAt }: Partial<Pick<Fallback, 'rival' | 'drainsAt'>> = {},
+): Problem {
   const fix = rival
-    ? `Another database with the same identity, ${rival}, drains instead: give the copy another QUEUE_PREFIX`
+    ? `Another database with the same identity, ${rival}, drains instead: ${adviceOnRival(drainsAt)}`
     : 'Start a worker (ROLE=all or worker); the log of one that runs says why it does not drain them';
   return {
     kind: 'undrained',
@@ -54,3 +60,10 @@ export function describeUndrained(count: number, oldest: Date, rival?: string): 
     detail: `${count} wait, the oldest since ${oldest.toISOString()}, although PostgreSQL is available. ${fix}`,
   };
 }
+
+/** What to do where another database has the lease of the drain. @param drainsAt it shows no sign of life, and has the lease until then */
+export const adviceOnRival = (drainsAt: Date | undefined) =>
+  drainsAt
+    ? `it shows no sign of life. If this one, a restored backup, has replaced it, wait: they are drained from ${drainsAt.toISOString()} ` +
+      'on. Otherwise give the copy another QUEUE_PREFIX'
+    : 'give the copy another QUEUE_PREFIX';

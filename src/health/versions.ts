@@ -4,7 +4,7 @@ import { withTimeout } from '../common/with-timeout.ts';
 import type { Db } from '../store/tables.ts';
 
 interface Fallback {
-  readDurability: () => Promise<{ version: string | undefined }>;
+  readState: () => Promise<{ version: string | undefined }>;
 }
 
 const timeoutMs = 1_000;
@@ -17,7 +17,7 @@ export async function readVersions(db: Db, fallback: Fallback | undefined): Prom
       (select name from receiver_migrations where name ~ '^[0-9]' order by name desc limit 1) as schema`;
   const [database, redis] = await Promise.allSettled([
     query.execute(db).then(({ rows }) => rows[0]!),
-    fallback && withTimeout(timeoutMs, fallback.readDurability()),
+    fallback && withTimeout(timeoutMs, fallback.readState()),
   ]);
   const { server, schema } =
     database.status === 'fulfilled' ? database.value : { server: unknown, schema: unknown };

@@ -21,14 +21,14 @@ const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
  * ends.
  *
  * @param circuit of PostgreSQL, whose outages it logs itself
- * @param findUndrained see createFindUndrained
+ * @param findOwn finds what this process itself knows
  * @param pendingSince see readProblems
  */
 export function watchProblems(
   pool: pg.Pool,
   circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>,
   log: Log,
-  findUndrained: () => Promise<Problem[]>,
+  findOwn: () => Promise<Problem[]>,
   pendingSince?: PendingSince,
 ) {
   const stopping = new AbortController();
@@ -39,8 +39,8 @@ export function watchProblems(
   let readInOutage = false;
 
   const readAll = async () => {
-    const [problems, undrained] = await Promise.all([readProblems(pool, pendingSince), findUndrained()]);
-    return byUrgency([...undrained, ...problems]);
+    const [problems, own] = await Promise.all([readProblems(pool, pendingSince), findOwn()]);
+    return byUrgency([...own, ...problems]);
   };
 
   /** @throws the driver's error, or that of the timeout: then nothing is known */
@@ -60,7 +60,9 @@ export function watchProblems(
 
   let known = new Map<string, Problem>();
   const logChanges = async () => {
-    const current = new Map((await read()).map((problem) => [keyOf(problem), problem]));
+    // What the fallback store is, it logs itself, also while PostgreSQL is unavailable.
+    const all = (await read()).filter(({ kind }) => kind !== 'fallback');
+    const current = new Map(all.map((problem) => [keyOf(problem), problem]));
     if (signal.aborted) return;
     for (const [key, { kind, subject, title, detail, status }] of current) {
       if (!known.has(key))

@@ -22,6 +22,11 @@ export class SignatureStale extends requestError(
     `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
 ) {}
 
+export class ClockUnknown extends requestError(
+  () =>
+    "The signature's time is not that of the receiver's clock, which cannot be compared with another one now.",
+) {}
+
 export class AddressNotAllowed extends requestError(
   () => 'This address is not on the list of allowed addresses.',
 ) {}

@@ -40,7 +40,11 @@ const table = [
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(503, [request.Busy, Unavailable, FeedUnavailable], withHeader('Retry-After', '5')),
+  row(
+    503,
+    [request.Busy, request.ClockUnknown, Unavailable, FeedUnavailable],
+    withHeader('Retry-After', '5'),
+  ),
 ].flat();
 
 export function sendJson(res: ServerResponse, status: number, body: object): void {

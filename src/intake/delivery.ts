@@ -8,6 +8,8 @@ export interface Delivery {
   body: Buffer;
   /** See patientsBeyond. Default: read from the body. */
   patients?: readonly string[] | null;
+  /** Whether `event_time` says nothing, so that only the id has the event time. Default: read from the body. */
+  isTimeDerived?: boolean;
 }
 
 export type ReceiveResult = Stored | NotStored;

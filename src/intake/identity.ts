@@ -1,11 +1,15 @@
 import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../common/uuid.ts';
+import { findEventTime } from '../families/event-time.ts';
 import { type AnyEnvelope, type Family, isIdentifiedByEnvelope } from '../families/index.ts';
-import { milliseconds } from '../families/times.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The fields that identify a callback, with `event` for `event_type`. Not `timestamp`: a resend may have a new one. */
+/**
+ * The fields that identify a callback, with `event` for `event_type`. Not `timestamp`, except for the time of an event that has
+ * no other: a resend may have a new one.
+ */
 type Identifiable = Pick<AnyEnvelope, 'event' | 'event_time' | 'client_id' | 'business_id' | 'data'> & {
+  timestamp?: unknown;
   transaction_id?: unknown;
 };
 
@@ -22,19 +26,20 @@ export const identifyingMembers = (family?: Family) =>
 export const isOptionalMember = (name: string): boolean => name === 'client_id' || name === 'business_id';
 
 /**
- * The id of a delivery: a UUID (version 8) of the event time in milliseconds and of a SHA-256 over the
+ * The id of a delivery: a UUID (version 8) of the event time (findEventTime) in milliseconds and of a SHA-256 over the
  * canonical JSON of these fields. A resent callback has the same id, and ids sort by time.
  */
 export function identify(envelope: Identifiable, family?: Family): string {
   const members = Object.entries(envelope).filter(
     ([name, value]) => identifyingMembers(family).has(name) && (value || !isOptionalMember(name)),
   );
-  return idOf(envelope.event_time, hashOf('sha256', canonicalJson(Object.fromEntries(members))));
+  const hash = hashOf('sha256', canonicalJson(Object.fromEntries(members)));
+  return idOf(findEventTime(envelope, family) ?? 0, hash);
 }
 
-/** The id of a delivery whose SHA-256 is known. */
-export function idOf(eventTime: number | string, hash: string): string {
-  const time = Math.max(0, milliseconds(eventTime)).toString(16).padStart(12, '0');
+/** The id of a delivery whose event time, in milliseconds, and SHA-256 are known. */
+export function idOf(eventMs: number, hash: string): string {
+  const time = Math.max(0, eventMs).toString(16).padStart(12, '0');
   return uuidV8(time, hash);
 }
 

@@ -1,48 +1,53 @@
+import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
-import { other, patientsBeyond } from '../families/index.ts';
+import { earliestMs, saysNothing } from '../families/event-time.ts';
+import { type AnyEnvelope, families, other, patientsBeyond } from '../families/index.ts';
 import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
 import { failure, failureCode } from '../store/failure.ts';
+import { isDamaged } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
+import type { Tables } from '../store/tables.ts';
 import { withDecimals } from './decimals.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
+import { eventTimeOf } from './identity.ts';
+import { requeue } from './requeue.ts';
 import { wordsOf } from './words.ts';
 
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
  * receivers. First-time deliveries are not returned.
  *
+ * `event_time` is that of a delivery whose envelope does not tell it; else null.
+ *
  * Deliveries about erased records or patients are not stored.
  *
  * @param isSearched whether there are deliveries whose words are searched
+ * @param isWhole false: for a damaged page. Neither their status nor their resends are written: they are set aside, with the
+ *   reason $2, and applied from inbox
  */
-const statement = (isSearched: boolean) => {
+const statement = (isSearched: boolean, isWhole = true) => {
   const ifSearched = (part: string) => (isSearched ? part : '');
   const uncertain = ifSearched(`, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`);
   const notStored = `(select id from refused${ifSearched(' union all select id from uncertain')})`;
   return `
 with incoming as materialized (
-  select id, family, copies, envelope, patients${ifSearched(', words')}
+  select id, family, copies, event_time, envelope, patients${ifSearched(', words')}
   from jsonb_to_recordset($1::jsonb)
-    as incoming(id uuid, family text, copies int, envelope jsonb, patients jsonb${ifSearched(', words jsonb')}) order by id
-), ${refusedAmong('incoming')}${uncertain}, stored as (
+    as incoming(id uuid, family text, copies int, event_time jsonb, envelope jsonb, patients jsonb${ifSearched(', words jsonb')}) order by id
+), ${refusedAmong('incoming', judgedEnvelope)}${uncertain}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope, patients)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
-         coalesce(envelope->>'business_id', ''), callback_time(envelope->'event_time'), envelope, ${patientsColumn}
+         coalesce(envelope->>'business_id', ''), ${eventTime}, envelope, ${patientsColumn}
   from incoming
   where id not in ${notStored}
   on conflict (id) do nothing
   returning id, family, received_at
 ), pending as (
-  insert into pending_deliveries (id, family, received_at) select id, family, received_at from stored
+  ${isWhole ? pending : setAside}
   returning id
 ), counted as (
   select id, copies, id in (select id from stored) as is_new from incoming where id not in ${notStored}
-), resent as (
-  insert into resends (id, count, last_received_at)
-  select id, copies - is_new::int, now() from counted where copies > is_new::int
-  on conflict (id) do update
-    set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
-)${ifSearched(`, ${wordsOfStored('incoming')}`)}
+)${isWhole ? resent : ''}${ifSearched(`, ${wordsOfStored('incoming')}`)}
 select id, 'duplicate' as result from counted where not is_new
 union all
 select id, 'erased' from refused
@@ -51,10 +56,30 @@ union all
 select null, ${failure} where (select count(*) from stored) <> (select count(*) from pending)`;
 };
 
+const eventTime = `callback_time(coalesce(event_time, envelope->'event_time'))`;
+
+const judgedEnvelope = `case when event_time is null then envelope
+       else envelope || jsonb_build_object('event_time', event_time) end`;
+
+const pending =
+  'insert into pending_deliveries (id, family, received_at) select id, family, received_at from stored';
+
+const setAside = `
+  insert into blocked_deliveries (id, family, cause, detail) select id, family, 'damaged', $2 from stored
+  on conflict (id) do update set next_at = now()`;
+
+const resent = `, resent as (
+  insert into resends (id, count, last_received_at)
+  select id, copies - is_new::int, now() from counted where copies > is_new::int
+  on conflict (id) do update
+    set count = resends.count + excluded.count, last_received_at = excluded.last_received_at
+)`;
+
 const patientsColumn =
   'case when patients is not null then array(select jsonb_array_elements_text(patients)) end';
 
 const leftToAPerson = {
+  eventTime,
   event: `coalesce(envelope->>'event', envelope->>'event_type')`,
   content: `jsonb_build_object('family', family, 'client_id', coalesce(envelope->>'client_id', ''), 'envelope', envelope,
                             'patients', ${patientsColumn})`,
@@ -62,20 +87,22 @@ const leftToAPerson = {
 
 const withoutWords = statement(false);
 const withWords = statement(true);
+const withoutStatus = statement(true, false);
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
  *
- * @param options `timeoutMs`: after which the connection is closed
- * @returns for each delivery, in order, whether it is new
+ * @param options `timeoutMs`: after which the connection is closed; `damage`: which page is damaged, where only inbox is to be
+ *   written
+ * @returns for each delivery, in order, whether it is new, or is pending again although it was received before
  * @throws the database's error; then none of them is stored
  */
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
-  { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
+  { timeoutMs = 30_000, damage }: { timeoutMs?: number; damage?: string } = {},
 ): Promise<AppendResult[]> {
-  const query = insertQuery(deliveries, { timeoutMs });
+  const query = insertQuery(deliveries, { timeoutMs, damage });
   const rows = await queryPrepared<{ id: string; result: AppendResult }>(
     pool,
     query,
@@ -86,16 +113,22 @@ export async function insertDeliveries(
   });
   const results = new Map(rows.map(({ id, result }) => [id, result]));
   const duplicates = rows.flatMap(({ id, result }) => (result === 'duplicate' ? [id] : []));
-  if (duplicates.length > 0) await requireStored(pool, duplicates, timeoutMs);
+  if (duplicates.length > 0) {
+    const stateless = await findStateless(pool, duplicates, timeoutMs);
+    for (const [id, result] of await restore(pool, stateless)) results.set(id, result);
+  }
   return deliveries.map(({ id }) => {
     const result = results.get(id);
-    if (!result) results.set(id, 'duplicate');
+    if (!result || result === 'accepted') results.set(id, 'duplicate');
     return result ?? 'accepted';
   });
 }
 
 /** The statement that inserts deliveries. */
-export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { timeoutMs: number }) {
+export function insertQuery(
+  deliveries: readonly Delivery[],
+  { timeoutMs, damage }: { timeoutMs: number; damage?: string | undefined },
+) {
   const counts = new Map<string, number>();
   const distinct: Delivery[] = [];
   for (const delivery of deliveries) {
@@ -103,6 +136,8 @@ export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { ti
     if (count === 0) distinct.push(delivery);
     counts.set(delivery.id, count + 1);
   }
+  if (damage !== undefined)
+    return { text: withoutStatus, values: [asJsonb(distinct, counts), damage], query_timeout: timeoutMs };
   const isSearched = distinct.some(({ family }) => family === other.name);
   const text = isSearched ? withWords : withoutWords;
   return { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
@@ -112,12 +147,39 @@ export function insertQuery(deliveries: readonly Delivery[], { timeoutMs }: { ti
  * A delivery that was not inserted counts as a duplicate, which is acknowledged: so its row must be there. It is not where
  * a trigger drops rows.
  *
+ * @returns the ids of those that have no state, and are not set aside: nothing would apply them. One whose state is on a damaged
+ *   page has one; if the page takes it along, the check of states finds that
  * @throws Error
  */
-async function requireStored(pool: pg.Pool, ids: readonly string[], timeoutMs: number): Promise<void> {
-  const text = 'select from inbox where id = any($1::uuid[])';
-  const { rowCount } = await pool.query({ text, values: [ids], query_timeout: timeoutMs });
-  if (rowCount !== ids.length) throw new Error('A delivery that was not inserted is not in inbox.');
+async function findStateless(pool: pg.Pool, ids: readonly string[], timeoutMs: number): Promise<string[]> {
+  const find = async (hasState: string) => {
+    // `received_at`: the row is read, not the index alone.
+    const text = `select id, received_at, ${hasState} as "hasState" from inbox i where id = any($1::uuid[])`;
+    const query = { text, values: [ids], query_timeout: timeoutMs };
+    const { rows } = await pool.query<{ id: string; hasState: boolean }>(query);
+    if (rows.length !== ids.length) throw new Error('A delivery that was not inserted is not in inbox.');
+    return rows.filter(({ hasState }) => !hasState).map(({ id }) => id);
+  };
+  try {
+    return await find(isKnown);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    return find('true');
+  }
+}
+
+// Scalar subqueries: they are never hashed, which would read the whole tables.
+const isKnown = `coalesce(${['applied', 'pending', 'failed', 'blocked'].map((state) => `(select true from ${state}_deliveries s where s.id = i.id)`).join(', ')}, false)`;
+
+/** Makes deliveries that lost their state pending again. @returns how each that is resent is answered */
+async function restore(pool: pg.Pool, ids: readonly string[]): Promise<[id: string, result: AppendResult][]> {
+  if (ids.length === 0) return [];
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const { pending, refused } = await requeue(db, families, ids);
+  return [
+    ...pending.map(({ id }): [string, AppendResult] => [id, 'accepted']),
+    ...refused.map((id): [string, AppendResult] => [id, 'erased']),
+  ];
 }
 
 /**
@@ -128,10 +190,12 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
   const parts: Buffer[] = [];
   let before = '\u0001[';
   for (const delivery of deliveries) {
-    const { id, family, body, patients = readPatients(body) } = delivery;
+    const { id, family, body } = delivery;
+    const { patients, isTimeDerived } = delivery.isTimeDerived === undefined ? readBody(body) : delivery;
+    const time = isTimeDerived ? derivedTime(id) : '';
     const named = patients ? `"patients":${JSON.stringify(patients)},` : '';
     const words = family === other.name ? `"words":${JSON.stringify(wordsOf(body.toString()))},` : '';
-    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${named}${words}"envelope":`;
+    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${time}${named}${words}"envelope":`;
     parts.push(Buffer.from(head), body);
     before = '},';
   }
@@ -139,12 +203,19 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
   return Buffer.concat(parts);
 }
 
-/** Reads the patients of a delivery from the fallback store, whose body PostgreSQL may refuse. */
-function readPatients(body: Buffer): string[] | undefined {
+/** Reads what the insert needs of a delivery from the fallback store, whose body PostgreSQL may refuse. */
+function readBody(body: Buffer): Pick<Delivery, 'patients' | 'isTimeDerived'> {
   const json = body.toString();
   try {
-    return patientsBeyond(withDecimals(json, JSON.parse(json)) as object);
+    const envelope = withDecimals(json, JSON.parse(json)) as Pick<AnyEnvelope, 'event_time' | 'data'>;
+    return { patients: patientsBeyond(envelope) ?? null, isTimeDerived: saysNothing(envelope.event_time) };
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** The member for the event time; an id that an earlier version has made of another rule has none. */
+function derivedTime(id: string): string {
+  const eventMs = eventTimeOf(id);
+  return eventMs >= earliestMs ? `"event_time":${eventMs},` : '';
 }

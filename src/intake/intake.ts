@@ -2,26 +2,31 @@ import type pg from 'pg';
 import type { Observer, Stored } from '../common/observer.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Config } from '../config/config.ts';
+import { saysNothing } from '../families/event-time.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
-import { milliseconds } from '../families/times.ts';
-import { describeRefusal } from '../store/faults.ts';
-import { type Delivery, NotStorable, type ReceiveResult } from './delivery.ts';
+import type { Circuit } from '../store/circuit.ts';
+import { byBothClocks, createDatabaseClock, type DatabaseClock } from '../store/clock.ts';
+import { describeRefusal, isDamaged } from '../store/faults.ts';
+import { type Delivery, NotStorable, type ReceiveResult, Unavailable } from './delivery.ts';
 import { createDrift } from './drift.ts';
 import { eventTimeOf } from './identity.ts';
-import { createInbox, type InboxOptions } from './inbox.ts';
+import { createInbox, type InboxOptions, type Place } from './inbox.ts';
 import { createParser } from './parse-callback.ts';
 import { createQuarantine, type RejectedBody } from './quarantine.ts';
-import { DataRefused, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
+import { DataRefused, EventInFuture, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
 import { withoutSecrets } from './secrets.ts';
 
-export interface IntakeOptions extends Pick<InboxOptions, 'circuit' | 'fallback' | 'log'> {
+export interface IntakeOptions extends Pick<InboxOptions, 'fallback' | 'acknowledged' | 'log'> {
   config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
     authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
   };
   families: readonly [Family, ...Family[]];
   pool: pg.Pool;
+  circuit: Pick<Circuit, 'run' | 'isOpen'>;
   /** Connections for deliveries only. Default: `pool`. */
   inboxPool?: pg.Pool;
+  /** PostgreSQL's clock. Default: read on demand. */
+  clock?: Pick<DatabaseClock, 'current'>;
   /** Enqueues new deliveries. Default: the sweep finds them. */
   enqueue?: InboxOptions['enqueue'];
   observe?: Pick<Observer, 'received' | 'notStored' | 'evicted' | 'committed'> | undefined;
@@ -42,10 +47,8 @@ export type Intake = ReturnType<typeof createIntake>;
 /** From the bytes of a callback to a durable delivery or a recorded rejection. It opens no connections. */
 export function createIntake(options: IntakeOptions) {
   const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
-  const common = { pool: options.inboxPool ?? pool, circuit, enqueue, observe, log };
-  const inbox = createInbox({ ...common, fallback });
-  // Without a fallback: for deliveries that are drained from there.
-  const databaseInbox = fallback ? createInbox(common) : inbox;
+  const { inboxPool = pool, clock = createDatabaseClock(inboxPool, circuit), acknowledged } = options;
+  const inbox = createInbox({ pool: inboxPool, circuit, enqueue, fallback, acknowledged, observe, log });
   const quarantine = createQuarantine({ pool, families, limits: config.quarantine, log, observe });
   const drift = createDrift(pool, log, families);
   const parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
@@ -59,20 +62,35 @@ export function createIntake(options: IntakeOptions) {
   };
 
   const read = (body: Buffer, expected?: Family) => {
-    const { envelope, id, family } = parse(body, Date.now(), expected);
+    const { envelope, id, family } = parse(body, expected);
     checkTenant(envelope);
     const patients = patientsBeyond(envelope) ?? null;
     const safe = withoutSecrets(body, envelope.event);
-    return { delivery: { id, family: family.name, body: safe, patients }, envelope };
+    const isTimeDerived = saysNothing(envelope.event_time);
+    return { delivery: { id, family: family.name, body: safe, patients, isTimeDerived }, envelope };
   };
 
-  const isExpired = ({ id, family }: Delivery) => {
-    const keptMs = config.retention[family];
-    return keptMs !== undefined && eventTimeOf(id) < Date.now() - keptMs;
+  /**
+   * Whether the time of an event lets it be stored, by both clocks. Only where this process's says no, PostgreSQL's is asked.
+   *
+   * @returns `unknown`: this process's clock says no, and PostgreSQL's is not known
+   * @throws EventInFuture
+   */
+  const judgeTime = async ({ id, family }: Delivery): Promise<'expired' | 'unknown' | undefined> => {
+    const judge = (nowMs: number) => faultOfTime(eventTimeOf(id), nowMs, config.retention[family]);
+    const own = Date.now();
+    const fault = judge(own) && byBothClocks(judge, own, await clock.current());
+    if (fault === 'future') throw new EventInFuture();
+    return fault;
   };
 
-  const store = async (delivery: Delivery, to = inbox): Promise<ReceiveResult> => {
-    const result = isExpired(delivery) ? 'expired' : await to.append(delivery);
+  /** Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it. */
+  const store = async (delivery: Delivery, to: Place = 'anywhere'): Promise<ReceiveResult> => {
+    const fault = await judgeTime(delivery);
+    if (fault === 'unknown' && !(fallback && to === 'anywhere'))
+      throw new Unavailable(new Error("PostgreSQL's clock is not known."), delivery.id);
+    const place = fault === 'unknown' ? 'fallback' : to;
+    const result = fault === 'expired' ? fault : await inbox.append(delivery, place);
     if (!isStored(result)) observe?.notStored?.(delivery.family, result);
     return result;
   };
@@ -97,7 +115,7 @@ export function createIntake(options: IntakeOptions) {
         const status = await store(delivery);
         if (isStored(status)) {
           drift.observe(delivery.id, envelope);
-          observe?.received?.(delivery.family, status, milliseconds(envelope.event_time));
+          observe?.received?.(delivery.family, status, eventTimeOf(delivery.id));
         }
         return { status, id: delivery.id, event: envelope.event };
       } catch (error) {
@@ -122,7 +140,10 @@ export function createIntake(options: IntakeOptions) {
       try {
         const { delivery, envelope } = read(body, catchAll);
         delivery.id = deliveryId ?? delivery.id;
-        if (dryRun) return { outcome: isExpired(delivery) ? 'expired' : 'accepted', id: delivery.id };
+        if (dryRun) {
+          const isExpired = (await judgeTime(delivery)) === 'expired';
+          return { outcome: isExpired ? 'expired' : 'accepted', id: delivery.id };
+        }
         const outcome = await store(delivery);
         if (isStored(outcome)) drift.observe(delivery.id, envelope);
         return { outcome, id: delivery.id };
@@ -135,21 +156,24 @@ export function createIntake(options: IntakeOptions) {
     },
 
     /** Stores a delivery that the receiver itself has made, in the database alone. @throws Unavailable; DataRefused */
-    store: (delivery: Delivery) => store(delivery, databaseInbox),
+    store: (delivery: Delivery) => store(delivery, 'database'),
 
     /** Stores a body in the quarantine, for a correction of one that is there. @throws Unavailable */
     quarantineBody: quarantine.keep,
 
     /**
      * Moves a delivery from the fallback store to the database. It was acknowledged: if PostgreSQL stores others and not
-     * this one, it stays in the quarantine until an operator deletes it.
+     * this one, or its event is in the future, it stays in the quarantine until an operator deletes it.
      *
-     * @throws Unavailable
+     * @param options `isSpilled`: from the table spilled_deliveries. Where the page is still damaged, it stays there
+     * @returns whether it is a row
+     * @throws Unavailable (NotStorable: its page is damaged)
      */
-    drain: async ({ id, family, body }: Delivery): Promise<void> => {
+    drain: async ({ id, family, body }: Delivery, { isSpilled = false } = {}): Promise<boolean> => {
       try {
-        await store({ id, family, body }, databaseInbox);
+        return isStored(await store({ id, family, body }, isSpilled ? 'inbox' : 'database'));
       } catch (cause) {
+        if (cause instanceof NotStorable && isDamaged(cause.cause)) throw cause;
         const error = cause instanceof NotStorable ? new DataRefused(describeRefusal(cause.cause)) : cause;
         const path = config.paths[family]?.[0] ?? family;
         const known = families.find(({ name }) => name === family);
@@ -160,15 +184,18 @@ export function createIntake(options: IntakeOptions) {
         log.limited(
           'error',
           { family, reason: error.name },
-          'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
+          error instanceof EventInFuture
+            ? 'The event of an acknowledged delivery is more than a day in the future; it is in the quarantine'
+            : 'PostgreSQL rejected an acknowledged delivery; it is in the quarantine',
           { delivery: id, error: error.message },
         );
+        return false;
       }
     },
 
     /** Resolves once every received callback is durable and enqueued. */
     close: async (): Promise<void> => {
-      await Promise.all([inbox.drained(), databaseInbox.drained(), quarantine.close()]);
+      await Promise.all([inbox.drained(), quarantine.close()]);
       await drift.close();
     },
   };
@@ -177,5 +204,21 @@ export function createIntake(options: IntakeOptions) {
 /** Where to send a family's events. A path that is not the documented one may be a secret. */
 const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
   paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable}`;
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * What is wrong with the time of an event: `future`, because it would remain the newest until then; `expired`.
+ *
+ * @param keptMs the retention of its family
+ */
+export function faultOfTime(
+  eventMs: number,
+  nowMs: number,
+  keptMs = Number.POSITIVE_INFINITY,
+): 'future' | 'expired' | undefined {
+  if (eventMs > nowMs + dayMs) return 'future';
+  return eventMs < nowMs - keptMs ? 'expired' : undefined;
+}
 
 const isStored = (result: ReceiveResult): result is Stored => result === 'accepted' || result === 'duplicate';

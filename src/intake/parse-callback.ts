@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Decimal } from '../families/decimal.ts';
+import { findEventTime } from '../families/event-time.ts';
 import {
   type AnyEnvelope,
   envelopeSchema,
@@ -7,7 +8,6 @@ import {
   otherEnvelope,
   takesEveryEvent,
 } from '../families/index.ts';
-import { milliseconds } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 import { explain } from './explain.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';
@@ -15,6 +15,7 @@ import { plainDigest } from './plain-digest.ts';
 import {
   type FieldError,
   InvalidCallback,
+  NoEventTime,
   NotJson,
   OwnEvent,
   UnknownEvent,
@@ -22,11 +23,9 @@ import {
 } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 /**
  * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose
- * UnknownEvent and WrongFamily name the right path, and OwnEvent is none of a callback.
+ * UnknownEvent and WrongFamily name the right path, and OwnEvent is none of a callback. The id has the event time.
  *
  * @param whereOf tells the sender where to send a family's events
  */
@@ -51,12 +50,11 @@ export function createParser(
   };
 
   /**
-   * @param nowMs the current time: an event more than a day ahead would remain the newest until then
    * @param expected the family of the path (service-interface section 4.5); undefined: any that lists the event
    * @returns the envelope as received, with `event` also where it was called `event_type`, and a Decimal for each number
    *   that a double cannot represent; the family that lists the event, or else that of a path that takes every event
    */
-  return (body: Buffer, nowMs: number, expected?: Family) => {
+  return (body: Buffer, expected?: Family) => {
     if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
     const json = body.toString('utf8');
     const parsed = parseJson(json);
@@ -70,12 +68,9 @@ export function createParser(
       throw new InvalidCallback(validated.error.issues.map((issue) => explain(issue, value, family)));
     }
     const envelope = value as unknown as AnyEnvelope;
-    if (milliseconds(envelope.event_time) > nowMs + dayMs) {
-      throw new InvalidCallback([
-        { path: '/event_time', message: 'must not be more than a day in the future' },
-      ]);
-    }
-    const id = digest === undefined ? identify(envelope, family) : idOf(envelope.event_time, digest);
+    const eventTime = findEventTime(envelope, family);
+    if (eventTime === undefined) throw new NoEventTime();
+    const id = digest === undefined ? identify(envelope, family) : idOf(eventTime, digest);
     return { envelope, id, family: family! };
   };
 }

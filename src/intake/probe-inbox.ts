@@ -1,9 +1,10 @@
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type pg from 'pg';
+import { databaseTimeoutMs } from '../common/time-limits.ts';
 import { type Family, families, knownGood } from '../families/index.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
-import { type CircuitDependencies, databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
-import { isOutage } from '../store/faults.ts';
+import { type CircuitDependencies, reportOutage } from '../store/circuits.ts';
+import { isDamaged, isOutage } from '../store/faults.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import type { Delivery } from './delivery.ts';
@@ -18,6 +19,8 @@ export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies
     probe: () => probeInbox(pool),
     check: () => pool.query({ text: emptyInsert, query_timeout: databaseTimeoutMs }),
     isOutage,
+    // It concerns what PostgreSQL would put on the page: the inbox finds another place for it.
+    isAvailable: isDamaged,
     onChange: reportOutage('PostgreSQL', dependencies, () => tryFindLockHolders(pool)),
   });
 }
@@ -32,6 +35,15 @@ const emptyInsert = 'insert into inbox (id) select id from inbox where false';
  * @throws the database's error; Error where the rows are not there afterwards
  */
 export async function probeInbox(pool: pg.Pool): Promise<void> {
+  try {
+    await insertKnownGood(pool);
+  } catch (error) {
+    // That concerns what PostgreSQL would put on the page: the inbox finds another place for it.
+    if (!isDamaged(error)) throw error;
+  }
+}
+
+async function insertKnownGood(pool: pg.Pool): Promise<void> {
   const deliveries = families.map(knownGoodDelivery);
   await rolledBack(pool, async (client) => {
     await client.query(insertQuery(deliveries, { timeoutMs: databaseTimeoutMs }));
@@ -47,7 +59,25 @@ export const knownGoodDelivery = (family: Family): Delivery => knownGoodVersions
 
 /** Two versions of a record that does not exist, in order. */
 export function knownGoodVersions(family: Family): Delivery[] {
-  const first = knownGood(family, 9e14 + randomInt(2 ** 46));
+  return versionsOf(family, knownGood(family, 9e14 + randomInt(2 ** 46)));
+}
+
+// Beyond about 2 kB PostgreSQL moves the largest columns to another table.
+const wideBodyBytes = 1_700;
+const paddingBytes = 1_300;
+
+/** Deliveries of records that do not exist: one with a long row in inbox, one with a long row in the family's table. */
+export function wideKnownGood(family: Family): { inInbox: Delivery; inTable: Delivery } {
+  const made = (bytes: (bodyBytes: number) => number) => {
+    const envelope = knownGood(family, 9e14 + randomInt(2 ** 46));
+    const missing = Math.max(0, bytes(JSON.stringify(envelope).length));
+    const padding = randomBytes(missing >> 1).toString('hex');
+    return versionsOf(family, { ...envelope, data: { ...envelope.data, padding } })[0]!;
+  };
+  return { inInbox: made((bodyBytes) => wideBodyBytes - bodyBytes), inTable: made(() => paddingBytes) };
+}
+
+function versionsOf(family: Family, first: ReturnType<typeof knownGood>): Delivery[] {
   return [first, { ...first, event_time: first.event_time + 1 }].map((envelope) => {
     const body = Buffer.from(JSON.stringify(envelope));
     return { id: identify(envelope, family), family: family.name, body };

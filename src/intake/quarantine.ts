@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { databaseTimeoutMs } from '../common/time-limits.ts';
 import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
 import { createCircuit, StoreUnavailable } from '../store/circuit.ts';
-import { databaseTimeoutMs, reportOutage } from '../store/circuits.ts';
+import { reportOutage } from '../store/circuits.ts';
 import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
@@ -35,6 +36,8 @@ const content = `jsonb_build_object('path', path, 'reason', reason, 'errors', er
                             'acknowledged', acknowledged, 'corrects', corrects,
                             'deliveryId', delivery_id)`;
 
+const leftToAPerson = { event: 'reason', eventTime: `callback_time(envelope->'event_time')`, content };
+
 // A body about an erased patient is not stored.
 const statement = `
 with rejected as materialized (
@@ -42,7 +45,7 @@ with rejected as materialized (
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[],
               $10::jsonb[], $11::jsonb[], $12::uuid[])
     as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words, delivery_id)
-), ${refusedAmong('rejected')}, ${uncertainAmong('rejected', 'quarantine', { event: 'reason', content })}, stored as (
+), ${refusedAmong('rejected')}, ${uncertainAmong('rejected', 'quarantine', leftToAPerson)}, stored as (
   insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, delivery_id, count)
   select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid,
          min(delivery_id::text)::uuid, count(*)

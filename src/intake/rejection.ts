@@ -72,6 +72,22 @@ export class OwnEvent extends InvalidCallback {
   }
 }
 
+/** Neither `event_time` nor what could replace it tells when the event happened. */
+export class NoEventTime extends InvalidCallback {
+  constructor() {
+    const message =
+      'must be a time from 2000 on, because neither the record’s change nor timestamp tells one';
+    super([{ path: '/event_time', message }]);
+  }
+}
+
+/** By two clocks: no earlier event could replace what it makes. */
+export class EventInFuture extends InvalidCallback {
+  constructor() {
+    super([{ path: '/event_time', message: 'must not be more than a day in the future' }]);
+  }
+}
+
 /** A callback of another path's family. */
 export class WrongFamily extends InvalidCallback {
   constructor(events: readonly string[], event: string, where: string) {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { findEventTime, saysNothing } from '../families/event-time.ts';
 import { isIsoTime } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 import { identify } from './identity.ts';
@@ -62,7 +63,9 @@ function idOfOriginal(json: string, value: unknown): string | null {
   if (findUnstorable(json, value).length > 0) return null;
   const envelope = withDecimals(json, value) as Parameters<typeof identify>[0] & { event_type?: string };
   const { event_time: time } = envelope;
-  const hasTime = typeof time === 'string' ? isIsoTime(time) : Number.isSafeInteger(time);
+  const isTime = typeof time === 'string' ? isIsoTime(time) : Number.isSafeInteger(time);
+  // Callbacks about health accounts have no time of a change: none of the families is needed.
+  const hasTime = saysNothing(time) ? findEventTime(envelope) !== undefined : isTime;
   return hasTime ? identify({ ...envelope, event: envelope.event ?? envelope.event_type! }) : null;
 }
 

@@ -1,3 +1,4 @@
+import { findEventTime, latestMs, saysNothing } from '../families/event-time.ts';
 import {
   admissionOf,
   type Family,
@@ -9,26 +10,25 @@ import {
 import { isIsoTime } from '../families/times.ts';
 import { integerOf, withDecimals } from './decimals.ts';
 
-const latestTime = 253_402_300_799_999; // 9999-12-31 in milliseconds
-
 /**
  * Reads what a body is about, which may be no JSON. Nothing is validated: it serves only to recognise what was erased.
  *
  * @param sentTo the family of the path that received it, unless its event says another
  * @returns as far as they can be read, otherwise empty or null: the family and the id of the thing, as in the function
- *   thing_of, the business, the time, see callback_time, and the patient, in the first of the patientFields that it has
+ *   thing_of, the business, the event time, see findEventTime, and the patient, in the first of the patientFields that it has
  */
 export function subjectOfBody(body: Buffer, families: readonly Family[], sentTo?: Family) {
   const text = body.toString();
-  const fields = readFields(parseFields(text) ?? ((name) => findField(text, name)));
+  const find = parseFields(text) ?? ((name: string) => findField(text, name));
+  const fields = readFields(find);
   const event = fields('event') ?? fields('event_type') ?? '';
   const family = families.find(({ events }) => events.includes(event)) ?? sentTo;
-  const time = fields('event_time') || 'none';
-  const isNumber = Math.abs(Number(time)) <= latestTime;
+  const time = readTime(find('event_time'));
+  const timed = { event, timestamp: readTime(find('timestamp')), data: timesOf(family, find) };
   return {
     family: family?.partOf ?? family?.name ?? '',
     business: fields('business_id') ?? '',
-    eventTime: isNumber ? Number(time) : isIsoTime(time) ? time : null,
+    eventTime: (saysNothing(time) ? findEventTime(timed, family) : time) ?? null,
     thing: (family && thingIn(family, fields)) ?? null,
     patient: patientFields.map(fields).find(Boolean) ?? null,
   };
@@ -46,6 +46,19 @@ export function envelopeOf(
   const id = identifiedBy && isReadable ? { [identifiedBy]: thing } : {};
   return { business_id: business, event_time: eventTime, data: { patient_id: patient, ...id } };
 }
+
+/** A time as a number or in ISO 8601; null where it says nothing; undefined: it is none. */
+function readTime(value: unknown): number | string | null | undefined {
+  if (saysNothing(value)) return null;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  if (Math.abs(Number(value)) <= latestMs) return Number(value);
+  return typeof value === 'string' && isIsoTime(value) ? value : undefined;
+}
+
+const timesOf = (family: Family | undefined, find: (name: string) => unknown) =>
+  Object.fromEntries(
+    ['created_at', family?.orderedBy ?? []].flat().map((name) => [name, readTime(find(name))]),
+  );
 
 type ReadField = (name: string) => string | undefined;
 

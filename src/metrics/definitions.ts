@@ -114,6 +114,10 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
       name: 'receiver_fallback_deliveries',
       help: 'Deliveries stored only in Redis, because PostgreSQL was unavailable. If it does not fall once PostgreSQL is available: is a worker running? Do not wipe Redis until it is 0',
     }),
+    fallbackAcknowledges: gauge({
+      name: 'receiver_fallback_acknowledges',
+      help: '1 while Redis acknowledges callbacks where PostgreSQL is unavailable; 0: they get a 503 then, because its settings may lose them: see receiver doctor. Missing: there is no Redis, or it did not respond',
+    }),
     unappliedDeliveries: gauge({
       name: 'receiver_unapplied_deliveries',
       help: `Deliveries that are not applied, counted up to ${maxCounted}. received: waiting for a worker; failed: see deliveries.error, then receiver replay`,
@@ -218,6 +222,15 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
     oldestUndelivered: gauge({
       name: 'receiver_webhook_oldest_undelivered_age_seconds',
       help: 'How long the oldest change has been refused that is still sent, or an active destination has been failing',
+    }),
+    requeued: counter({
+      name: 'receiver_requeued_deliveries_total',
+      help: 'Deliveries without a state (received, applied or failed) that this worker found and gave one again. More than 0 is not the receiver’s doing: somebody deleted rows, or a page of PostgreSQL was damaged',
+    }),
+    lost: gauge({
+      name: 'receiver_lost_deliveries',
+      help: `Acknowledged deliveries that are in no store any more, counted up to ${maxCounted}, by the store that lost them. Above 0: receiver doctor says which, ask the platform to send them again`,
+      labelNames: ['store'],
     }),
     wrongSums: counter({
       name: 'receiver_wrong_sums_total',

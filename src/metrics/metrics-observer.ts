@@ -52,5 +52,6 @@ export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Obse
     },
     reconciled: () => metrics.reconciliationPassed.setToCurrentTime(),
     wrongSums: (days) => metrics.wrongSums.inc(days),
+    checkedStates: ({ requeued }) => metrics.requeued.inc(requeued),
   };
 }

@@ -51,11 +51,12 @@ async function refresh(
       return undefined;
     });
   const { fallback } = backend;
-  const [tables, sending, jobs, waiting] = await Promise.all([
+  const [tables, sending, jobs, waiting, state] = await Promise.all([
     readOrWarn('tables', () => readTables(pool, pendingSince)),
     readOrWarn('changes', () => readSending(pool)),
     readOrWarn('queue', async () => queue.bullmq().getJobCounts(...jobStates)),
     fallback && readOrWarn('fallback', () => fallback.count()),
+    fallback && readOrWarn('settings of Redis', () => fallback.readState()),
   ]);
   metrics.storeUp.set({ store: 'postgresql' }, tables ? 1 : 0);
   // The fallback shows whether Redis is up: the queue is not open until PostgreSQL has been available once.
@@ -65,6 +66,7 @@ async function refresh(
   for (const gauge of [
     metrics.unappliedDeliveries,
     metrics.quarantine,
+    metrics.lost,
     metrics.queueJobs,
     metrics.accessLogHead,
     metrics.destinations,
@@ -75,6 +77,7 @@ async function refresh(
   for (const gauge of [
     metrics.oldestPendingAge,
     metrics.fallbackDeliveries,
+    metrics.fallbackAcknowledges,
     metrics.withheldOverdue,
     metrics.feedPosition,
     metrics.feedLag,
@@ -86,6 +89,8 @@ async function refresh(
     metrics.unappliedDeliveries.set({ status: 'received' }, tables.received);
     metrics.unappliedDeliveries.set({ status: 'failed' }, tables.failed);
     metrics.oldestPendingAge.set(tables.oldestPendingS);
+    metrics.lost.set({ store: 'postgresql' }, tables.lostFromInbox);
+    metrics.lost.set({ store: 'redis' }, tables.lostFromRedis);
     metrics.withheldOverdue.set(tables.overdue);
     if (tables.head) metrics.accessLogHead.set({ hash: tables.head.hash }, tables.head.entry);
     for (const reason of quarantineReasons) {
@@ -103,6 +108,7 @@ async function refresh(
     }
   }
   if (jobs) for (const state of jobStates) metrics.queueJobs.set({ state }, jobs[state] ?? 0);
+  if (state) metrics.fallbackAcknowledges.set(state.acknowledges ? 1 : 0);
   if (!fallback) metrics.fallbackDeliveries.set(0);
   else if (waiting !== undefined) metrics.fallbackDeliveries.set(waiting);
 }

@@ -1,22 +1,17 @@
 import { sql } from 'kysely';
+import { foldedRows } from '../families/fold.ts';
 import { type Family, hasPersonalKey, readKey } from '../families/index.ts';
-import {
-  equal,
-  keyOf,
-  listOf,
-  qualified,
-  quoted,
-  recordsOf,
-  rowsMadeOf,
-  versionOrder,
-} from '../families/sql.ts';
+import { rowsMadeOf } from '../families/rows.ts';
+import { equal, keyOf, listOf, qualified, quoted, recordsOf } from '../families/sql.ts';
+import { versionOrder } from '../families/version-order.ts';
 import { type ChangeKind, recordChanges } from '../store/changed-records.ts';
 import type { Db } from '../store/tables.ts';
 import { runText } from '../store/transactions.ts';
 
 /**
  * Deletes deliveries ($1, ids) with everything that is derived from them. Where the newest version of a record goes and an
- * older one stays, that is its row again, if the family has a table of versions.
+ * older one stays, that is its row again, if the family has a table of versions. What an older version has told of a row that
+ * stays goes with it.
  *
  * Rows are locked in the order in which they are applied: families in the order of the list, each in the order of its keys.
  * The caller locks the deliveries themselves.
@@ -36,6 +31,7 @@ export async function deleteDeliveries(
     const rows = await runText<{ business_id: string; id: string }>(db, rowsStatement(family, kind), [ids]);
     if (rows.length > 0) deleted[family.table] = rows.length;
     if (hasPersonalKey(family)) await forgetIds(db, family, rows);
+    if (family.identifiedBy) await runText(db, forgetValuesStatement(family), [ids]);
     if (!family.versions) continue;
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
     const versions = await runText(db, versionsStatement(family), [ids]);
@@ -54,16 +50,16 @@ async function forgetIds(db: Db, { name }: Family, rows: readonly { id: string }
 }
 
 /**
- * The records of the deliveries, to find their rows by the primary key. A delivery that was never applied may have no valid
- * key, and has no row.
+ * The records of the deliveries, to find their rows by the primary key. One that is not in applied_deliveries may have been
+ * applied before it lost its state; without a valid key it has no row.
  */
 function keys(family: Family): string {
   const id = readKey(family, 'records');
   return `records as materialized (
   select d.id, d.family, d.business_id, d.envelope from inbox d
   where d.id = any($1::uuid[]) and d.family = '${family.name}' and (
-    exists (select from applied_deliveries a where a.id = d.id)
-    or exists (select from failed_deliveries f where f.id = d.id and f.applied_at is not null))
+    exists (select from applied_deliveries a where a.id = d.id) or has_valid_key(d.family, d.envelope)
+  )
 ), keys as materialized (
   select records.id as delivery_id${id ? `, business_id, ${id} as ${quoted(family.identifiedBy!)}` : ''}
   from records
@@ -111,13 +107,49 @@ function newestAgainStatement(family: Family): string {
   const { columns } = rowsMadeOf(family, 'inbox');
   const isOfRecord = `v.business_id = k.business_id and v.${quoted(identifiedBy!)} = ${field.column(`k.thing::${field.json}`)}`;
   return `
-with newest as materialized (
-  select distinct on (${key}) ${key}, v.delivery_id
+with found as materialized (
+  select ${qualified('v', columns)}
   from unnest($1::text[], $2::text[]) as k(business_id, thing) join ${versions} v on ${isOfRecord}
+), newest as materialized (
+  select distinct on (${key}) ${key}, v.delivery_id from found v
   order by ${[key, ...versionOrder(family, 'v').map((value) => `${value} desc`)].join(', ')}
 ), moved as (
   delete from ${versions} v using newest where ${equal('v', 'newest', versionKey(family))}
-  returning ${qualified('v', columns)}
 )
-insert into ${quoted(family.table)} (${listOf(columns)}) select ${listOf(columns)} from moved`;
+insert into ${quoted(family.table)} (${listOf(columns)})
+${foldedRows(family, 'found', columns)}`;
+}
+
+/**
+ * Takes the values of deleted versions ($1, ids) out of the rows that stay. Where the family has a table of versions, older ones
+ * that say those fields give theirs.
+ */
+function forgetValuesStatement(family: Family): string {
+  const { table, versions, createdAt } = family;
+  const { columns } = rowsMadeOf(family, 'inbox');
+  const key = keyOf(family);
+  const own = versions ? 'unfolded(to_jsonb(holding))' : 'without_versions(to_jsonb(holding), $1::uuid[])';
+  return `
+with ${keys(family)}, holding as materialized (
+  select existing.* from ${quoted(table)} existing
+  where (${qualified('existing', key)}) in (select ${listOf(key)} from keys)
+    and (exists (select from jsonb_object_keys(existing.carried->'from') as version where right(version, 36)::uuid = any($1::uuid[]))
+      ${createdAt ? 'or existing.first_event_time is not null' : ''})
+  order by ${qualified('existing', key)} for update
+), said as materialized (
+  select ${qualified('own', columns)} from holding cross join lateral jsonb_populate_record(null::${quoted(table)}, ${own}) own
+  ${
+    versions
+      ? `union all
+  select ${qualified('v', columns)} from holding join ${quoted(versions)} v on ${equal('v', 'holding', key)} where v.delivery_id <> all($1::uuid[])`
+      : ''
+  }
+), again as materialized (${foldedRows(family, 'said', columns)}
+), changed as (
+  update ${quoted(table)} existing set (${listOf(columns)}) = row(${qualified('again', columns)})
+  from again where ${equal('existing', 'again', key)}
+  returning ${qualified('existing', recordKey(family))}
+), recorded as (${recordChanges('changed', recordsOf(family, 'changed'))}
+)
+${recordsOf(family, 'changed')}`;
 }

@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
-import { setPlanForAnySize } from '../store/transactions.ts';
+import { mayBeIdle, setPlanForAnySize } from '../store/transactions.ts';
 import { type Counts, countHeld, madeOf, sum, tablesOf } from './counts.ts';
 import { findInQuarantine } from './erasure/find-in-quarantine.ts';
 import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
@@ -46,6 +46,7 @@ export async function withPatient<T>(
   const tx = await db.startTransaction().setIsolationLevel('repeatable read').execute();
   try {
     await sql`set local statement_timeout = 0`.execute(tx);
+    await sql.raw(mayBeIdle).execute(tx);
     await setPlanForAnySize(tx);
     const listId = randomUUID();
     await findDeliveries(tx, families, patient, listId);

@@ -34,12 +34,12 @@ export interface QueueBackend {
     signal: AbortSignal,
   ) => Promise<JobWorker>;
   /**
-   * Whether jobs are slow, because the queue's tables are full of deleted rows that PostgreSQL does not remove, as while an
-   * old snapshot sees them; undefined: the queue has no tables.
+   * Why jobs cannot be used now, although the deliveries can be applied, in words; undefined: they can. It is called once a
+   * second, at most once at the same time.
    *
-   * @throws the database's error
+   * @throws the store's error: then it is not known
    */
-  isBloated?: () => Promise<boolean>;
+  findObstacle: () => Promise<string | undefined>;
   /** Stores deliveries while PostgreSQL is unavailable; undefined where the queue is in PostgreSQL. */
   fallback?: FallbackStream;
   close: () => Promise<void>;

@@ -22,7 +22,7 @@ export class QueueUnavailable extends Error {
   }
 }
 
-const countEveryMs = 1_000;
+const lookEveryMs = 1_000;
 const maxWaiting = 1_000;
 const jobEveryMs = 40;
 export const idsPerJob = 500;
@@ -35,15 +35,14 @@ export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
  * the store is unavailable, deliveries wait for the sweep.
  */
 export function openDeliveryQueue(
-  { circuit, openQueue, isBloated: readBloat }: Pick<QueueBackend, 'circuit' | 'openQueue' | 'isBloated'>,
+  { circuit, openQueue, findObstacle }: Pick<QueueBackend, 'circuit' | 'openQueue' | 'findObstacle'>,
   log: Log,
 ) {
   const closing = new AbortController();
   const { signal } = closing;
   let opened: JobQueue | undefined;
   let isLong = false;
-  let isBloated = false;
-  let counting: NodeJS.Timeout | undefined;
+  let obstacle: string | undefined;
 
   /**
    * BullMQ's own queue.
@@ -62,15 +61,23 @@ export function openDeliveryQueue(
    */
   const countWaiting = async () => bullmq().getJobCountByTypes('waiting', 'delayed', 'prioritized');
 
+  const findObstacleAgain = async () => {
+    obstacle = await findObstacle().catch(() => obstacle);
+  };
   const checkLength = async () => {
-    if (circuit.isOpen) return;
-    if (readBloat) isBloated = await readBloat().catch(() => isBloated);
-    if (isBloated) return;
+    if (!opened || obstacle || circuit.isOpen) return;
     // While the length is unknown, jobs are added.
     isLong = await countWaiting().then(
       (jobs) => jobs > maxWaiting,
       () => false,
     );
+  };
+  /** Each on its own: a count may wait for a lock for seconds. */
+  const repeat = async (look: () => Promise<void>) => {
+    while (!signal.aborted) {
+      await look();
+      await sleep(lookEveryMs, undefined, { ref: false, signal }).catch(() => {});
+    }
   };
 
   const open = async () => {
@@ -79,14 +86,13 @@ export function openDeliveryQueue(
     try {
       opened = await openQueue({ defaultJobOptions }, signal);
       opened.on('error', (error) => void circuit.probeAfter(error));
-      counting = setInterval(() => void checkLength(), countEveryMs).unref();
     } catch (error) {
       if (!signal.aborted) log.error({ err: error }, 'the queue could not be opened');
     }
   };
 
   const addJob = async (deliveries: QueuedDelivery[]) => {
-    if (isLong || isBloated || circuit.isOpen) return;
+    if (isLong || obstacle || circuit.isOpen) return;
     try {
       await bullmq().add('apply', jobOf(deliveries));
     } catch (error) {
@@ -96,19 +102,20 @@ export function openDeliveryQueue(
   };
 
   const opening = open();
+  for (const look of [findObstacleAgain, checkLength]) void repeat(look);
   return {
     /** Resolves once the queue is open. */
     opening,
     bullmq,
     countWaiting,
-    /** Whether jobs are slow, see `QueueBackend`: a worker then applies deliveries without jobs. */
-    get isBloated(): boolean {
-      return isBloated;
+    /** Why jobs cannot be used, see `QueueBackend`: a worker then takes none, and applies deliveries without jobs. */
+    get obstacle(): string | undefined {
+      return obstacle;
     },
     /**
      * Adds a job that applies these deliveries and those enqueued within the same milliseconds. While the queue is long,
-     * no job is added and the sweep finds them later: so the queue stays small however long no worker runs. While it is
-     * bloated, none is added either.
+     * no job is added and the sweep finds them later: so the queue stays small however long no worker runs. While there is
+     * an obstacle, none is added either.
      *
      * @throws QueueUnavailable, or the store's error
      */
@@ -133,7 +140,6 @@ export function openDeliveryQueue(
     close: async (): Promise<void> => {
       closing.abort();
       await opening;
-      clearInterval(counting);
       await opened?.close();
     },
   };

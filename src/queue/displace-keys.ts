@@ -1,7 +1,6 @@
 import type { Log } from '../common/log.ts';
+import { queueName } from '../store/queue-locks.ts';
 import type { RedisClient } from './redis.ts';
-
-export const queueName = 'deliveries';
 
 /** The name of the queue in Redis of one database. */
 export const queueOf = (databaseId: string) => `${queueName}-${databaseId.slice(0, 8)}`;

@@ -1,11 +1,10 @@
 import { throttled } from '../common/log.ts';
-import { type CircuitDependencies, redisCircuit, redisTimeoutMs } from '../store/circuits.ts';
+import { type CircuitDependencies, redisCircuit } from '../store/circuits.ts';
 import type { Db } from '../store/tables.ts';
 import { createDatabaseRegistry, hashAddress } from './database-registry.ts';
 import { displaceKeys, queueOf, type RedisType, typesOfQueue } from './displace-keys.ts';
 import { createDrainLease, leaseKey } from './drain-lease.ts';
-import type { RedisClient } from './redis.ts';
-import { type RedisDurability, readDurability } from './redis-durability.ts';
+import { type FallbackState, type WatchOptions, watchDurability } from './watch-durability.ts';
 
 export type FallbackStream = ReturnType<typeof createFallbackStream>;
 
@@ -18,8 +17,11 @@ interface StreamEntry {
   body: Buffer;
 }
 
-export interface FallbackStreamOptions extends CircuitDependencies {
-  redis: RedisClient;
+export interface FallbackStreamOptions
+  extends CircuitDependencies,
+    Pick<WatchOptions, 'redis' | 'forgetReplicaMs'> {
+  /** REDIS_FALLBACK. Default: checked. */
+  mode?: WatchOptions['mode'];
   /** The prefix of all keys; in braces, so that a Redis Cluster stores them on one node. */
   prefix: string;
   databaseUrl: string;
@@ -31,8 +33,8 @@ export interface FallbackStreamOptions extends CircuitDependencies {
 /** @param name the id of a database, or its hashed address */
 export const streamKey = (prefix: string, name: string) => `${prefix}:fallback:${name}`;
 
-// Redis takes up to a second to confirm with appendfsync everysec. The rest of the timeout is for the network.
-const diskTimeoutMs = redisTimeoutMs - 100;
+/** How long it is known which deliveries were drained without becoming rows. */
+const settledMs = 24 * 60 * 60 * 1000;
 
 /**
  * Stores deliveries in Redis until PostgreSQL is available again: one stream per database and one entry per delivery,
@@ -49,6 +51,8 @@ export function createFallbackStream({
   databaseUrl,
   db,
   databaseId,
+  mode = 'checked',
+  forgetReplicaMs,
   ...dependencies
 }: FallbackStreamOptions) {
   const { log } = dependencies;
@@ -57,14 +61,20 @@ export function createFallbackStream({
   const address = hashAddress(databaseUrl);
   let id: string | undefined;
   let lease: ReturnType<typeof createDrainLease> | undefined;
-  let durability: RedisDurability | undefined;
+  const durability = watchDurability({ redis, key: registryKey, mode, forgetReplicaMs, log });
 
   const streamOf = (name: string) => streamKey(prefix, name);
+  /** A sorted set of the ids of deliveries that were drained without becoming rows, by time. */
+  const settledKey = (name: string) => `${prefix}:settled:${name}`;
   /** The receiver's keys, with their types. */
   const keys = (): Record<string, RedisType> => ({
     [registryKey]: 'zset',
     [streamOf(address)]: 'stream',
-    ...(id && { [streamOf(id)]: 'stream', [leaseKey(prefix, id)]: 'string' }),
+    ...(id && {
+      [streamOf(id)]: 'stream',
+      [leaseKey(prefix, id)]: 'string',
+      [settledKey(id)]: 'zset',
+    }),
     ...(id && typesOfQueue(`${prefix}:${queueOf(id)}`)),
   });
   const report = throttled((more, err) =>
@@ -84,15 +94,15 @@ export function createFallbackStream({
     },
     () => {}, // reported by the preparation of the database
   );
-  redis.on('ready', () => {
-    durability = undefined; // after a failover, another server
-  });
-
-  /** Reads how durable a delivery is on the node of the streams. */
-  const readOwnDurability = async (): Promise<RedisDurability> => {
-    durability = await readDurability(redis, registryKey);
-    return durability;
-  };
+  /** The state of Redis as the fallback store, and whether another database drains it. */
+  const accepting = (state: FallbackState): FallbackState =>
+    lease?.rival
+      ? {
+          ...state,
+          acknowledges: false,
+          detail: `another database with the same identity, ${lease.rival}, drains it. Give the copy another QUEUE_PREFIX`,
+        }
+      : state;
 
   const streamOfAddress = async () => {
     const databases = await registry.read();
@@ -137,27 +147,36 @@ export function createFallbackStream({
       return lease?.rival;
     },
 
+    /** When this database drains if the rival goes on showing no sign of life. */
+    get drainsAt(): Date | undefined {
+      return lease?.drainsAt;
+    },
+
+    /** Whether what is stored here is acknowledged, as of the last look; undefined: not since the connection was made. */
+    get state(): FallbackState | undefined {
+      return durability.state && accepting(durability.state);
+    },
+
+    /** The same, of now. @throws Redis's error */
+    readState: async (): Promise<FallbackState> => accepting(await durability.read()),
+
     /**
-     * Resolves once the deliveries are as durable as this Redis can make them.
+     * Stores deliveries.
      *
+     * @returns whether Redis keeps them: otherwise they must not be acknowledged, though most are drained later
      * @throws Redis's error; some of the deliveries may be stored nevertheless. Error where another database would drain them
      */
-    append: async (deliveries: readonly Omit<StreamEntry, 'entryId'>[]): Promise<void> => {
+    append: async (deliveries: readonly Omit<StreamEntry, 'entryId'>[]): Promise<boolean> => {
       if (lease?.rival) throw new Error('Another database has the same identity: set QUEUE_PREFIX.');
       const key = id ? streamOf(id) : await streamOfAddress();
-      const { confirmsDisk } = durability ?? (await readOwnDurability());
       // A pipeline uses one connection to one node, so the node that has stored the entries confirms them.
-      const pipeline = redis.pipeline();
-      for (const { id, family, body } of deliveries) {
-        pipeline.xadd(key, '*', 'id', id, 'family', family, 'body', body);
-      }
-      if (confirmsDisk) pipeline.call('WAITAOF', 1, 0, diskTimeoutMs);
-      const results = await pipeline.exec();
-      if (!results) throw new Error('Redis dropped the pipeline.');
-      for (const [error] of results) if (error) throw error;
-      if (!confirmsDisk) return;
-      const [onDisk] = results.at(-1)![1] as [number, number];
-      if (onDisk < 1) throw new Error('Redis did not write to its disk in time.');
+      return durability.commit((pipeline) => {
+        for (const { id, family, body } of deliveries) {
+          pipeline.xadd(key, '*', 'id', id, 'family', family, 'body', body);
+        }
+        // One that somebody has set would delete all entries.
+        pipeline.persist(key);
+      });
     },
 
     /**
@@ -177,8 +196,31 @@ export function createFallbackStream({
 
     read,
 
-    remove: async (stream: string, entries: readonly StreamEntry[]): Promise<void> => {
-      await redis.xdel(stream, ...entries.map(({ entryId }) => entryId));
+    /** @param settled the ids of those that did not become rows, for `settled` */
+    remove: async (
+      stream: string,
+      entries: readonly StreamEntry[],
+      settled: readonly string[] = [],
+    ): Promise<void> => {
+      const pipeline = redis.pipeline();
+      pipeline.xdel(stream, ...entries.map(({ entryId }) => entryId));
+      if (id && settled.length > 0) {
+        const now = Date.now();
+        pipeline.zadd(settledKey(id), ...settled.flatMap((one) => [now, one]));
+        pipeline.zremrangebyscore(settledKey(id), '-inf', now - settledMs);
+      }
+      const [error] = (await pipeline.exec())?.[0] ?? [new Error('Redis dropped the pipeline.')];
+      if (error) throw error;
+    },
+
+    /** Those of these deliveries that were drained without becoming rows: erased, expired, or in quarantine. @throws Redis's error */
+    settled: async (ids: readonly string[]): Promise<Set<string>> => {
+      if (!id) return new Set();
+      const pipeline = redis.pipeline();
+      for (const one of ids) pipeline.zscore(settledKey(id), one);
+      const results = (await pipeline.exec()) ?? [];
+      for (const [error] of results) if (error) throw error;
+      return new Set(ids.filter((_, index) => results[index]?.[1] != null));
     },
 
     /**
@@ -188,8 +230,7 @@ export function createFallbackStream({
      * @throws Redis's error: a user may not have the permission
      */
     rewriteLog: async (): Promise<boolean> => {
-      const { keepsLog } = durability ?? (await readOwnDurability());
-      if (keepsLog === false) return true;
+      if ((await durability.keepsLog()) === false) return true;
       const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
       try {
         await Promise.all(nodes.map((node) => node.call('BGREWRITEAOF')));
@@ -212,7 +253,5 @@ export function createFallbackStream({
       const times = first.flat().map(({ entryId }) => Number.parseInt(entryId, 10));
       return times.length > 0 ? new Date(Math.min(...times)) : undefined;
     },
-
-    readDurability: readOwnDurability,
   };
 }

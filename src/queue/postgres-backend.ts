@@ -10,16 +10,25 @@ import {
   Worker,
 } from 'bullmq';
 import type pg from 'pg';
+import type { Log } from '../common/log.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
 import type { Circuit } from '../store/circuit.ts';
+import { isLocked } from '../store/faults.ts';
+import { describeSession, howToEnd } from '../store/lock-holders.ts';
 import { openPool, withClient } from '../store/pool.ts';
+import { findMigrationLockHolders, queueName } from '../store/queue-locks.ts';
 import { createProcessor, type JobQueue, type JobWorker, type QueueBackend } from './backend.ts';
-import { watchBloat } from './bloat.ts';
-import { queueName } from './displace-keys.ts';
+import { watchObstacles } from './obstacles.ts';
 
 const retryMs = 500;
+const idleInTransactionMs = 20_000;
 /** How often an idle worker looks for jobs whose notification was lost. */
 const pollS = 1;
+
+// A step of an upgrade must time out before what queues behind it does.
+const lockTimeoutMs = 500;
+const migrationPauseMs = 1_000;
+const reportEveryMs = 10_000;
 
 /**
  * The queue in PostgreSQL.
@@ -27,16 +36,22 @@ const pollS = 1;
  * @param url a PostgreSQL connection string; BullMQ's tables are in the schema `bullmq`
  * @param circuit of PostgreSQL
  * @param connections the sizes of its pools
+ * @param pool another pool of the same database
  */
 export function postgresBackend(
   url: string,
   circuit: Circuit,
   connections: Pick<PoolSizes, 'producer' | 'consumer'>,
+  pool: pg.Pool,
 ): QueueBackend {
   const onError = (error: Error) => void circuit.probeAfter(error);
-  const settings = { connectionString: url, query_timeout: 10_000, settings: { search_path: 'bullmq' } };
+  // A process that freezes in a transaction would keep its locks.
+  const settings = { search_path: 'bullmq', idle_in_transaction_session_timeout: idleInTransactionMs };
   const open = (part: string, max: number) =>
-    openPool({ ...settings, max, application_name: `receiver ${part}` }, onError);
+    openPool(
+      { connectionString: url, query_timeout: 10_000, settings, max, application_name: `receiver ${part}` },
+      onError,
+    );
   const producer = open('queue', connections.producer);
   const consumer = reconnecting(open('worker queue', connections.consumer));
   return {
@@ -52,32 +67,48 @@ export function postgresBackend(
         const all = on(consumer, { ...options, autorun: false, drainDelay: pollS });
         return new Worker(queueName, createProcessor(apply), all, createPostgresBackend as never);
       }, signal),
-    isBloated: watchBloat(async () => {
-      const { rows } = await producer.query<{ dead: number }>(deadJobs);
-      return rows[0]!.dead;
-    }),
+    findObstacle: watchObstacles(pool),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
     },
   };
 }
 
-const deadJobs = `select pg_stat_get_dead_tuples('bullmq.job'::regclass)::float8 as dead`;
-
 /**
- * Creates or upgrades BullMQ's tables, and lets the role `receiver_service` use them where it exists.
+ * Creates or upgrades BullMQ's tables, and lets the role `receiver_service` use them where it exists. It waits for locks of
+ * others in short turns, so that nobody queues behind it.
  *
+ * @param log logs every ten seconds which sessions it waits for
  * @throws the database's error, also where this role may not do it
  */
-export async function prepareQueueTables(url: string): Promise<void> {
-  await withClient(url, async (client) => {
+export async function prepareQueueTables(url: string, log?: Pick<Log, 'warn'>): Promise<void> {
+  const prepare = async (client: pg.Client) => {
     const version = await assertSchemaCompatibility(client).catch((error) => {
       // There are no tables.
       if (!(error instanceof SchemaMigrationRequiredError)) throw error;
     });
     if (version !== LATEST_SCHEMA_VERSION) await runMigrations(client);
     await client.query(grants);
-  });
+  };
+  await withClient(
+    url,
+    async (client) => {
+      for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(migrationPauseMs)) {
+        try {
+          return await prepare(client);
+        } catch (error) {
+          if (!isLocked(error)) throw error;
+        }
+        if (!log || performance.now() - reported < reportEveryMs) continue;
+        const holders = await findMigrationLockHolders(client).catch(() => []);
+        if (holders.length === 0) continue;
+        const sessions = holders.map((holder) => `${describeSession(holder)}. ${howToEnd(holder)}`);
+        log.warn({ sessions }, 'the tables of the queue cannot be prepared: others hold locks');
+        reported = performance.now();
+      }
+    },
+    { lock_timeout: lockTimeoutMs, idle_in_transaction_session_timeout: idleInTransactionMs },
+  );
 }
 
 // `create`, because BullMQ has a sequence for each queue.

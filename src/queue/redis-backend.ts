@@ -5,6 +5,9 @@ import { queueOf } from './displace-keys.ts';
 import { createFallbackStream, type FallbackStreamOptions } from './fallback-stream.ts';
 import { connectRedis, type RedisClient } from './redis.ts';
 
+/** Short outages change nothing: the jobs wait in Redis. */
+const unavailableMs = 10_000;
+
 /** The prefix of all keys in Redis: in braces, so that a Redis Cluster stores them on one node. */
 export const keyPrefix = (prefix: string) => `{${prefix}}`;
 
@@ -43,6 +46,10 @@ export function redisBackend({
     name: 'redis',
     circuit,
     fallback,
+    findObstacle: async () => {
+      const since = circuit.isOpen ? circuit.unavailableSince : undefined;
+      return since && Date.now() - since.getTime() > unavailableMs ? 'Redis is unavailable' : undefined;
+    },
     openQueue: async (queueOptions, signal) => {
       // An open queue means that the fallback is connected, too.
       const name = await untilReady(signal, producer, redis);

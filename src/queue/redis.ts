@@ -1,8 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
+import { redisCommandTimeoutMs } from '../common/time-limits.ts';
 
 export type RedisClient = Redis | Cluster;
 
-/** The time limit of opening a connection, and of a command of a producer. */
+/** The time limit of opening a connection to Redis. */
 export const connectTimeoutMs = 2_000;
 
 // By the use of a connection. A producer fails at once while Redis is unavailable, because a request waits for it. A consumer
@@ -12,8 +13,8 @@ const options = {
   producer: {
     maxRetriesPerRequest: 1,
     enableOfflineQueue: false,
-    commandTimeout: connectTimeoutMs,
-    socketTimeout: connectTimeoutMs,
+    commandTimeout: redisCommandTimeoutMs,
+    socketTimeout: redisCommandTimeoutMs,
   },
   consumer: { maxRetriesPerRequest: null, enableOfflineQueue: true, socketTimeout: 15_000 },
 };

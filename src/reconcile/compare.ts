@@ -1,5 +1,4 @@
 import { appointment } from '../families/appointment.ts';
-import { dataOf } from '../families/sql.ts';
 import type { Db } from '../store/tables.ts';
 import { runText } from '../store/transactions.ts';
 import type { Reading } from './reader.ts';
@@ -69,7 +68,7 @@ with listed as (
     coalesce(a.event_time, callback_time(coalesce(read->'created_at', read->'start_time'))) as at,
     jsonb_build_object(
       'event', '${appointment.reconciledBy}', 'client_id', coalesce(a.client_id, ''), 'business_id', $2::text,
-      'data', coalesce(${dataOf(appointment, 'a')}, '{}')
+      'data', jsonb_build_object('${appointment.identifiedBy}', l.id)
               || (read - case when ${isBookedAlike} then '{created_at}' else '{}' end::text[]),
       'reconciled', jsonb_build_object('compared_with', a.delivery_id)
     ) as content

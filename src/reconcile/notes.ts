@@ -87,10 +87,10 @@ export interface Unlisted {
 export async function findUnlisted(db: Db, pass: Pass, listed: readonly string[]): Promise<Unlisted[]> {
   const { business, from, to, startedAt } = pass;
   const { rows } = await sql<Unlisted>`
-    select appointment_id as id, delivery_id as delivery, reporting.day(coalesce(created_at, event_time))::text as day
+    select appointment_id as id, delivery_id as delivery, reporting.day(coalesce(created_at, first_event_time, event_time))::text as day
     from appointments
     where business_id = ${business} and deleted_at is null and received_at < ${startedAt}
-      and reporting.day(coalesce(created_at, event_time)) between ${from}::date and ${to}::date
+      and reporting.day(coalesce(created_at, first_event_time, event_time)) between ${from}::date and ${to}::date
       and appointment_id not in (select unnest(${listed}::text[]))
     order by appointment_id`.execute(db);
   return rows;

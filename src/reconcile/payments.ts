@@ -22,7 +22,7 @@ async function findDue(db: Db, business: string, { from, to }: Window): Promise<
     union all
     (select payment_id, min(receipt_id)::text from receipts r
      where business_id = ${business} and payment_id <> '' and length(payment_id) <= 200
-       and reporting.day(coalesce(created_at, event_time)) between ${from}::date and ${to}::date
+       and reporting.day(coalesce(created_at, first_event_time, event_time)) between ${from}::date and ${to}::date
        and not exists (select from payments p where p.business_id = r.business_id and p.payment_id = r.payment_id)
      group by payment_id limit ${mostDue})
     limit ${mostDue}`.execute(db);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { addDays } from '../common/days.ts';
 import { appointment } from '../families/appointment.ts';
 import { timeSchema } from '../families/field.ts';
 import type { Db } from '../store/tables.ts';
-import { addDays } from './days.ts';
 import { fittingFields } from './fitting.ts';
 import type { Platform, ReadAppointment } from './platform.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isLocked } from '../store/advisory-lock.ts';
+import { isLeased } from '../store/lease.ts';
 
 /** How far back the page looks. */
 export const shownDays = 90;
@@ -27,7 +27,7 @@ export const passesQuery = sql<Pass>`
     attempted_at as attempted, ended_at as ended,
     (select count(*)::int from reconciliation_pages where reconciliation_id = r.id) as pages,
     (select max(ended_at) from reconciliations where business_id = r.business_id) as "lastEnded",
-    ended_at is null and ${isLocked('reconciliation')} as "isRunning"
+    ended_at is null and ${isLeased('reconciliation')} as "isRunning"
   from reconciliations r
   order by business_id, attempted_at desc limit 50`;
 

@@ -1,9 +1,9 @@
-import { formatDay } from '../common/times.ts';
+import { addDays, firstOfMonth, formatDay, monthEnd } from '../common/days.ts';
 import { type Aliases, isAliasKind } from '../store/aliases.ts';
 import type { FileColumn } from './files/formats.ts';
 import type { Group, Grouping, GroupQuestion, Groups } from './groups.ts';
 import { labelOfColumn } from './labels.ts';
-import { addDays, endOf, type Period } from './periods.ts';
+import type { Period } from './periods.ts';
 import type { Asked, ReportRow } from './queries.ts';
 
 /** A column of sums, or of their change; what it is sorted by. */
@@ -85,7 +85,7 @@ export function nameOfGroup(group: Grouping | undefined, label: string | null, a
 /** The filter that has the rows of a group alone. */
 export function rowsOfGroup(group: Grouping, label: string): Record<string, string> {
   if (isAliasKind(group)) return { [group]: label };
-  const from = group === 'month' ? `${label}-01` : label;
-  const to = group === 'month' ? endOf(from) : group === 'week' ? addDays(label, 6) : label;
+  const from = group === 'month' ? firstOfMonth(label) : label;
+  const to = group === 'month' ? monthEnd(from) : group === 'week' ? addDays(label, 6) : label;
   return { range: '', from, to };
 }

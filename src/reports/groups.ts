@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { monthOf } from '../common/days.ts';
 import { read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { isSummable } from './column-kinds.ts';
@@ -85,12 +86,14 @@ export async function readGroups(
       select label, grouping(label) = 1 as "isTotal", ${sql.join(sums)}, coalesce(max(read), 0)::int as read
       from periods group by grouping sets ((label), ())
     )
-    select label, "isTotal", ${texts((name) => sql.ref(name))} as now, ${texts(before)} as before,
+    select label::text as label, "isTotal", ${texts((name) => sql.ref(name))} as now, ${texts(before)} as before,
       ${texts(change)} as change, ${texts(share)} as change_share, (count(*) over () - 1)::int as count, read
     from sums
-    order by "isTotal" desc, ${orderOf(question, measures, { of: sql.ref(of), before: before(of), change: change(of), share: share(of) })} label
+    order by "isTotal" desc, ${orderOf(question, measures, { of: sql.ref(of), before: before(of), change: change(of), share: share(of) })} sums.label
     limit ${most + 1}`;
-  const [total, ...groups] = await read(db, query);
+  const [total, ...found] = await read(db, query);
+  const groups =
+    group === 'month' ? found.map((one) => ({ ...one, label: one.label && monthOf(one.label) })) : found;
   const isCut = Math.max(...[total!, ...groups].map((one) => one.read)) > countedRows(asked.report);
   return { measures, of, groups, count: total!.count, total: total!, isCut };
 }
@@ -114,14 +117,15 @@ function sourceOf(asked: Asked, group: Grouping | undefined, moved?: EarlierPeri
     ? sql`(day + make_interval(months => ${moved.months}::int, days => ${moved.days}::int))::date`
     : sql`day`;
   const labels: Record<Grouping, () => RawBuilder<unknown>> = {
-    day: () => sql`${day}::text`,
-    week: () => sql`date_trunc('week', ${day})::date::text`,
-    month: () => sql`to_char(${day}, 'YYYY-MM')`,
+    day: () => day,
+    week: () => sql`date_trunc('week', ${day}::timestamp)::date`,
+    month: () => sql`month_of(${day})`,
     clinic: () => sql.ref(summed ? 'clinic_id' : filters.clinic!),
     doctor: () => sql.ref(summed ? 'doctor_id' : filters.doctor!),
     business: () => sql.ref(summed ? 'business_id' : filters.business!),
   };
-  const label = group ? sql`nullif(${labels[group]()}, '')` : sql`null::text`;
+  const named = group && labels[group]();
+  const label = !named ? sql`null::text` : isTime(group) ? named : sql`nullif(${named}, '')`;
   const kept = report.summed?.columns ?? [];
   const measures = summed
     ? [...names.filter((name) => kept.includes(name)), ...kept.filter((name) => name === 'rows')]
@@ -150,7 +154,7 @@ function orderOf(
   const name = sort?.replace('-', '') ?? '';
   const known: Record<string, Expression> = {
     ...Object.fromEntries(measures.map((measure) => [measure, sql.ref(measure)])),
-    label: sql`label`,
+    label: sql`sums.label`,
     ...(earlier && { before, change, change_share: share }),
   };
   const direction = sort?.startsWith('-') ? sql`desc` : sql`asc`;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { daysBetween } from '../common/days.ts';
 import { allOf, businesses, read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
@@ -168,7 +169,6 @@ export function onePage(asked: Asked): Asked {
   return { ...asked, isOfMany: false, matching: sql`from (${page}) as page` };
 }
 
-export const dayMs = 86_400_000;
 const windows = [1, 3, 9, 27, 81, 243, 729];
 
 /**
@@ -182,7 +182,7 @@ export async function askNewestDays<T>(
 ): Promise<T> {
   const { report, filters, filter, isOfMany } = asked;
   const { from, to } = filter;
-  const asMany = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs + 1 : Number.POSITIVE_INFINITY;
+  const asMany = from && to ? daysBetween(from, to) + 1 : Number.POSITIVE_INFINITY;
   for (const days of report.newestDayFirst && !filter.receipt ? windows : []) {
     if (days >= asMany) break;
     const newest = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;

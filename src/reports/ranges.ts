@@ -1,31 +1,24 @@
-const day = (year: number, month: number, date: number) =>
-  new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
+import { addDays, addMonths, dayOf, monthEnd, monthStart, monthsBetween, weekdayOf } from '../common/days.ts';
 
-/** From 0, a Monday. */
-const weekday = (year: number, month: number, date: number) =>
-  (new Date(Date.UTC(year, month, date)).getUTCDay() + 6) % 7;
+type Range = (today: string) => readonly [from?: string, to?: string];
 
-type Range = (year: number, month: number, date: number) => readonly [from?: string, to?: string];
+const thisYear = (today: string) => dayOf(Number(today.slice(0, 4)), 1, 1);
+const monday = (today: string) => addDays(today, -weekdayOf(today));
+const lastMonth = (today: string) => addMonths(monthStart(today), -1);
 
 /** Days as of today, both ends included. */
 export const ranges = {
-  today: (year, month, date) => [day(year, month, date), day(year, month, date)],
-  yesterday: (year, month, date) => [day(year, month, date - 1), day(year, month, date - 1)],
-  this_week: (year, month, date) => [
-    day(year, month, date - weekday(year, month, date)),
-    day(year, month, date),
-  ],
-  last_week: (year, month, date) => [
-    day(year, month, date - weekday(year, month, date) - 7),
-    day(year, month, date - weekday(year, month, date) - 1),
-  ],
-  this_month: (year, month, date) => [day(year, month, 1), day(year, month, date)],
-  last_month: (year, month) => [day(year, month - 1, 1), day(year, month, 0)],
-  last_30_days: (year, month, date) => [day(year, month, date - 29), day(year, month, date)],
-  last_365_days: (year, month, date) => [day(year, month, date - 364), day(year, month, date)],
-  this_year: (year, month, date) => [day(year, 0, 1), day(year, month, date)],
-  tomorrow: (year, month, date) => [day(year, month, date + 1), day(year, month, date + 1)],
-  next_7_days: (year, month, date) => [day(year, month, date), day(year, month, date + 6)],
+  today: (today) => [today, today],
+  yesterday: (today) => [addDays(today, -1), addDays(today, -1)],
+  this_week: (today) => [monday(today), today],
+  last_week: (today) => [addDays(monday(today), -7), addDays(monday(today), -1)],
+  this_month: (today) => [monthStart(today), today],
+  last_month: (today) => [lastMonth(today), monthEnd(lastMonth(today))],
+  last_30_days: (today) => [addDays(today, -29), today],
+  last_365_days: (today) => [addDays(today, -364), today],
+  this_year: (today) => [thisYear(today), today],
+  tomorrow: (today) => [addDays(today, 1), addDays(today, 1)],
+  next_7_days: (today) => [today, addDays(today, 6)],
   all: () => [],
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
@@ -37,8 +30,7 @@ export function daysAskedFor(
   today: string,
 ) {
   const { from, to } = asked;
-  const [year, month, date] = today.split('-').map(Number) as [number, number, number];
-  const [first, last]: readonly [string?, string?] = ranges[range](year, month - 1, date);
+  const [first, last]: readonly [string?, string?] = ranges[range](today);
   return { from: from ?? (to ? undefined : first), to: to ?? last, range: from || to ? undefined : range };
 }
 
@@ -64,10 +56,7 @@ const fewMonths = 3;
 
 /** The whole months of days, both ends included; undefined: there are few. */
 export function wholeMonths(from?: string, to?: string): Months | undefined {
-  const first = from && monthOf(from, from.endsWith('-01') ? 0 : 1);
-  const end = to && monthOf(new Date(Date.parse(to) + 86_400_000).toISOString(), 0);
-  return !first || !end || monthOf(first, fewMonths) < end ? { first, end } : undefined;
+  const first = from && (from === monthStart(from) ? from : addMonths(monthStart(from), 1));
+  const end = to && monthStart(addDays(to, 1));
+  return !first || !end || monthsBetween(first, end) > fewMonths ? { first, end } : undefined;
 }
-
-const monthOf = (at: string, later: number) =>
-  day(Number(at.slice(0, 4)), Number(at.slice(5, 7)) - 1 + later, 1);

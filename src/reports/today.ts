@@ -37,7 +37,7 @@ const byDay = sql`
 
 const untilNow = sql`
   select clinic_id, day, 1 as receipts, net_amount, paid_amount, due_amount from reporting.receipts
-  where ${ofComparedDays} and (issued_at at time zone reporting.timezone())::time <= (now() at time zone reporting.timezone())::time`;
+  where ${ofComparedDays} and issued_at <= (day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()`;
 
 /** The sums of all, then of the clinics with the largest takings. */
 const takingsQuery = (source: RawBuilder<unknown>) => {

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import { addDays, addMonths, daysBetween, monthOf, monthStart } from '../common/days.ts';
 import { read } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { isSummable } from './column-kinds.ts';
 import type { ReportFilter } from './filter.ts';
-import { type Asked, askNewestDays, dayMs, fromSums, isOfAge, pageRows, type ReportRow } from './queries.ts';
+import { type Asked, askNewestDays, fromSums, isOfAge, pageRows, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
 import type { Report, ReportChart } from './report.ts';
 
@@ -18,7 +19,7 @@ export interface Totals {
   sums: ReportRow;
 }
 
-const monthMs = 31 * dayMs;
+const monthDays = 31;
 
 /** Sorting reads every row. @param totals undefined: counting them timed out */
 export function isSortable(
@@ -27,7 +28,7 @@ export function isSortable(
 ): boolean {
   if (report.many) return !isOfMany;
   if (totals?.rows !== undefined) return totals.rows <= countedRows(report);
-  return Boolean(business || (from && to && Date.parse(to) - Date.parse(from) < monthMs));
+  return Boolean(business || (from && to && daysBetween(from, to) < monthDays));
 }
 
 const summedColumns = ({ report, shown }: Asked) =>
@@ -130,7 +131,7 @@ async function readTotalsAndChart(
   const figures = series.map(([name]) => sql`${sql.lit(name)}, ${sql.ref(`series ${name}`)}::text`);
   const query = sql<{ rows: number | null; sums: ReportRow; groups: ReportRow[] | null }>`
     select ${sql.raw(kept.includes('rows') ? 'coalesce(sum(rows), 0)::integer' : 'null')} as rows, ${sumsOf(columns)} as sums,
-      json_agg(json_build_object('label', label, ${sql.join(figures)}) order by label) as groups
+      json_agg(json_build_object('label', label::text, ${sql.join(figures)}) order by label) as groups
     from (select ${sql.raw(group)} as label, ${sql.join(ofGroup)} ${summed} group by 1) groups`;
   const [found] = await read(db, query);
   const { rows, sums, groups } = found!;
@@ -150,15 +151,17 @@ async function readChart(db: Db, chart: ReportChart, asked: Asked): Promise<Figu
     ? sql`order by ${sql.raw(Object.values(shown)[0]!)} desc nulls last limit ${chart.largest}`
     : sql`order by 1`;
   const query = sql<ReportRow>`
-    select ${sql.raw(group)} as label, ${sql.join(figures)} ${summed ?? asked.matching} group by 1 ${order}`;
+    select label::text as label, ${sql.join(names.map((name) => sql.ref(name)))} from (
+      select ${sql.raw(group)} as label, ${sql.join(figures)} ${summed ?? asked.matching} group by 1 ${order}
+    ) groups`;
   return drawn(await read(db, query), names, unit, asked.filter);
 }
 
 /** What a chart is grouped by, and the SQL expressions of its series. */
 function shapeOf({ by, series }: ReportChart, { filter: { from, to } }: Asked, isSummed: boolean) {
-  const days = from && to ? (Date.parse(to) - Date.parse(from)) / dayMs : Number.POSITIVE_INFINITY;
+  const days = from && to ? daysBetween(from, to) : Number.POSITIVE_INFINITY;
   const unit: 'day' | 'month' | undefined = by ? undefined : days < mostDays ? 'day' : 'month';
-  const group = by ?? (unit === 'day' ? 'day::text' : `to_char(day, 'YYYY-MM')`);
+  const group = by ?? (unit === 'day' ? 'day' : 'month_of(day)');
   return { unit, group, shown: series ?? { count: isSummed ? 'coalesce(sum(rows), 0)' : 'count(*)' } };
 }
 
@@ -173,25 +176,24 @@ function drawn(
 ) {
   const found = groups.map(({ label }) => label ?? '');
   const all = unit && calendar(from ?? found[0], to ?? found.at(-1), unit);
-  const labels = all && all.length <= mostMonths ? all : found;
+  const keys = all && all.length <= mostMonths ? all : found;
+  const labels = unit === 'month' ? keys.map(monthOf) : keys;
   const rowOf = new Map(groups.map((row) => [row.label ?? '', row]));
   return {
     unit,
     labels,
-    series: names.map((name) => ({ name, values: labels.map((label) => rowOf.get(label)?.[name] ?? null) })),
+    series: names.map((name) => ({ name, values: keys.map((key) => rowOf.get(key)?.[name] ?? null) })),
   };
 }
 
-/** Every day or month, such as 2026-11-21 or 2026-11, from the first to the last. */
+/** Every day, or the first day of every month, from the first to the last, or one more than is drawn. */
 function calendar(first: string | undefined, last: string | undefined, unit: 'day' | 'month'): string[] {
-  const length = unit === 'day' ? 10 : 7;
   const found: string[] = [];
   if (!first || !last) return found;
-  const at = new Date(first.slice(0, length));
-  while (found.length <= mostMonths && at.toISOString().slice(0, length) <= last.slice(0, length)) {
-    found.push(at.toISOString().slice(0, length));
-    if (unit === 'day') at.setUTCDate(at.getUTCDate() + 1);
-    else at.setUTCMonth(at.getUTCMonth() + 1);
+  let at = unit === 'day' ? first : monthStart(first);
+  while (found.length <= mostMonths && daysBetween(at, last) >= 0) {
+    found.push(at);
+    at = unit === 'day' ? addDays(at, 1) : addMonths(at, 1);
   }
   return found;
 }

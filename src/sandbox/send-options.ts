@@ -46,6 +46,7 @@ export function addSendOptions(command: Command, defaults: Pick<SendFlags, 'coun
         .default('registered'),
     )
     .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
+    .option('--lean <share>', 'share of updates and deletions with nothing but what they change', share, 0)
     .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
     .option('--shuffle', 'out of order, within a window of 1000')
     .option('--sign <key>', 'sign with this key (default: the first of SIGNING_KEYS)')

@@ -1,3 +1,4 @@
+import { type Envelope, registrations } from './families.ts';
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
 import { invalidated, type To } from './mutations.ts';
 import { type Random, removeAt, seededRandom } from './random.ts';
@@ -14,6 +15,8 @@ export interface CallbacksOptions extends HistoryOptions {
   readonly duplicates?: number;
   /** Share of invalid callbacks, 0 to 1; mutations.ts has the ways in which they are invalid. */
   readonly invalid?: number;
+  /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
+  readonly lean?: number;
   /** Where they are sent, which decides what is invalid. Default: registered. */
   readonly to?: To;
   /** Changes the order within a window of 1000. */
@@ -31,9 +34,10 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0, to = 'registered' } = options;
+  const { duplicates = 0, invalid = 0, lean = 0, to = 'registered' } = options;
   const recent: Callback[] = [];
-  for (const callback of options.source ?? history(options)) {
+  const source = options.source ?? history(options);
+  for (const callback of lean > 0 ? withLean(source, lean, random) : source) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
       yield invalidated(callback, to, random);
@@ -43,6 +47,40 @@ function* withFaults(options: CallbacksOptions, random: Random) {
     else if (duplicates > 0) recent[random.between(0, duplicateWindow - 1)] = callback;
     yield callback;
   }
+}
+
+/** Which records are remembered, to tell what an update changes. */
+const rememberedRecords = 10_000;
+
+function* withLean(source: Iterable<Callback>, share: number, random: Random) {
+  const records = new Map<string, Envelope['data']>();
+  for (const callback of source) {
+    const { business_id, transaction_id, data } = callback.envelope;
+    const { identifiedBy } = registrations[callback.family];
+    const key = identifiedBy.find((name) => data[name] !== undefined);
+    const record = `${business_id} ${callback.family} ${key ? data[key] : transaction_id}`;
+    const before = records.get(record);
+    records.set(record, { ...before, ...data });
+    if (records.size > rememberedRecords) records.delete(records.keys().next().value!);
+    yield before && random.chance(share) ? leanOf(callback, before) : callback;
+  }
+}
+
+/** @param before what was known of its record */
+function leanOf(callback: Callback, before: Envelope['data']): Callback {
+  const { event, data } = callback.envelope;
+  const { identifiedBy } = registrations[callback.family];
+  const isDeletion = event.endsWith('.deleted');
+  const stays = (name: string, value: unknown) =>
+    identifiedBy.includes(name) || (!isDeletion && JSON.stringify(before[name]) !== JSON.stringify(value));
+  const left = Object.fromEntries(Object.entries(data).filter(([name, value]) => stays(name, value)));
+  const sent = JSON.parse(callback.body);
+  // A field that is not in the contract is no change of what is.
+  const isSent = (name: string) =>
+    name in left || identifiedBy.includes(name) || (!isDeletion && !(name in data));
+  const sentData = Object.entries(sent.data).filter(([name]) => isSent(name));
+  const body = JSON.stringify({ ...sent, data: Object.fromEntries(sentData) });
+  return { ...callback, body, envelope: { ...callback.envelope, data: left } };
 }
 
 function duplicateOf(callback: Callback, random: Random): Callback {

@@ -1,6 +1,7 @@
+import { addDays, isDay, weekdayOf } from '../common/days.ts';
+
 const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
-const weekdays = 'sun mon tue wed thu fri sat'.split(' ');
-const dayMs = 24 * 60 * 60 * 1000;
+const weekdays = 'mon tue wed thu fri sat sun'.split(' ');
 
 const amountPattern = String.raw`(?:₹|rs\.?|inr)?\s*(\d[\d,]*(?:\.\d{1,2})?)`;
 const dayPattern = String.raw`(today|yesterday|(?:${weekdays.join('|')})[a-z]*|\d{4}-\d\d-\d\d|\d{1,2}[ /.-](?:\d{1,2}|[a-z]{3,9})(?:[ /.-](?:\d{4}|\d\d))?)`;
@@ -27,26 +28,24 @@ export function readAmountAndDay(text: string, today: string): AmountAndDay | un
   return day ? { amount: (amount ?? other)!.replaceAll(',', ''), day } : undefined;
 }
 
-const isoDay = (moment: number) => new Date(moment).toISOString().slice(0, 10);
-
 function readDay(text: string, today: string): string | undefined {
-  const now = Date.parse(today);
   if (text === 'today') return today;
-  if (text === 'yesterday') return isoDay(now - dayMs);
+  if (text === 'yesterday') return addDays(today, -1);
   const weekday = weekdays.indexOf(text.slice(0, 3));
-  if (weekday >= 0) return isoDay(now - ((new Date(now).getUTCDay() - weekday + 7) % 7) * dayMs);
-  if (/^\d{4}-/.test(text)) return dayOf(...(text.split('-').map(Number) as [number, number, number]));
+  if (weekday >= 0) return addDays(today, -((weekdayOf(today) - weekday + 7) % 7));
+  if (/^\d{4}-/.test(text)) return isDay(text) ? text : undefined;
   const [date, month = '', year] = text.split(/[ /.-]/);
   const named = months.indexOf(month.slice(0, 3)) + 1;
   const number = named || Number(month);
   const thisYear = Number(today.slice(0, 4));
-  if (year) return dayOf(year.length === 2 ? 2000 + Number(year) : Number(year), number, Number(date));
-  const latest = dayOf(thisYear, number, Number(date));
-  return latest && latest > today ? dayOf(thisYear - 1, number, Number(date)) : latest;
+  if (year) return realDay(year.length === 2 ? 2000 + Number(year) : Number(year), number, Number(date));
+  const latest = realDay(thisYear, number, Number(date));
+  return latest && latest > today ? realDay(thisYear - 1, number, Number(date)) : latest;
 }
 
 /** Undefined where there is no such day. */
-function dayOf(year: number, month: number, date: number): string | undefined {
-  const moment = Date.UTC(year, month - 1, date);
-  return new Date(moment).getUTCMonth() === month - 1 && date > 0 ? isoDay(moment) : undefined;
+function realDay(...numbers: [year: number, month: number, date: number]): string | undefined {
+  const [year, month, date] = numbers.map((number) => String(number).padStart(2, '0'));
+  const day = `${year!.padStart(4, '0')}-${month}-${date}`;
+  return isDay(day) ? day : undefined;
 }

@@ -11,7 +11,7 @@ export interface Details {
   clinic?: string | null;
   doctor?: string | null;
   status?: string | null;
-  /** When an appointment begins, as JSON of PostgreSQL. */
+  /** When an appointment begins, as PostgreSQL writes it. */
   begins?: string | null;
   /** Whether an appointment is still to come, or under way. */
   isOpen?: boolean;

@@ -36,7 +36,7 @@ const issuedFor = ({ amount, day }: AmountAndDay) =>
   recordsWhere(
     receipt,
     sql`made.business_id = any(array(select business_id from businesses))
-      and reporting.day(coalesce(made.created_at, made.event_time)) = ${day}::date
+      and reporting.day(coalesce(made.created_at, made.first_event_time, made.event_time)) = ${day}::date
       and ${amount}::numeric in (made.net_amount, made.amount_paid, made.receipt_amount, made.amount_due)`,
   );
 

@@ -30,7 +30,7 @@ export function readPeople(
            count(r.at)::int as receipts, sum(r.net_amount)::text as net, sum(r.amount_paid)::text as paid, sum(r.amount_due)::text as due, max(r.at) as latest
     from unnest(${patients}::text[]) as p (id)
     left join lateral (
-      select made.name, made.mobile, made.net_amount, made.amount_paid, made.amount_due, coalesce(made.created_at, made.event_time) as at
+      select made.name, made.mobile, made.net_amount, made.amount_paid, made.amount_due, coalesce(made.created_at, made.first_event_time, made.event_time) as at
       from inbox i join receipts made on ${madeOf(family)}
       where patient_key(patient_of(i.envelope)) = patient_key(p.id) and patient_of(i.envelope) = p.id
         and i.family = 'receipt' and made.deleted_at is null

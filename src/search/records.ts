@@ -25,7 +25,7 @@ const listed: Readonly<Record<string, Listed>> = {
   appointment: {
     details: sql`jsonb_build_object(
       'patient', made.patient_id, 'clinic', made.clinic_id, 'doctor', made.doctor_id, 'status', made.status,
-      'begins', ${begins}, 'isOpen', reporting.appointment_state(made.status) in ('booked', 'ongoing')
+      'begins', ${begins}::text, 'isOpen', reporting.appointment_state(made.status) in ('booked', 'ongoing')
         and coalesce(reporting.day(${begins}) >= reporting.today(), true))`,
   },
   admission: {
@@ -50,9 +50,13 @@ const listed: Readonly<Record<string, Listed>> = {
  */
 export function recordsWhere(family: Family, condition: Sql, from?: Sql) {
   const { details = sql`'{}'::jsonb` } = listed[family.name] ?? {};
-  const at = family.fields.created_at
-    ? sql`coalesce(made.created_at, made.event_time)`
-    : sql`made.event_time`;
+  const { createdAt, fields } = family;
+  const times = [
+    ...(fields.created_at ? ['created_at'] : []),
+    ...(createdAt ? ['first_event_time'] : []),
+    'event_time',
+  ];
+  const at = sql`coalesce(${sql.join(times.map((time) => sql.ref(`made.${time}`)))})`;
   const id = sql.ref(`made.${publicKey(family) ?? 'delivery_id'}`);
   return sql`
     select ${family.name}::text as kind, made.business_id, ${id}::text as id, ${at} as at, ${details} as details

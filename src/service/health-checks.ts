@@ -1,6 +1,7 @@
 import { CheckFailed, type HealthCheck } from '../common/readiness.ts';
 import type { Problem } from '../health/problem.ts';
 import type { AccessChecks } from '../http/access/access-checks.ts';
+import type { FallbackStream } from '../queue/fallback-stream.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { RunningWorker } from '../worker/worker.ts';
 import type { Stores } from './open-stores.ts';
@@ -20,12 +21,21 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
     return detail;
   };
   const database = () => available(circuit, 'PostgreSQL');
-  const inRedis = () => available(backend.circuit, 'Redis, until PostgreSQL is available');
+  const inRedis = async ({ readState }: FallbackStream) => {
+    await available(backend.circuit, 'Redis');
+    return readState();
+  };
+  const acknowledged = async (stream: FallbackStream) => {
+    const { acknowledges, detail } = await inRedis(stream);
+    if (!acknowledges)
+      throw new CheckFailed(`PostgreSQL is unavailable, and Redis acknowledges nothing: ${detail}`);
+    return 'Redis, until PostgreSQL is available';
+  };
   const checks: (HealthCheck | undefined)[] = [
     {
       name: 'store',
       required: true,
-      check: () => database().catch((error) => (fallback ? inRedis() : Promise.reject(error))),
+      check: () => database().catch((error) => (fallback ? acknowledged(fallback) : Promise.reject(error))),
     },
     {
       name: 'database',
@@ -44,7 +54,7 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
       name: 'worker',
       check: async () => {
         if (!worker.takesJobs()) throw new CheckFailed('takes no jobs');
-        return 'takes jobs';
+        return queue.obstacle ? 'applies deliveries without jobs' : 'takes jobs';
       },
     },
     {
@@ -62,7 +72,11 @@ export function healthChecks(sources: HealthSources): HealthCheck[] {
     },
     fallback && {
       name: 'fallback',
-      check: () => inRedis().then(async () => (await fallback.readDurability()).detail),
+      check: async () => {
+        const { acknowledges, isOff, detail } = await inRedis(fallback);
+        if (!acknowledges && !isOff) throw new CheckFailed(detail);
+        return detail;
+      },
     },
     { name: 'access', check: async () => access.describe() },
   ];

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
+import { databaseTimeoutMs } from '../common/time-limits.ts';
 import type { Config } from '../config/config.ts';
 import { divideConnections } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import { checkRedis } from '../queue/check-redis.ts';
 import { openDeliveryQueue } from '../queue/delivery-queue.ts';
-import type { FallbackStream } from '../queue/fallback-stream.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
-import { databaseTimeoutMs } from '../store/circuits.ts';
+import { watchDatabaseClock } from '../store/clock.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { rememberPendingSince } from '../store/pending-since.ts';
@@ -21,7 +21,6 @@ export type OnStop = (close: () => Promise<void>) => void;
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 const openingMs = 2_000;
-const describeEveryMs = 500;
 
 /**
  * Opens PostgreSQL (the embedded one without DATABASE_URL), updates its tables, and opens the queue.
@@ -49,7 +48,7 @@ export async function openStores(
   };
   const database = open(config.role, connections.main, 30_000);
   // Connections that apply deliveries: a locked table must not delay work on the others.
-  const applySettings = { lock_timeout: 5_000, ...planForAnySize };
+  const applySettings = { lock_timeout: 1_000, ...planForAnySize };
   const applying = open('apply', connections.applying, 30_000, applySettings);
   // Connections of the inbox alone, so that no other work delays a commit. The server cancels a statement when the inbox
   // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
@@ -62,6 +61,8 @@ export async function openStores(
   const { pool: inboxPool } = open('inbox', connections.inbox, databaseTimeoutMs, inboxSettings);
   const circuit = databaseCircuit(inboxPool, { log, observe });
   onStop(async () => circuit.stop());
+  const clock = watchDatabaseClock(inboxPool, circuit);
+  onStop(clock.stop);
   for (const pool of [database.pool, applying.pool, inboxPool]) {
     pool.on('error', (error) => void circuit.probeAfter(error));
   }
@@ -69,23 +70,33 @@ export async function openStores(
     ? redisBackend({
         url: redisUrl,
         prefix: queuePrefix,
+        mode: config.redisFallback,
         databaseUrl,
         db: database.db,
         databaseId,
         log,
         observe,
       })
-    : postgresBackend(directUrl, circuit, connections);
+    : postgresBackend(directUrl, circuit, connections, database.pool);
   onStop(backend.close);
-  const stopping = new AbortController();
-  onStop(async () => stopping.abort());
-  if (backend.fallback) void describeFallback(backend.fallback, log, stopping.signal);
   const queue = openDeliveryQueue(backend, log);
   onStop(queue.close);
-  // Where the queue's store is available, the first deliveries get jobs at once.
-  await Promise.race([queue.opening, sleep(openingMs, undefined, { ref: false })]);
+  // Where the stores are available, the first deliveries get jobs at once, and are not refused by this process's clock alone.
+  const opening = Promise.all([queue.opening, clock.refresh()]);
+  await Promise.race([opening, sleep(openingMs, undefined, { ref: false })]);
   const pendingSince = rememberPendingSince(database.pool);
-  return { databaseUrl, connections, database, applying, inboxPool, circuit, backend, queue, pendingSince };
+  return {
+    databaseUrl,
+    connections,
+    database,
+    applying,
+    inboxPool,
+    circuit,
+    clock,
+    backend,
+    queue,
+    pendingSince,
+  };
 }
 
 async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
@@ -100,18 +111,4 @@ async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<
     );
   });
   return (await starting).url;
-}
-
-/** Logs whether the settings of Redis make spilled deliveries durable, once it responds. */
-async function describeFallback(fallback: FallbackStream, log: Log, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const { safe, detail } = await fallback.readDurability();
-      log[safe ? 'info' : 'warn']({ detail }, 'Redis is the fallback store while PostgreSQL is unavailable');
-      return;
-    } catch {
-      // Redis is unavailable, which its circuit logs.
-      await sleep(describeEveryMs, undefined, { ref: false, signal }).catch(() => {});
-    }
-  }
 }

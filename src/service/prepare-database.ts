@@ -71,7 +71,7 @@ export async function prepareTables(url: string, config: Config, log: Log) {
   const { db, close } = openDatabase(url, log, { connections: 3, ...options });
   try {
     const migrations = await migrate(db, log);
-    if (!config.redisUrl) await prepareQueueTables(url);
+    if (!config.redisUrl) await prepareQueueTables(url, log);
     await checkTimezone(db, config.reportTimezone);
     await applyReportTimezone(db, config.reportTimezone, log);
     await applyReportPaths(db, config.paths);

@@ -6,12 +6,16 @@ import { joinObservers } from '../common/observer.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import { startDestinations } from '../destinations/start-destinations.ts';
+import { findClockDifference } from '../health/clock.ts';
 import { createHeartbeat, startHeartbeat } from '../health/heartbeat.ts';
 import { createFindUndrained } from '../health/undrained.ts';
+import { describeUnsafe } from '../health/unsafe-fallback.ts';
 import { watchProblems } from '../health/watch-problems.ts';
 import { createAccessChecks } from '../http/access/access-checks.ts';
 import { serveMetrics } from '../http/metrics-server.ts';
 import { createRequestLog } from '../http/request-log.ts';
+import { createAcknowledged } from '../intake/acknowledged.ts';
+import { startFindLost } from '../intake/find-lost.ts';
 import { createIntake } from '../intake/intake.ts';
 import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
@@ -99,24 +103,34 @@ async function start(
   );
 
   const stores = await openStores(config, log, observe, onStop);
-  const { connections, database, inboxPool, circuit, backend, queue, pendingSince } = stores;
+  const { connections, database, inboxPool, circuit, clock, backend, queue, pendingSince } = stores;
   const { db, pool } = database;
   const { enqueue } = queue;
   const { fallback } = backend;
+  const acknowledged = createAcknowledged();
   const intake = createIntake({
     config,
     families,
     pool,
     inboxPool,
+    clock,
     circuit,
     enqueue,
-    fallback,
+    fallback: config.redisFallback === 'off' ? undefined : fallback,
+    acknowledged,
     observe,
     log,
   });
   onStop(intake.close);
+  if (fallback) onStop(startFindLost({ db, circuit, fallback, acknowledged, log }).stop);
 
-  const problems = watchProblems(pool, circuit, log, createFindUndrained(fallback, circuit), pendingSince);
+  const findUndrained = createFindUndrained(fallback, circuit);
+  const findOwn = async () => [
+    ...(await findClockDifference(clock)),
+    ...(await findUndrained()),
+    ...(fallback?.state && !fallback.circuit.isOpen ? describeUnsafe(fallback.state) : []),
+  ];
+  const problems = watchProblems(pool, circuit, log, findOwn, pendingSince);
   onStop(problems.stop);
   const alerts = openAlerts(config, stores, problems, log);
   if (alerts) onStop(alerts.stop);
@@ -138,7 +152,7 @@ async function start(
   if (worker) onStop(startDestinations({ db, families, config, circuit, observe, log }).stop);
 
   const limits = openLimits(config, onStop);
-  const access = createAccessChecks({ config, limits, log });
+  const access = createAccessChecks({ config, limits, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
   const admin = tokens.admin && { access: tokens.admin, openapi };
@@ -161,7 +175,9 @@ const heartbeatOf = ({ database: { db }, circuit, backend }: Stores) =>
   createHeartbeat({
     circuit,
     fallbackAccepts: async () =>
-      backend.fallback !== undefined && !backend.fallback.rival && backend.circuit.check(),
+      backend.fallback !== undefined &&
+      (await backend.circuit.check()) &&
+      (await backend.fallback.readState()).acknowledges,
     record: (time) => withTimeout(heartbeatTimeoutMs, recordUptime(db, time)),
   });
 
@@ -188,6 +204,7 @@ function openAlerts(
     problems: problems.read,
     circuit,
     queueCircuit: backend.circuit,
+    fallback: backend.fallback,
     rival: () => backend.fallback?.rival,
     lostHead: watchLogHead(db),
     log,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ControlledTransaction, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Log } from '../common/log.ts';
-import { lockKey } from './advisory-lock.ts';
-import { isLocked } from './faults.ts';
+import { hasCode, isLocked } from './faults.ts';
+import { createLeases, type Lease } from './lease.ts';
 import type { Db, Tables } from './tables.ts';
 
 // Statements queue behind a step that waits for a table lock. The step must time out before the inbox does (0.8 s),
@@ -11,8 +11,6 @@ const lockTimeoutMs = 500;
 const pauseMs = 1_000;
 const pollMs = 200;
 const reportEveryMs = 10_000;
-
-const lock = lockKey('schema');
 
 /** The steps of a change. Each is retried until it gets its locks. */
 export interface SchemaChange {
@@ -26,7 +24,7 @@ export interface SchemaChange {
 }
 
 /**
- * Changes the schema while callbacks are received. An advisory lock lets one process do so at a time.
+ * Changes the schema while callbacks are received. A lease lets one process do so at a time; what another one had begun is not committed.
  *
  * @param db with at least three connections
  * @param log logs every ten seconds which sessions block the change
@@ -37,40 +35,53 @@ export async function changeSchema<T>(
   log: Pick<Log, 'warn'>,
   work: (change: SchemaChange) => Promise<T>,
 ): Promise<T> {
-  const watch = watcher(db, log);
-  const turn = await takeTurn(db, log);
-  try {
-    return await work({
-      transaction: (name, step) =>
-        repeat(() =>
-          db.transaction().execute(async (trx) => {
-            await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
-            return watch(name, trx, () => step(trx));
-          }),
-        ),
-      statement: (name, text) =>
-        repeat(() =>
-          db.connection().execute((session) => watch(name, session, () => sql.raw(text).execute(session))),
-        ),
-    });
-  } finally {
-    await turn
-      .rollback()
-      .execute()
-      // The lock ended with its connection.
-      .catch((error) => log.warn({ err: error }, 'the lock for schema changes was lost'));
+  await provideLeases(db);
+  // A process of an older version, which is starting, is not known yet.
+  const leases = createLeases(db, { besideOlder: true });
+  let reported = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    const done = await leases.run('schema', async (lease) => ({
+      result: await work(createChange(db, log, lease)),
+    }));
+    if (done) return done.result;
+    if (performance.now() - reported > reportEveryMs) {
+      log.warn({}, 'waiting for another process that changes the schema');
+      reported = performance.now();
+    }
+    await sleep(pollMs);
   }
 }
 
-async function repeat<T>(attempt: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isLocked(error)) throw error;
+function createChange(db: Db, log: Pick<Log, 'warn'>, lease: Lease): SchemaChange {
+  const watch = watcher(db, log);
+  const repeat = async <T>(attempt: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      lease.signal.throwIfAborted();
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+      }
+      await sleep(pauseMs);
     }
-    await sleep(pauseMs);
-  }
+  };
+  return {
+    transaction: (name, step) =>
+      repeat(() =>
+        db.transaction().execute(async (trx) => {
+          await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx);
+          return watch(name, trx, async () => {
+            const result = await step(trx);
+            await lease.fence(trx);
+            return result;
+          });
+        }),
+      ),
+    statement: (name, text) =>
+      repeat(() =>
+        db.connection().execute((session) => watch(name, session, () => sql.raw(text).execute(session))),
+      ),
+  };
 }
 
 /** Returns a function that runs a step and logs the sessions that block it. */
@@ -105,29 +116,26 @@ function watcher(observer: Db, log: Pick<Log, 'warn'>) {
 }
 
 /**
- * The lock belongs to an open transaction, because a connection pooler may give each transaction another session. It has
- * no snapshot, for whose end `create index concurrently` would wait: nothing else runs in it, and a statement with
- * parameters would keep its own.
+ * Creates the schema, and the tables without which no process can take a lease, so also that to create them. Another process
+ * may create them at the same time.
+ *
+ * @throws the database's error
  */
-async function takeTurn(db: Db, log: Pick<Log, 'warn'>): Promise<ControlledTransaction<Tables>> {
-  for (let reported = Number.NEGATIVE_INFINITY; ; await sleep(pollMs)) {
-    const trx = await db.startTransaction().setIsolationLevel('read committed').execute();
-    let isMine = false;
-    try {
-      const { rows } = await sql<{ mine: boolean }>`
-        select pg_try_advisory_xact_lock(${lock}) as mine`.execute(trx);
-      isMine = rows[0]!.mine;
-      if (isMine) return trx;
-    } finally {
-      // Returns the connection, also a broken one: a pool with one that is missing never closes.
-      if (!isMine)
-        await trx
-          .rollback()
-          .execute()
-          .catch(() => {});
-    }
-    if (performance.now() - reported < reportEveryMs) continue;
-    log.warn({}, 'waiting for another process that changes the schema');
-    reported = performance.now();
-  }
+async function provideLeases(db: Db): Promise<void> {
+  const { rows } = await sql<{ schema: string; isMissing: boolean; found: boolean }>`
+    select current_setting('search_path') as schema, current_schema() is null as "isMissing",
+           (select count(to_regclass(name)) = 2 from unnest(array['leases', 'lease_tokens']) as name) as found`.execute(
+    db,
+  );
+  const { schema, isMissing, found } = rows[0]!;
+  if (found) return;
+  const create = [
+    ...(isMissing ? [sql`create schema if not exists ${sql.id(schema)}`] : []),
+    sql`create table if not exists leases (name text primary key, holder uuid not null, until timestamptz not null)`,
+    sql`create table if not exists lease_tokens (name text primary key, token bigint not null default 0)`,
+  ];
+  for (const statement of create)
+    await statement.execute(db).catch((error) => {
+      if (!['23505', '42P06', '42P07', '42710'].some((code) => hasCode(error, code))) throw error;
+    });
 }

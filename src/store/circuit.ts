@@ -20,6 +20,8 @@ export interface CircuitOptions {
   check?: () => Promise<unknown>;
   /** Whether a call's error certainly means that the store is unavailable. After any other, a probe decides. */
   isOutage: (error: unknown) => boolean;
+  /** Whether a call's error certainly means that the store is available. Default: none. */
+  isAvailable?: (error: unknown) => boolean;
   /** Called when an outage begins, with its cause, and when it ends. */
   onChange: (unavailable: boolean, cause?: unknown) => void;
 }
@@ -40,7 +42,7 @@ export type Circuit = ReturnType<typeof createCircuit>;
  * at the work is one outage with growing intervals between probes, not many.
  */
 export function createCircuit(options: CircuitOptions) {
-  const { store, isOutage, onChange } = options;
+  const { store, isOutage, isAvailable = () => false, onChange } = options;
   const events = new EventEmitter().setMaxListeners(0);
   const closing = new AbortController();
   let isOpen = false;
@@ -116,6 +118,7 @@ export function createCircuit(options: CircuitOptions) {
         if (outage && !isOpen) endOutage();
         return result;
       } catch (error) {
+        if (isAvailable(error)) throw error;
         if (error instanceof StoreUnavailable || isOutage(error)) trip(error);
         else {
           // One that began before the call failed proves nothing.
@@ -139,7 +142,7 @@ export function createCircuit(options: CircuitOptions) {
      * @returns whether the store is unavailable
      */
     probeAfter: async (error: unknown): Promise<boolean> => {
-      if (!isOpen && !(await probe())) trip(error);
+      if (!isOpen && !isAvailable(error) && !(await probe())) trip(error);
       return isOpen;
     },
 

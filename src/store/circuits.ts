@@ -1,5 +1,6 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
+import { redisTimeoutMs } from '../common/time-limits.ts';
 import { type Circuit, createCircuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout } from './faults.ts';
 import type { LockHolder } from './lock-holders.ts';
@@ -8,11 +9,6 @@ export interface CircuitDependencies {
   log: Log;
   observe?: Pick<Observer, 'circuit'> | undefined;
 }
-
-/** The time limit of a commit in PostgreSQL. */
-export const databaseTimeoutMs = 1_000;
-/** The time limit of a commit in Redis. A request waits for both at most. */
-export const redisTimeoutMs = 1_300;
 
 /** @param probe a write to Redis */
 export function redisCircuit(probe: () => Promise<unknown>, dependencies: CircuitDependencies): Circuit {

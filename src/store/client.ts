@@ -39,6 +39,21 @@ export function withoutClearPassword(url: string): string {
 const askedInClear =
   'what listens on the port of the embedded PostgreSQL asks for its password in clear: it is another program';
 
+const maxMs = 8.64e15;
+
+/** As of pg, but a time that a Date cannot hold, such as infinity, is the first or the last that one can: pg returns a number, or NaN. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type: number, format?: 'text' | 'binary') => {
+    const parse = pg.types.getTypeParser(type, format as 'text');
+    if (type !== pg.types.builtins.TIMESTAMPTZ) return parse;
+    return (text: string) => {
+      const at: Date | number = parse(text);
+      const isDate = at instanceof Date && !Number.isNaN(at.getTime());
+      return isDate ? at : new Date(text === '-infinity' ? -maxMs : maxMs);
+    };
+  },
+};
+
 /**
  * A client that understands URLs with several hosts, and says what to do about errors of TLS. With several hosts, the
  * first that accepts writes is used; after a failed connection it is searched again, so that new connections go to a
@@ -55,7 +70,7 @@ export class DatabaseClient extends pg.Client {
     const { hosts, ...given } = parse(url);
     // An option that the URL lacks must not hide the pool's.
     const address = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    super({ ...config, ...address, ...hosts[0] } as pg.ClientConfig);
+    super({ ...config, types, ...address, ...hosts[0] } as pg.ClientConfig);
     // A server that ends, or its administrator, may end a connection at any time, between two statements or right after
     // it was opened. It is the error of the next query; without a listener it would end the process.
     this.on('error', () => {});

@@ -8,6 +8,7 @@ const filledByMigrations = [
   'access_log_head',
   'database_identity',
   'erasure_salt',
+  'refolds',
   'session_key',
   'sums_definitions',
 ];
@@ -15,15 +16,16 @@ const filledByMigrations = [
 /** Triggers add rows to them while other tables are copied. Those of appointment_links are there before, in the order of names. */
 const lastCopied = ['outdated_days', 'outdated_terms'];
 
-// The queue's jobs are made again by the sweep; what was migrated is known of each database. A table that refers to
-// another comes after it.
+// The queue's jobs are made again by the sweep; what was migrated, and which process works, is known of each database. A table that
+// refers to another comes after it.
 const listTables = `
   select c.oid::regclass::text as name, columns
   from pg_class c, lateral (
     select array_agg(quote_ident(attname)::text order by attname) as columns
     from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = ''
   ) attributes
-  where relkind = 'r' and relpersistence <> 't' and columns is not null and relname <> 'receiver_migrations'
+  where relkind = 'r' and relpersistence <> 't' and columns is not null 
+    and relname not in ('receiver_migrations', 'leases', 'lease_tokens')
     and relnamespace::regnamespace::text !~ '^(pg_.*|information_schema|bullmq)$'
   order by relname in (${lastCopied.map((name) => `'${name}'`).join(', ')}), exists (select from pg_constraint where conrelid = c.oid and contype = 'f'), name`;
 

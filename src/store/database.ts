@@ -1,7 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { openPool } from './pool.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 import type { SessionSettings } from './transaction-settings.ts';
 
 export type Database = ReturnType<typeof openDatabase>;
@@ -38,4 +39,31 @@ export function openDatabase(
     if (!pool.ended) await pool.end();
   };
   return { db, pool, url, close };
+}
+
+/** A connection of a pool, as `openDatabase` gives the pool itself. */
+export interface Connection {
+  db: Db;
+  client: pg.PoolClient;
+}
+
+/**
+ * Runs a function on one connection: an error of a statement does not close it, so what it has prepared stays.
+ *
+ * @throws the function's error; the connection is closed if that is not one of PostgreSQL
+ */
+export async function withConnection<T>(pool: pg.Pool, run: (connection: Connection) => Promise<T>) {
+  const client = await pool.connect();
+  const borrowed = { query: client.query.bind(client), release: () => {} };
+  const dialect = new PostgresDialect({
+    pool: { connect: async () => borrowed as never, end: async () => {} },
+  });
+  try {
+    const result = await run({ db: new Kysely<Tables>({ dialect }), client });
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(error instanceof pg.DatabaseError ? undefined : (error as Error));
+    throw error;
+  }
 }

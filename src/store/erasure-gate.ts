@@ -11,9 +11,13 @@ export const erasureGate = 'gate as (select from erased where false for share)';
  *
  * @param rows the common table expression of the rows, with `id`, `family`, `envelope` and `patients`: the ids of all patients
  *   that it names as a list of JSON, or null where patient_of tells all there is
+ * @param envelope SQL for their envelopes with the event time that they are judged by
  */
-export const refusedAmong = (rows: string): string => `${erasureGate}, refused as materialized (
-  select refused_deliveries(array_agg(id), array_agg(family), array_agg(envelope), array_agg(patients)) as id
+export const refusedAmong = (
+  rows: string,
+  envelope = 'envelope',
+): string => `${erasureGate}, refused as materialized (
+  select refused_deliveries(array_agg(id), array_agg(family), array_agg(${envelope}), array_agg(patients)) as id
   from ${rows}
   where exists (select from erased)
 )`;
@@ -24,17 +28,17 @@ export const refusedAmong = (rows: string): string => `${erasureGate}, refused a
  *
  * @param rows as for `refusedAmong`, with `words`: those of the body as a list of JSON, or null
  * @param table the table of the statement: inbox or quarantine
- * @param columns SQL for the columns `event` and `content` of uncertain_bodies
+ * @param columns SQL for the columns `event`, `event_time` and `content` of uncertain_bodies
  */
 export const uncertainAmong = (
   rows: string,
   table: 'inbox' | 'quarantine',
-  { event, content }: { event: string; content: string },
+  { event, eventTime, content }: { event: string; eventTime: string; content: string },
 ): string => `uncertain as materialized (
   select (found).id, (found).erasure_id
   from (
     select uncertain_among(array_agg(id), array_agg(coalesce(envelope->>'business_id', '')),
-                           array_agg(callback_time(envelope->'event_time')), array_agg(words)) as found
+                           array_agg(${eventTime}), array_agg(words)) as found
     from ${rows}
     where words is not null and exists (select from erased_words) and id not in (select id from refused)
       and not exists (select from ${table} existing where existing.id = ${rows}.id)
@@ -42,7 +46,7 @@ export const uncertainAmong = (
 ), left_to_a_person as (
   insert into uncertain_bodies (id, source, erasure_id, business_id, event, event_time, received_at, content)
   select distinct on (id) id, '${table}', erasure_id, coalesce(envelope->>'business_id', ''), ${event},
-         callback_time(envelope->'event_time'), now(), ${content}
+         ${eventTime}, now(), ${content}
   from uncertain join ${rows} using (id)
   order by id
   on conflict do nothing

@@ -101,6 +101,22 @@ export const isLockTimeout = (error: unknown) => hasCode(error, '55P03');
 /** Whether locks of others ended a transaction: it waited for one for too long, or was the victim of a deadlock. */
 export const isLocked = (error: unknown) => isLockTimeout(error) || hasCode(error, '40P01');
 
+const inFile = /\b(?:base|pg_tblspc)\/\d+\//;
+
+/**
+ * Whether PostgreSQL cannot read a page of a table or an index: its checksum or content is wrong, or its file is short,
+ * missing or unreadable. That concerns what is on the page, and no other row.
+ */
+export function isDamaged(error: unknown): boolean {
+  for (let one = error as Partial<pg.DatabaseError> | undefined; one; one = one.cause as typeof one) {
+    const { code = '', message = '', routine } = one;
+    // A trigger may raise any code.
+    if (code === 'XX001' || code === 'XX002') return routine !== 'exec_stmt_raise';
+    if (code === '58030' || code === '58P01') return inFile.test(message);
+  }
+  return false;
+}
+
 /** Why PostgreSQL refused a delivery, without the values in its message: they may be a patient's. */
 export function describeRefusal(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';

@@ -37,7 +37,7 @@ export async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
 const newest = (table: 'receipts' | 'appointments', doctor: 'doctor_oid' | 'doctor_id') => sql`
   select clinic_id, doctor from (select business from senders limit ${mostSenders}) s cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(table)} t where t.business_id = business
-    order by reporting.day(coalesce(created_at, event_time)) desc
+    order by reporting.day(coalesce(created_at, first_event_time, event_time)) desc
     limit (select greatest(1, 10000 / greatest(1, count(*))) from senders)
   ) newest`;
 

@@ -4,7 +4,7 @@ import { createLog, type Log } from '../common/log.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import { changeSchema, type SchemaChange } from './change-schema.ts';
 import { hasCode } from './faults.ts';
-import { checksumOf, createList, findDue, readFiles } from './migration-list.ts';
+import { checksumOf, createList, findDue, readFiles, requireNoneOfOthers } from './migration-list.ts';
 import { applyReporting, reporting, type SqlFile, withoutViewsInTheWay } from './repeatable-migrations.ts';
 import type { Db, Tables } from './tables.ts';
 
@@ -38,6 +38,7 @@ export async function migrate(
     if (owner) return leaveToOwner(owner, due, log);
     const lacksGrants = await hasNewRole(db);
     if (due.length === 0 && !lacksGrants) return [];
+    await requireNoneOfOthers(db);
     return await changeSchema(db, log, async (change) => {
       await change.transaction('the list of migrations', (trx) => createList(trx, migrations));
       // Another process may have run some meanwhile.

@@ -57,17 +57,12 @@ async function readDone(db: Db): Promise<Map<string, string | null>> {
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 
-/** Creates the schema and the list of migrations where they are missing, and notes the checksums that are. */
+/** Creates the list of migrations where it is missing, and notes the checksums that are. */
 export async function createList(trx: Transaction<Tables>, migrations: readonly SqlFile[]): Promise<void> {
-  const { rows } = await sql<{ schema: string; isMissing: boolean }>`
-    select current_setting('search_path') as schema, current_schema() is null as "isMissing"`.execute(trx);
-  const { schema, isMissing } = rows[0]!;
-  if (isMissing) await sql`create schema if not exists ${sql.id(schema)}`.execute(trx);
   const list = await findList(trx);
   if (list && list !== 'receiver_migrations') {
     await sql.raw(`alter table ${list} rename to receiver_migrations`).execute(trx);
   } else if (!list) {
-    await requireNoneOfOthers(trx);
     const create = `
       create table receiver_migrations (
         name     text        primary key,

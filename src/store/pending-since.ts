@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { isDamaged } from './faults.ts';
 
 export type PendingSince = ReturnType<typeof rememberPendingSince>;
 
@@ -35,6 +36,8 @@ from pending_deliveries where received_at >= '${from}'`;
  *
  * With `wait`, it waits for a complete scan that is due. Otherwise it waits for the first, and for quick ones.
  *
+ * Where a page of the table or its index is damaged, it is the beginning of all times.
+ *
  * @param pauses between two complete scans, as a multiple of what the first took; two minutes at most
  * @throws the database's error
  */
@@ -46,13 +49,18 @@ export function rememberPendingSince(pool: pg.Pool, pauses = pausesPerScan) {
   let completing: Promise<void> | undefined;
 
   const find = async (from: string) => {
-    const results = (await pool.query(query(from))) as unknown as pg.QueryResult<{
-      since: string;
-      dead: number;
-    }>[];
-    const found = results.at(-1)!.rows[0]!;
-    dead = found.dead;
-    return found.since;
+    try {
+      const results = (await pool.query(query(from))) as unknown as pg.QueryResult<{
+        since: string;
+        dead: number;
+      }>[];
+      const found = results.at(-1)!.rows[0]!;
+      dead = found.dead;
+      return found.since;
+    } catch (error) {
+      if (isDamaged(error)) return beginning;
+      throw error;
+    }
   };
   const complete = async () => {
     const began = performance.now();

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { connectTimeoutMs } from '../common/time-limits.ts';
 import { DatabaseClient, LeftUncommitted } from './client.ts';
 import { isReadOnly } from './faults.ts';
 import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
@@ -44,11 +45,12 @@ type Connected = pg.ClientBase & {
   sessionOfPooler?: number;
 };
 
-/** The time limit of opening a connection, and of its first query. */
-const connectTimeoutMs = 2_000;
+/** PostgreSQL ends the transaction of a process that is frozen, with its locks, so that others go on. */
+const idleInTransactionMs = 20_000;
 
 /**
- * A pool in which a broken connection is only a failed query.
+ * A pool in which a broken connection is only a failed query. A transaction in which nothing is done for twenty seconds ends:
+ * one that only reads, and waits for somebody in between, calls `mayBeIdle`.
  *
  * @param config `settings`: of the sessions; `query_timeout`: the server cancels a statement shortly before the driver
  *   gives it up, because a statement that continued would keep its connection and its locks
@@ -62,7 +64,8 @@ export function openPool(
   onError: (error: Error) => void,
 ): pg.Pool {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
-  const onConnect = (client: pg.ClientBase) => applySettings(client, { ...timeout, ...settings });
+  const all = { idle_in_transaction_session_timeout: idleInTransactionMs, ...timeout, ...settings };
+  const onConnect = (client: pg.ClientBase) => applySettings(client, all);
   const Client = DatabaseClient as never;
   const common = {
     Client,

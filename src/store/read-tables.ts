@@ -23,7 +23,11 @@ select
   (select count(*)::int from (
     select from withheld.records
     where destroy_at < now() and not patients && array(select hash from patient_holds) limit ${maxCounted}
-  ) overdue) as overdue`;
+  ) overdue) as overdue,
+  (select count(*)::int from (
+    select from lost_deliveries where lost_from = 'inbox' order by id limit ${maxCounted}) lost) as "lostFromInbox",
+  (select count(*)::int from (
+    select from lost_deliveries where lost_from = 'redis' order by id limit ${maxCounted}) lost) as "lostFromRedis"`;
 
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.
@@ -34,11 +38,11 @@ select
 export async function readTables(pool: pg.Pool, pendingSince: PendingSince = rememberPendingSince(pool)) {
   const results = (await pool.query(statements(await pendingSince()))) as unknown as pg.QueryResult[];
   const [quarantine, heads, counts] = results.filter(({ command }) => command === 'SELECT');
-  const { received, failed, oldest, overdue } = counts!.rows[0] as Record<
-    'received' | 'failed' | 'oldest' | 'overdue',
+  const { oldest, ...counted } = counts!.rows[0] as Record<
+    'received' | 'failed' | 'oldest' | 'overdue' | 'lostFromInbox' | 'lostFromRedis',
     number
   >;
   const head = heads!.rows[0] as { entry: number; hash: string } | undefined;
   const byReason = quarantine!.rows.map(({ reason, rows }): [string, number] => [reason, rows]);
-  return { received, failed, oldestPendingS: oldest, overdue, head, quarantine: new Map(byReason) };
+  return { ...counted, oldestPendingS: oldest, head, quarantine: new Map(byReason) };
 }

@@ -81,8 +81,8 @@ export async function groupFailed(db: Db) {
     sql<FailedGroup>`
       select family, event, coalesce(error, '') as error, count(*)::int as count,
              min(received_at) as first, max(received_at) as last,
-             count(*) filter (where exists (select from notes n where n.subject_id = deliveries.id))::int as seen
-      from deliveries where status = 'failed'
+             count(*) filter (where exists (select from notes n where n.subject_id = d.id))::int as seen
+      from stated_deliveries d where status = 'failed'
       group by family, event, error
       order by count desc, last desc limit 200`,
   );

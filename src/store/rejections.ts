@@ -62,6 +62,10 @@ const reasons: Record<string, Reason> = {
     'The signing key differs, or a proxy changes the body: compare SIGNING_KEYS with the service.',
   ],
   SignatureStale: ['It was signed too long ago, or ahead of the clock.', 'Compare the clocks of both sides.'],
+  ClockUnknown: [
+    'It was signed too long ago, or ahead of the receiver’s clock, which could not be compared with that of PostgreSQL.',
+    `Compare the clocks. ${resent}`,
+  ],
   AddressNotAllowed: [
     'The address is not in ALLOWED_IPS.',
     'Add the sender’s network. If every address is that of your proxy, set TRUST_PROXY.',
@@ -77,6 +81,11 @@ const reasons: Record<string, Reason> = {
   BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
   NotJson: ['The body is not JSON.', correct, 'not_json'],
   InvalidCallback: ['A field is missing or has another type.', correct, 'invalid'],
+  EventInFuture: [
+    'The event time is more than a day in the future.',
+    'Replay it when its time has come, or report the wrong time to the service.',
+    'invalid',
+  ],
   UnknownEvent: [
     'The event is unknown.',
     'Subscribe EVENTS_PATH to it, or update the receiver; then replay.',

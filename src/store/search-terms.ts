@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { lockKey } from './advisory-lock.ts';
+import type { Fence } from './lease.ts';
 import type { Db } from './tables.ts';
 import { setPlanForAnySize } from './transactions.ts';
 
@@ -23,21 +23,26 @@ export interface UpdatedTerms {
  * Makes the search terms of changed receipts again: of at most a thousand, in a short transaction. A receipt that changes
  * meanwhile stays outdated; what a process that is killed has begun is done by the next step.
  *
- * @throws the database's error
+ * @param fence of the lease for it
+ * @throws LeaseLost; the database's error
  */
-export async function updateTerms(db: Db): Promise<UpdatedTerms> {
+export async function updateTerms(db: Db, fence?: Fence): Promise<UpdatedTerms> {
   return db.transaction().execute(async (tx) => {
     await setPlanForAnySize(tx);
-    const { rows: locks } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(${lockKey('search terms')}) as locked`.execute(tx);
-    if (!locks[0]!.locked) return { receipts: 0, hasMore: false };
     // As the statements that apply: an erasure that has listed its deliveries waits for this step, and a later step sees the list.
     await sql`lock table erased in row share mode`.execute(tx);
     const changed = await takeChanged(tx);
     const keys = changed.length > 0 ? changed : await takeLater(tx);
     if (keys.length > 0) await replaceTerms(tx, keys);
+    await fence?.(tx);
     return { receipts: keys.length, hasMore: keys.length > 0 };
   });
+}
+
+/** Whether there is anything for `updateTerms` to do. */
+export async function areTermsOutdated(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from outdated_terms limit 1`.execute(db);
+  return rows.length > 0;
 }
 
 async function takeChanged(tx: Db): Promise<Key[]> {

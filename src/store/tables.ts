@@ -10,25 +10,29 @@ export type QuarantineReason = (typeof quarantineReasons)[number];
 /** The database, or a transaction in it. */
 export type Db = Kysely<Tables>;
 
+interface DeliveryRow {
+  id: string;
+  event: string;
+  family: string;
+  client_id: string;
+  business_id: string;
+  event_time: Date;
+  envelope: JSONColumnType<Record<string, unknown>>;
+  status: DeliveryStatus;
+  error: string | null;
+  delivery_count: number;
+  received_at: Date;
+  last_received_at: Date;
+  applied_at: Date | null;
+  source: 'callback' | 'reconcile';
+}
+
 /** The tables that the code itself reads and writes; statements of the families write theirs. */
 export interface Tables {
+  /** A view, to be read by ids: it also shows those without a state. */
+  deliveries: DeliveryRow;
   /** A view. */
-  deliveries: {
-    id: string;
-    event: string;
-    family: string;
-    client_id: string;
-    business_id: string;
-    event_time: Date;
-    envelope: JSONColumnType<Record<string, unknown>>;
-    status: DeliveryStatus;
-    error: string | null;
-    delivery_count: number;
-    received_at: Date;
-    last_received_at: Date;
-    applied_at: Date | null;
-    source: 'callback' | 'reconcile';
-  };
+  stated_deliveries: DeliveryRow;
   quarantine: {
     id: string;
     path: string;

@@ -4,9 +4,11 @@ import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
 import type { Family } from '../families/index.ts';
 import type { ApplyJob } from '../queue/backend.ts';
+import { withoutBlocked } from '../store/blocked-deliveries.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Database } from '../store/database.ts';
 import type { FamilyPauses } from './family-pauses.ts';
+import type { SetAside } from './set-aside.ts';
 
 export interface ApplyJobDependencies {
   /** Its sessions have the settings `planForAnySize`. */
@@ -23,16 +25,21 @@ const retryMs = 1_000;
 export function createApplyJob(
   { applying, circuit, observe, log }: ApplyJobDependencies,
   pauses: FamilyPauses,
+  setAside: SetAside,
   signal: AbortSignal,
 ): ApplyJob {
   const reportRetry = throttled((more, err) => log.warn({ err, ...more }, 'a job failed and is retried'));
 
   /** A failed probe tells an outage from a defect of one table. */
-  const applyWithRetries = async (families: readonly Family[], ids: string[]) => {
+  const applyWithRetries = async (families: readonly Family[], job: string[]) => {
     for (let retries = 0; ; retries += 1) {
       await circuit.whenClosed(signal);
       try {
-        const result = await applyDeliveries(applying.db, families, ids, { preparedOn: applying.pool });
+        const lockTimeoutMs = setAside.lockTimeoutMs();
+        const ids = lockTimeoutMs === undefined ? job : await withoutBlocked(applying.db, job);
+        const options = { preparedOn: applying.pool, lockTimeoutMs };
+        const result = await applyDeliveries(applying.db, families, ids, options);
+        await setAside.add(result.blocked);
         const [first] = result.broken;
         if (!first || !(await circuit.probeAfter(first.error))) return { ...result, retries };
       } catch (error) {

@@ -8,7 +8,7 @@ import { notAnalyzed } from '../privacy/analyze.ts';
 import { sum } from '../privacy/counts.ts';
 import { continueErasures } from '../privacy/erasure/erase.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Leases } from '../store/lease.ts';
 import type { Db } from '../store/tables.ts';
 import { checkSums } from './sums.ts';
 
@@ -28,7 +28,14 @@ const everyMs = 24 * 60 * 60 * 1000;
  * @param signal ends a pass between two steps
  */
 export function createRetention(
-  { db, families, config, observe, log }: DeletionDependencies & { config: Pick<Config, 'retention'> },
+  {
+    db,
+    families,
+    config,
+    leases,
+    observe,
+    log,
+  }: DeletionDependencies & { config: Pick<Config, 'retention'>; leases: Leases },
   signal: AbortSignal,
 ) {
   let next = 0;
@@ -42,8 +49,8 @@ export function createRetention(
       report();
     };
     const pause = (ms: number) => sleep(pauseFor(ms), undefined, { signal });
-    const passed = await withAdvisoryLock(db, 'retention', () =>
-      runRetention(db, families, config.retention, { actor: { id: 'worker' }, onStep, pause }),
+    const passed = await leases.run('retention', ({ fence }) =>
+      runRetention(db, families, config.retention, { actor: { id: 'worker' }, onStep, pause, fence }),
     );
     if (!passed) return;
     await checkSums(db, { log, observe });

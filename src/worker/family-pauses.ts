@@ -71,7 +71,7 @@ export function createFamilyPauses(
     update: ([first]: readonly Family[], { applied, broken }: Pick<Applied, 'applied' | 'broken'>): void => {
       for (const { family, error } of broken) {
         const pause = pauses.get(family);
-        const ms = pause ? Math.min(pause.ms * 2, maxMs) : minMs;
+        const ms = pause && applied === 0 ? Math.min(pause.ms * 2, maxMs) : minMs;
         pauses.set(family, { ms, until: performance.now() + ms });
         if (!pause) void report(family, error);
       }

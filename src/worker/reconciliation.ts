@@ -10,7 +10,7 @@ import { beginPass } from '../reconcile/notes.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
 import type { Receiver } from '../reconcile/subscriptions.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Lease, Leases } from '../store/lease.ts';
 import type { Db } from '../store/tables.ts';
 
 /** What a day's pass reads of the platform. */
@@ -23,6 +23,7 @@ export interface ReconciliationDependencies extends Omit<Receiver, 'config'> {
   /** undefined: RECONCILE is not set. */
   openPlatform?: (() => Promise<DailyPlatform>) | undefined;
   observe?: Pick<Observer, 'compared' | 'reconciled'> | undefined;
+  leases: Leases;
   log: Log;
 }
 
@@ -33,17 +34,18 @@ const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
  * midnight; what fails is tried again, or continued, a minute later, then after growing pauses up to a quarter of an hour. One process at a
  * time does. Undefined: RECONCILE is not set.
  *
- * @param signal ends a pass between two pages, which is continued later
+ * @param stopping ends a pass between two pages, which is continued later
  */
-export function createReconciliation(dependencies: ReconciliationDependencies, signal: AbortSignal) {
-  const { db, config, openPlatform, observe } = dependencies;
+export function createReconciliation(dependencies: ReconciliationDependencies, stopping: AbortSignal) {
+  const { db, config, openPlatform, observe, leases } = dependencies;
   const { days } = config.reconcile ?? {};
   if (!days || !openPlatform) return undefined;
+  const readToday = async () => ({ ...(await findDays(db, days)), isCompared: await isComparedToday(db) });
   /** @returns whether nothing is left to do today */
-  const run = async (): Promise<boolean> => {
-    const { isDone, ...range } = await findDays(db, days);
-    let isCompared = await isComparedToday(db);
+  const run = async (lease: Lease): Promise<boolean> => {
+    let { isDone, isCompared, ...range } = await readToday();
     if (isDone && isCompared) return true;
+    const signal = AbortSignal.any([stopping, lease.signal]);
     const platform = await openPlatform();
     try {
       if (!isCompared) {
@@ -59,6 +61,10 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
     }
     return isCompared;
   };
+  const runIfDue = async () => {
+    const { isDone, isCompared } = await readToday();
+    return (isDone && isCompared) || leases.run('reconciliation', run);
+  };
   let next = 0;
   let retryMs = firstRetryMs;
   return async (): Promise<void> => {
@@ -67,7 +73,7 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
       next = performance.now() + retryMs;
       retryMs = Math.min(2 * retryMs, longestRetryMs);
     };
-    const isDone = await withAdvisoryLock(db, 'reconciliation', run).catch((error) => {
+    const isDone = await runIfDue().catch((error) => {
       tryLater();
       throw error;
     });

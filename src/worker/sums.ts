@@ -1,6 +1,7 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { kindsOfSums, updateSums } from '../store/reporting/daily-sums.ts';
+import type { Leases } from '../store/lease.ts';
+import { findOutdated, kindsOfSums, leaseOfSums, updateSums } from '../store/reporting/daily-sums.ts';
 import { recordWrongSums, sampleWrongSums } from '../store/reporting/wrong-sums.ts';
 import type { Db } from '../store/tables.ts';
 
@@ -10,15 +11,17 @@ const pausesPerUpdate = 50;
 const sampledDays = 100;
 
 /** Returns a function that makes outdated sums of reports again when it is time to. One process at a time does so. */
-export function createSumsUpdate(db: Db, signal: AbortSignal): () => Promise<void> {
+export function createSumsUpdate(db: Db, leases: Leases, signal: AbortSignal): () => Promise<void> {
   let next = 0;
   return async () => {
     if (performance.now() < next) return;
     const began = performance.now();
-    for (const sums of kindsOfSums) {
+    for (const sums of await findOutdated(db)) {
       for (let goesOn = true; goesOn && !signal.aborted; ) {
-        const { hasMore, isBusy } = await updateSums(db, sums);
-        goesOn = hasMore && !isBusy;
+        const updated = await leases.run(leaseOfSums(sums), ({ fence }) => updateSums(db, sums, fence), {
+          keep: true,
+        });
+        goesOn = updated?.hasMore === true && !updated.isBusy;
       }
     }
     const ended = performance.now();

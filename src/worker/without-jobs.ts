@@ -16,6 +16,7 @@ export function createApplyWithoutJobs(
   apply: ApplyJob,
   concurrency: number,
   pendingSince: PendingSince,
+  alone?: Parameters<typeof createSweep>[4],
 ) {
   const applyAll = async (deliveries: readonly QueuedDelivery[]) => {
     let next = 0;
@@ -28,5 +29,5 @@ export function createApplyWithoutJobs(
     };
     await Promise.all(Array.from({ length: concurrency }, applyNext));
   };
-  return createSweep(db, { countWaiting: async () => 0, enqueueOverdue: applyAll }, 0, pendingSince);
+  return createSweep(db, { countWaiting: async () => 0, enqueueOverdue: applyAll }, 0, pendingSince, alone);
 }

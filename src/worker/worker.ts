@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
@@ -6,17 +7,21 @@ import type { Intake } from '../intake/intake.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
 import { type DeliveryQueue, QueueUnavailable } from '../queue/delivery-queue.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
-import { withAdvisoryLock } from '../store/advisory-lock.ts';
+import type { Database } from '../store/database.ts';
+import { createLeases } from '../store/lease.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
 import type { PendingSince } from '../store/pending-since.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
+import { createStateCheck } from './check-states.ts';
 import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
-import { drain } from './drain.ts';
+import { drain, drainSpilled } from './drain.ts';
 import { createFamilyPauses } from './family-pauses.ts';
 import { createFollowUps } from './follow-ups.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
+import { createRefolds } from './refolds.ts';
 import { createTermsUpdate } from './search-terms.ts';
+import { createSetAside } from './set-aside.ts';
 import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 import { createApplyWithoutJobs } from './without-jobs.ts';
@@ -27,6 +32,7 @@ export interface WorkerDependencies
     Pick<ReconciliationDependencies, 'openPlatform'> {
   config: Pick<Config, 'sweep' | 'bodyLimitBytes' | 'retention' | 'erasure'> &
     ReconciliationDependencies['config'];
+  database: Pick<Database, 'db' | 'pool'>;
   backend: QueueBackend;
   queue: DeliveryQueue;
   pendingSince: PendingSince;
@@ -34,7 +40,17 @@ export interface WorkerDependencies
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
   observe?:
-    | Pick<Observer, 'applied' | 'retried' | 'deleted' | 'retained' | 'wrongSums' | 'compared' | 'reconciled'>
+    | Pick<
+        Observer,
+        | 'applied'
+        | 'retried'
+        | 'deleted'
+        | 'retained'
+        | 'wrongSums'
+        | 'compared'
+        | 'reconciled'
+        | 'checkedStates'
+      >
     | undefined;
 }
 
@@ -45,9 +61,14 @@ const checkEveryMs = 100;
 const pauseMs = 1_000;
 const retentionCheckMs = 60_000;
 const reconciliationCheckMs = 60_000;
+const setAsideEveryMs = 1_000;
+const spilledEveryMs = 1_000;
 const sumsCheckMs = 1_000;
 const termsCheckMs = 500;
+const stateCheckMs = 10_000;
+const refoldCheckMs = 10_000;
 const withoutJobsEveryMs = 200;
+const leftForMs = 10_000;
 
 /**
  * Applies the deliveries of the queue's jobs, sweeps, drains the fallback, applies retention, and compares with the platform. It takes jobs once the
@@ -59,8 +80,16 @@ export function startWorker(dependencies: WorkerDependencies) {
     dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
+  // Every task and every job that waits listens.
+  setMaxListeners(0, signal);
+  const leases = createLeases(db, { log });
   const pauses = createFamilyPauses(families, log, () => tryFindLockHolders(dependencies.applying.pool));
   const report = (message: string) => throttled((more, err) => log.warn({ err, ...more }, message));
+
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  /** Why jobs cannot be used. A queue that fails although its store is available is tried again after some seconds. */
+  const findObstacle = () =>
+    queue.obstacle ?? (performance.now() - refusedAt < leftForMs ? 'The queue fails' : undefined);
 
   /**
    * Runs the worker while both stores are available. BullMQ retries at once after most errors, so the worker is paused
@@ -72,13 +101,18 @@ export function startWorker(dependencies: WorkerDependencies) {
     jobs.on('error', (error) => {
       hasFailed = true;
       void jobs.pause(true);
-      void backend.circuit.probeAfter(error).then((unavailable) => unavailable || reportError(error));
+      void backend.circuit.probeAfter(error).then((unavailable) => {
+        if (unavailable) return;
+        refusedAt = performance.now();
+        reportError(error);
+      });
     });
     for (;;) {
       for (const one of [circuit, backend.circuit]) await one.whenClosed(signal);
+      while (findObstacle()) await sleep(checkEveryMs, undefined, { signal });
       hasFailed = false;
       void jobs.resume();
-      while (!circuit.isOpen && !backend.circuit.isOpen && !hasFailed) {
+      while (!circuit.isOpen && !backend.circuit.isOpen && !findObstacle() && !hasFailed) {
         await sleep(checkEveryMs, undefined, { signal });
       }
       await jobs.pause(true);
@@ -86,7 +120,8 @@ export function startWorker(dependencies: WorkerDependencies) {
     }
   };
 
-  const apply = createApplyJob(dependencies, pauses, signal);
+  const setAside = createSetAside(dependencies);
+  const apply = createApplyJob(dependencies, pauses, setAside, signal);
   let worker: JobWorker | undefined;
   const working = (async () => {
     worker = await backend.openWorker(
@@ -117,25 +152,27 @@ export function startWorker(dependencies: WorkerDependencies) {
   };
 
   const heartbeat = keepHeartbeat(db, families);
-  const sweep = createSweep(db, queue, config.sweep.olderThanMs, pendingSince);
-  const sweepUnderLock = async () => {
-    if (backend.circuit.isOpen || queue.isBloated) return;
-    const found = await withAdvisoryLock(db, 'sweep', () => sweep(pauses.due()));
+  const alone = <T>(work: () => Promise<T>) => leases.run('sweep', work, { keep: true });
+  const sweep = createSweep(db, queue, config.sweep.olderThanMs, pendingSince, alone);
+  const sweepOnce = async () => {
+    if (backend.circuit.isOpen || findObstacle()) return;
+    const found = await sweep(pauses.due()).catch((error) => {
+      refusedAt = performance.now();
+      throw error;
+    });
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
   };
 
-  const applyPending = createApplyWithoutJobs(db, apply, concurrency, pendingSince);
+  const applyPending = createApplyWithoutJobs(db, apply, concurrency, pendingSince, alone);
   let usesJobs = true;
   const applyWithoutJobs = async () => {
-    if (queue.isBloated === usesJobs) {
-      usesJobs = !usesJobs;
-      log.info(
-        usesJobs
-          ? "the queue's tables are vacuumed: deliveries get jobs again"
-          : "the queue's tables are full of deleted rows: deliveries are applied without jobs",
-      );
+    const obstacle = findObstacle();
+    if (!obstacle !== usesJobs) {
+      usesJobs = !obstacle;
+      if (obstacle) log.warn({ reason: obstacle }, 'deliveries are applied without jobs');
+      else log.info('deliveries get jobs again');
     }
-    if (!usesJobs) await withAdvisoryLock(db, 'sweep', () => applyPending(pauses.due()));
+    if (!usesJobs) await applyPending(pauses.due());
   };
 
   const reportStuck = report(
@@ -161,7 +198,9 @@ export function startWorker(dependencies: WorkerDependencies) {
     try {
       for (let count: number | undefined; count !== 0 && !signal.aborted; total += count) {
         if (!(await fallback.mayDrain())) return;
-        count = await withAdvisoryLock(db, 'drain', () => drain(fallback, intake, config.bodyLimitBytes));
+        count = await leases.run('drain', () => drain(fallback, intake, config.bodyLimitBytes), {
+          keep: true,
+        });
         if (count === undefined) return;
         if (count + total === 0) reportStuck();
       }
@@ -174,31 +213,44 @@ export function startWorker(dependencies: WorkerDependencies) {
   };
 
   const { fallback } = backend;
-  const reconciliation = createReconciliation(dependencies, signal);
-  const followUps = createFollowUps(dependencies, signal);
+  const reconciliation = createReconciliation({ ...dependencies, leases }, signal);
+  const followUps = createFollowUps({ ...dependencies, leases }, signal);
   const repeated = [
     repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat),
-    repeat('the sweep', config.sweep.everyMs, sweepUnderLock),
-    repeat('the retention', retentionCheckMs, createRetention(dependencies, signal)),
+    repeat('the sweep', config.sweep.everyMs, sweepOnce),
+    repeat('what is set aside', setAsideEveryMs, () =>
+      setAside.retry((work) => leases.run('set aside', work, { keep: true }), signal),
+    ),
+    repeat('the drain of a table', spilledEveryMs, () =>
+      drainSpilled(db, intake, (work) => leases.run('spilled', work, { keep: true }), signal),
+    ),
+    repeat('the retention', retentionCheckMs, createRetention({ ...dependencies, leases }, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
     followUps && repeat('following up', reconciliationCheckMs, followUps),
-    repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, signal)),
-    repeat('the update of search terms', termsCheckMs, createTermsUpdate(db, signal)),
-    backend.isBloated && repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
+    repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, leases, signal)),
+    repeat('the check of states', stateCheckMs, createStateCheck({ ...dependencies, leases }, signal)),
+    repeat('the fold of former rows', refoldCheckMs, createRefolds({ ...dependencies, leases }, signal)),
+    repeat('the update of search terms', termsCheckMs, createTermsUpdate(db, leases, signal)),
+    repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),
   ];
 
   return {
-    /** Whether it takes jobs from the queue. */
-    takesJobs: () => worker?.isRunning() === true && !worker.isPaused(),
+    /** Whether it takes jobs from the queue, or applies deliveries without them. */
+    takesJobs: () =>
+      (findObstacle() !== undefined && !circuit.isOpen) ||
+      (worker?.isRunning() === true && !worker.isPaused()),
     /** Finishes the running jobs and takes no more. */
     stop: async () => {
       stopping.abort();
       await Promise.all([working, ...repeated]);
-      if (!circuit.isOpen) await heartbeat.end().catch(circuit.probeAfter);
-      // Force: a worker would wait for a queue that is unavailable.
-      await worker?.close(backend.circuit.isOpen);
+      if (!circuit.isOpen) {
+        await leases.close();
+        await heartbeat.end().catch(circuit.probeAfter);
+      }
+      // Force: a worker would wait for a queue that is unavailable, or refuses.
+      await worker?.close(backend.circuit.isOpen || findObstacle() !== undefined);
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createLog } from '../../src/common/log.ts';
 import { type Config, parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { type Mail, startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';
 import { useService } from '../support/service.ts';
@@ -21,6 +21,9 @@ let logged: string;
 beforeEach(async () => {
   [webhook, mail] = await Promise.all([startWebhook(), startMailServer()]);
   logged = '';
+  // States without a delivery are made here on purpose.
+  await database.rows(`insert into state_checks (name, completed_at)
+    select unnest(array['recent', 'late', 'all']), now() on conflict (name) do update set completed_at = now()`);
 });
 afterEach(() => Promise.all([webhook.stop(), mail.stop()]));
 
@@ -110,7 +113,7 @@ it('all that is found together is one message, with the alias of a business and 
     [erasure!.id, canary],
   );
   // The retention of another process hangs.
-  await withAdvisoryLock(database.db, 'retention', async () => {
+  await createLeases(database.db).run('retention', async () => {
     await start();
     await until(() => webhook.messages.length > 0 && mail.mails.length > 0);
   });

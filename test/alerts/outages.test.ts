@@ -56,6 +56,16 @@ it('without Redis, the message of an outage of PostgreSQL says that callbacks ge
   ]);
 });
 
+it('where Redis may lose callbacks, the message of an outage of PostgreSQL says that they get a 503, and why', async () => {
+  await redis.client().config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await startWorker(redis.url);
+  await allowConnections(database, false);
+  await until(() => lines().some((line) => line.startsWith('PostgreSQL is unavailable')));
+  expect(lines().find((line) => line.startsWith('PostgreSQL is unavailable'))).toMatch(
+    /Callbacks get a 503 until it is restored; .* Redis acknowledges none: maxmemory-policy is allkeys-lru.*Run, /,
+  );
+});
+
 it('an outage of Redis is one message of two workers, and its end is another', async () => {
   await startWorker(redis.url);
   await startWorker(redis.url);

@@ -122,3 +122,18 @@ it('records changes from the first job after the feed was opened on, and none af
   expect(await recorded(4)).toEqual([]);
   expect(await recorded(5)).toEqual([]);
 });
+
+it('what is applied again tells the feed of records whose row, or version, has changed by that, and of no other', async () => {
+  const versions = [1, 2, 3].flatMap((receipt_id) =>
+    [0, 1].map((second) => receiptCallback({ event_time: 1_700_000_000 + second, data: { receipt_id } })),
+  );
+  const ids = await insert(versions);
+  await applyDeliveries(database.db, families, ids);
+  await database.rows(`insert into change_feed (secret) values ('')`);
+  await database.rows(`update receipts set remarks = 'other' where receipt_id = 1`);
+  await database.rows(`update receipt_versions set remarks = 'other' where receipt_id = 2`);
+  await applyDeliveries(database.db, families, ids, { status: 'applied' });
+  const told = await database.rows('select unnest(ids) as id from changed_records order by 1');
+  expect(told).toEqual([{ id: '1' }, { id: '2' }]);
+  await database.rows('delete from change_feed; delete from changed_records');
+});

@@ -16,6 +16,7 @@ import {
   receiptData,
   reviewRequestCallback,
   reviewRequestData,
+  samples,
 } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
@@ -175,6 +176,8 @@ it('each documented field of a receipt is in its column, the others in extra', a
       deleted_at: null,
       extra: { new_field: { deep: [1.5] } },
       delivery_id: id,
+      carried: null,
+      first_event_time: null,
       received_at: expect.any(Date),
       applied_at: expect.any(Date),
     },
@@ -201,6 +204,7 @@ it('each documented field of a consent form and of a review request is in its co
       last_event: 'mcert.updated',
       extra: { more: true },
       delivery_id: ids[0],
+      carried: null,
     },
   ]);
   expect(await database.rows('select * from review_requests')).toEqual([
@@ -222,7 +226,8 @@ it('fields that are null or absent are null in the row', async () => {
   const names = Object.keys(receiptData).filter((name) => name !== 'receipt_id');
   const rows = await database.rows(`select num_nulls(${names.join(', ')}) as nulls, extra from receipts`);
   expect(rows).toEqual([
-    { nulls: names.length, extra: {} },
+    // Times that say nothing are kept as they came.
+    { nulls: names.length, extra: { created_at: null, updated_at: null } },
     { nulls: names.length, extra: {} },
   ]);
 });
@@ -230,12 +235,11 @@ it('fields that are null or absent are null in the row', async () => {
 it('the unit of a time follows from its magnitude, to the millisecond, up to the year 9999', async () => {
   const times = [0, 1_700_000_000, 1_700_000_000_789, 100_000_000_000, 253_402_300_799_999, -62_135_596_800];
   const ids = await insert(
-    times.map((created_at, index) => receiptCallback({ data: { receipt_id: index, created_at } })),
+    times.map((date, index) => samples.admission_estimate({ data: { id: String(index), date } })),
   );
   await applyDeliveries(database.db, families, ids);
   const rows = await database.rows(
-    `select created_at at time zone 'utc' as at, (extract(epoch from created_at) * 1000000)::numeric(30) as us
-     from receipts order by receipt_id`,
+    'select (extract(epoch from date) * 1000000)::numeric(30) as us from admission_estimates order by id',
   );
   const expected = times.map((time) => BigInt(time) * (time > 1e11 ? 1_000n : 1_000_000n));
   expect(rows.map((row) => BigInt(row.us as string))).toEqual(expected);
@@ -387,7 +391,7 @@ it('two workers that apply overlapping jobs at once neither deadlock nor apply a
 it('a new family needs one definition and one table', async () => {
   await database.pool.query(`create table lab_orders (
     business_id text, code text, price numeric, client_id text, last_event text, event_time timestamptz,
-    deleted_at timestamptz, extra jsonb, delivery_id uuid, primary key (business_id, code))`);
+    deleted_at timestamptz, extra jsonb, delivery_id uuid, carried jsonb, primary key (business_id, code))`);
   const labOrder = defineFamily({
     name: 'lab_order',
     events: ['lab.ordered', 'lab.cancelled'],

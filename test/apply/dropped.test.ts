@@ -75,11 +75,11 @@ it('versions that are not the newest, in the table or among themselves, are no f
   expect(await applyAll(ids)).toMatchObject({ applied: 4, changed: 1, failed: [], broken: [] });
 });
 
-it('a version that cannot be compared with that in the table, of an event of a later release, is no fault', async () => {
+it('a version in the table of an event of a later release is no fault', async () => {
   await apply(database, [receipt(1)]);
   await database.pool.query(`update receipts set last_event = 'receipt.merged'`);
   const ids = await insertCallbacks(database, [receipt(1, 0, 'receipt.updated')]);
-  expect(await applyAll(ids)).toMatchObject({ applied: 1, changed: 0, failed: [], broken: [] });
+  expect(await applyAll(ids)).toMatchObject({ applied: 1, failed: [], broken: [] });
 });
 
 it.each([

@@ -10,7 +10,7 @@ import { type Deployment, startDeployment } from './deployment.ts';
 const count = Number(process.env.CHAOS_COUNT ?? 3_000);
 const verbose = process.env.CHAOS_COUNT !== undefined;
 
-jest.setTimeout(120_000 + count * 2);
+jest.setTimeout(300_000 + count * 2);
 
 let deployment: Deployment;
 afterAll(() => deployment.stop());

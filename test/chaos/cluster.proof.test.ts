@@ -4,8 +4,6 @@ import { type Deployment, startDeployment } from './deployment.ts';
 import { type RedisCluster, startRedisCluster, watchCommands } from './redis-cluster.ts';
 import { send, sendUntilAcknowledged, untilApplied } from './sending.ts';
 
-jest.setTimeout(180_000);
-
 let deployment: Deployment | undefined;
 let cluster: RedisCluster;
 afterEach(async () => {

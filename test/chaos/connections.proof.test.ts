@@ -4,8 +4,6 @@ import { type Deployment, type Role, startDeployment } from './deployment.ts';
 import { drawBackends } from './drawn.ts';
 import { send, untilApplied } from './sending.ts';
 
-jest.setTimeout(180_000);
-
 let deployment: Deployment;
 afterEach(() => deployment.stop());
 

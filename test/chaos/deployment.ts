@@ -11,11 +11,13 @@ import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
 import { type FaultyDisk, useDisk } from './faulty-disk.ts';
+import { type ReplicatedRedis, startReplicatedRedis } from './redis-replica.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
 
-export type Role = 'receiver' | 'worker';
+const roles = ['receiver', 'worker'] as const;
+export type Role = (typeof roles)[number];
 
 /** Receivers and workers in processes of their own, their stores, and the links between them, which can all fail. */
 export interface Deployment {
@@ -28,7 +30,10 @@ export interface Deployment {
   readonly databaseUrl: string;
   /** The folder of the database's files. */
   folder: string;
-  redis: TestRedis | undefined;
+  /** The primary, if it has a replica. */
+  readonly redis: TestRedis | undefined;
+  /** If it was asked for. */
+  replicatedRedis: ReplicatedRedis | undefined;
   /** To the database. */
   link: TcpProxy;
   /** To the deployment's own Redis. */
@@ -50,8 +55,10 @@ export interface Deployment {
    * primary, which can be started again.
    */
   failOver: () => Promise<TestServer>;
-  /** Sets the offset of the wall clock of all receivers and workers. */
-  setClock: (seconds: number) => void;
+  /** Kills the primary of Redis and promotes its replica, which is then reached at the primary's address. */
+  failOverRedis: () => Promise<void>;
+  /** Sets the offset of the wall clock of all receivers and workers, or of those with a role. */
+  setClock: (seconds: number, role?: Role) => void;
   /** Of all processes so far. */
   logLines: () => string[];
   stop: () => Promise<void>;
@@ -66,6 +73,8 @@ export interface DeploymentOptions {
   folder?: string;
   /** For both stores. */
   disk?: FaultyDisk | undefined;
+  /** Gives Redis a replica. */
+  redisReplica?: boolean;
   /** Gives PostgreSQL a synchronous standby. */
   standby?: boolean;
   /** Names both servers in DATABASE_URL, with `target_session_attrs=read-write`, instead of moving the address. */
@@ -76,8 +85,15 @@ export interface DeploymentOptions {
 
 const adminToken = 'an-admin-token-of-tests';
 
-// The write-ahead log must not fill a small disk.
-const settings = ['max_wal_size=96MB', 'min_wal_size=32MB'];
+const settings = [
+  // The write-ahead log must not fill a small disk.
+  'max_wal_size=96MB',
+  'min_wal_size=32MB',
+  'max_prepared_transactions=10',
+  // The queue of notifications is filled: 512 kB, the minimum.
+  'max_notify_queue_pages=64',
+];
+const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 /** Starts PostgreSQL, Redis if the queue is there, receivers and workers, for this test alone. */
 export async function startDeployment(
@@ -86,13 +102,15 @@ export async function startDeployment(
 ): Promise<Deployment> {
   const { each = 1, folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-')) } = options;
   const database = await startDatabase(folder, options);
+  const replicatedRedis =
+    backend === 'redis' && options.redisReplica ? await startReplicatedRedis(durable) : undefined;
   const redis =
-    backend === 'redis' && !options.redisUrl
-      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], {
+    backend === 'redis' && !options.redisUrl && !replicatedRedis
+      ? await startRedis([], {
           address: '127.0.0.1',
           on: options.disk ? ['env', ...assignments(options.disk.variables)] : [],
         })
-      : undefined;
+      : replicatedRedis?.primary;
   const redisLink = redis && (await startTcpProxy(redis.port));
   const redisUrl = options.redisUrl ?? (redisLink && `redis://127.0.0.1:${redisLink.port}`);
   const address = new URL(database.url);
@@ -104,8 +122,8 @@ export async function startDeployment(
   const ports = await Promise.all(Array.from({ length: each }, freePort));
   const processes = new Map<string, TestProcess>();
   const ended: TestProcess[] = [];
-  const clockFile = join(folder, 'clock');
-  writeFileSync(clockFile, '0');
+  const clockFile = (role: Role) => join(folder, `clock of ${role}`);
+  for (const role of roles) writeFileSync(clockFile(role), '0');
   const start = async (role: Role, index = 0) => {
     const env = {
       DATABASE_URL: addresses,
@@ -113,7 +131,7 @@ export async function startDeployment(
       ROLE: role,
       ADMIN_TOKEN: adminToken,
       NODE_OPTIONS: `--require ${JSON.stringify(join(process.cwd(), 'test/chaos/clock.cjs'))}`,
-      CLOCK_FILE: clockFile,
+      CLOCK_FILE: clockFile(role),
       ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
       ...options.env,
     };
@@ -150,7 +168,10 @@ export async function startDeployment(
       return databaseUrl;
     },
     folder,
-    redis,
+    get redis() {
+      return replicatedRedis?.primary ?? redis;
+    },
+    replicatedRedis,
     link,
     redisLink,
     senderLinks,
@@ -174,20 +195,25 @@ export async function startDeployment(
       await link.restore();
       return former;
     },
-    setClock: (seconds) => {
-      writeFileSync(clockFile, String(seconds));
+    failOverRedis: async () => {
+      await replicatedRedis!.failOver();
+      redisLink!.redirect(replicatedRedis!.primary.port);
+      redisLink!.reset();
+    },
+    setClock: (seconds, role) => {
+      for (const one of role ? [role] : roles) writeFileSync(clockFile(one), String(seconds));
       for (const { child } of processes.values()) child.kill('SIGPROF');
     },
     logLines: () =>
       [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     stop: async () => {
       options.disk?.set('none');
-      redis?.process.kill('SIGCONT');
+      (replicatedRedis?.primary ?? redis)?.process.kill('SIGCONT');
       if (!options.standby) signalDatabase('CONT');
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
       await pool.end();
       for (const one of [link, redisLink, ...senderLinks]) await one?.stop();
-      await redis?.stop();
+      await (replicatedRedis ?? redis)?.stop();
       await database.stop();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,8 +1,6 @@
 import { type Deployment, startDeployment } from './deployment.ts';
 import { sendUntilAcknowledged, untilApplied } from './sending.ts';
 
-jest.setTimeout(180_000);
-
 const deployments: Deployment[] = [];
 afterEach(async () => {
   // The first one owns the Redis.

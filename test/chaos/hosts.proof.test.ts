@@ -1,8 +1,6 @@
 import { createNetwork, mayCreateNetwork } from './hosts/network.ts';
 import { runHostFaults } from './hosts/run-host-faults.ts';
 
-jest.setTimeout(180_000);
-
 it('without the programs that make networks, the drill says what it needs', () => {
   const { PATH } = process.env;
   process.env.PATH = '/nowhere';

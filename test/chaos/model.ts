@@ -4,7 +4,6 @@ import type { Callback } from '../../src/sandbox/history.ts';
 type Version = (string | number)[];
 type Envelope = Callback['envelope'] & { event: string; data: Record<string, unknown> };
 
-const lifecycle = ['created', 'updated', 'deleted'];
 const seconds = (time: number) => (time > 1e11 ? time / 1000 : time);
 
 /** Orders the versions of a receipt within a second: a deletion without `updated_at` is the last. */
@@ -28,11 +27,13 @@ export function newestVersions(callbacks: Iterable<Pick<Callback, 'envelope'>>):
       google_review: `review_request ${id}`,
     };
     const updated = family === 'receipt' ? changeTime(envelope as unknown as Envelope) : 0;
-    const version = [seconds(event_time), updated, lifecycle.indexOf(action), id];
+    const at = seconds(event_time);
+    const act = action === 'created' ? 1 : action === 'deleted' ? 3 : 2;
+    const version = [Math.floor(at), Math.floor(updated), act, updated, at, id];
     const existing = newest.get(keys[family]!);
     if (!existing || isGreater(version, existing)) newest.set(keys[family]!, version);
   }
-  return new Map([...newest].map(([key, version]) => [key, version[3] as string]));
+  return new Map([...newest].map(([key, version]) => [key, version.at(-1) as string]));
 }
 
 function isGreater(a: Version, b: Version): boolean {

@@ -7,8 +7,6 @@ import { until } from '../support/until.ts';
 import { drawBackends } from './drawn.ts';
 import { send } from './sending.ts';
 
-jest.setTimeout(180_000);
-
 let redis: Pick<TestRedis, 'url' | 'stop'>;
 let database: TestDatabase;
 let pooler: PgBouncer;
@@ -64,7 +62,7 @@ it.each(drawBackends('pooler'))(
       const rows = await database.rows(`select id from deliveries where status = 'applied'`);
       const applied = new Set(rows.map(({ id }) => id));
       return ids.every((id) => applied.has(id));
-    }, 60_000);
+    });
     const ends = (processes: TestProcess[]) => Promise.all(processes.map((one) => one.end('SIGTERM')));
     expect(await ends([receiver, worker])).toEqual([0, 0]);
   },

@@ -4,8 +4,6 @@ import { until } from '../support/until.ts';
 import { type Deployment, type Role, startDeployment } from './deployment.ts';
 import { drawBackends } from './drawn.ts';
 
-jest.setTimeout(180_000);
-
 let deployment: Deployment;
 afterEach(() => deployment.stop());
 

@@ -1,4 +1,4 @@
-// npm run chaos -- --minutes 10 [--backend redis|postgresql] [--seed 1] [--report FILE]
+// npm run chaos -- --minutes 10 [--backend redis|postgresql] [--seed 1] [--fault TEXT] [--report FILE]
 // npm run chaos:backlog -- --count 1000000
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 const option = (name) => ({ [name]: { type: 'string' } });
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: Object.assign({}, ...['minutes', 'backend', 'seed', 'report', 'count'].map(option)),
+  options: Object.assign({}, ...['minutes', 'backend', 'seed', 'fault', 'report', 'count'].map(option)),
 });
 const suite = positionals[0] ?? 'faults';
 const given = suite === 'faults' ? { minutes: '10', ...values } : { count: '1000000', ...values };

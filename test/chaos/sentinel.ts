@@ -18,9 +18,8 @@ export interface SentinelGroup {
 }
 
 export async function startSentinelGroup(): Promise<SentinelGroup> {
-  const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
-  const primary = await startRedis(durable);
-  const replica = await startRedis([...durable, '--replicaof', '127.0.0.1', String(primary.port)]);
+  const primary = await startRedis();
+  const replica = await startRedis(['--replicaof', '127.0.0.1', String(primary.port)]);
   const replicaClient = replica.client();
   await until(async () => (await replicaClient.info('replication')).includes('master_link_status:up'));
   const folder = mkdtempSync(join(tmpdir(), 'receiver-sentinel-'));

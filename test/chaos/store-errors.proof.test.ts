@@ -7,8 +7,6 @@ import { constraints, damagePrimaryKey, raising } from './faults/store-errors.ts
 import { type FaultyDisk, makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { send, untilApplied } from './sending.ts';
 
-jest.setTimeout(120_000);
-
 let deployment: Deployment;
 let disk: FaultyDisk | undefined;
 beforeAll(async () => {
@@ -101,7 +99,7 @@ if (!whyNoFaultyDisk()) {
     disk!.set('failing sync', '*/pg_wal/*');
     const during = await sendSome(5).finally(() => disk!.set('none'));
     const isAvailable = () => deployment.rows('select 1').then(Boolean, () => false);
-    await until(isAvailable, 40_000);
+    await until(isAvailable);
     expect(during).toHaveLength(5); // from Redis
     await untilApplied(deployment, [...before, ...during]);
   });

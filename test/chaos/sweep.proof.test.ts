@@ -3,8 +3,6 @@ import { until } from '../support/until.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 import { send, untilApplied } from './sending.ts';
 
-jest.setTimeout(180_000);
-
 let deployment: Deployment;
 afterEach(() => deployment.stop());
 

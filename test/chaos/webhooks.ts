@@ -69,11 +69,15 @@ export async function addWebhookReceiver(deployment: Pick<Deployment, 'databaseU
       let untold = Number.POSITIVE_INFINITY;
       // Of a killed worker; once, because two workers would take it from each other again and again.
       await deployment.rows('update destinations set leased_until = now()');
-      await until(async () => {
-        await deployment.rows('update destination_waiting set next_at = now() where next_at > now()');
-        untold = await countUntold();
-        return untold === 0;
-      }, 60_000).catch(() => {});
+      await until(
+        async () => {
+          await deployment.rows('update destination_waiting set next_at = now() where next_at > now()');
+          untold = await countUntold();
+          return untold === 0;
+        },
+        180_000,
+        250,
+      ).catch(() => {}); // each look reads all rows
       // A worker whose clock jumps signs with a time that the library refuses; it is sent again.
       const disordered = receiver.faults.filter((fault) => !/timestamp too/.test(fault)).length;
       return { untold, disordered, late };

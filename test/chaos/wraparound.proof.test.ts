@@ -10,8 +10,6 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { send, untilApplied } from './sending.ts';
 
-jest.setTimeout(120_000);
-
 const adminToken = 'an-admin-token-of-tests';
 /** PostgreSQL refuses commands that need an id from 3 million before the wraparound on. */
 const beforeWraparound = 2 ** 31 - 2_900_000;
@@ -24,10 +22,7 @@ const rows = (query: string) =>
   withClient(env.DATABASE_URL!, async (client) => (await client.query(query)).rows);
 
 beforeAll(async () => {
-  [server, redis] = await Promise.all([
-    startDebianPostgres(),
-    startRedis(['--appendonly', 'yes', '--appendfsync', 'always']),
-  ]);
+  [server, redis] = await Promise.all([startDebianPostgres(), startRedis()]);
   env = { DATABASE_URL: await server.createDatabase('app', 'wraparound'), ADMIN_TOKEN: adminToken };
 });
 afterAll(async () => {

@@ -7,7 +7,6 @@ import { apply } from '../support/deliveries.ts';
 import { spawnReceiver } from '../support/process.ts';
 
 // Many processes, one after the other.
-jest.setTimeout(120_000);
 
 const database = useDatabase({ per: 'test' });
 

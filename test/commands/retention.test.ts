@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { createLeases } from '../../src/store/lease.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
@@ -59,12 +60,7 @@ it('a mistake in RETENTION is named before anything is deleted', async () => {
 });
 
 it('it gives up where another process deletes', async () => {
-  const client = await database.pool.connect();
-  try {
-    await client.query(`begin; select pg_advisory_xact_lock(hashtext('receiver retention'))`);
+  await createLeases(database.db).run('retention', async () => {
     expect(await run('receipt=1d')).toContain('Another process is deleting');
-  } finally {
-    await client.query('rollback');
-    client.release();
-  }
+  });
 });

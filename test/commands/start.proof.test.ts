@@ -11,8 +11,6 @@ import { createDatabase, createEmptyDatabase } from '../support/database.ts';
 import { spawnReceiver, type TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(180_000);
-
 const folders: string[] = [];
 const servers: Server[] = [];
 const children: ChildProcess[] = [];
@@ -148,7 +146,7 @@ it('SIGTERM to npm start ends the receiver and its database', async () => {
   npm.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  await until(() => output.includes('"msg":"ready"'), 60_000);
+  await until(() => output.includes('"msg":"ready"'));
   const pid = Number(/"pid":(\d+)/.exec(output)![1]);
   expect(processesOf(folder).length).toBeGreaterThan(0);
   const exited = once(npm, 'exit');

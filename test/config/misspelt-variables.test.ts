@@ -161,4 +161,4 @@ it('each command that reads the environment ends with 78 on a misspelt variable,
     'SIGNING_KEY is no variable of the receiver: did you mean SIGNING_KEYS?\n',
   ].join('\n');
   expect(ends).toEqual(commands.split('; ').map((command) => [command, 78, output]));
-}, 30_000);
+});

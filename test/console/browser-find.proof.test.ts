@@ -22,7 +22,7 @@ beforeAll(async () => {
   context = await browser.newContext();
   page = await context.newPage();
   await signIn(page, service.url, adminToken);
-}, 60_000);
+});
 afterAll(() => browser?.close());
 
 const heading = (name: string, on = page) => on.getByRole('heading', { level: 1, name }).waitFor();

@@ -86,7 +86,7 @@ it('Health names unusually silent businesses, once they are found', async () => 
   await until(async () => {
     await go('/health');
     return page.getByRole('heading', { name: 'Unusually silent businesses' }).isVisible();
-  }, 30_000);
+  });
 });
 
 it('a failed delivery is found with the keyboard, opened, replayed and applied', async () => {

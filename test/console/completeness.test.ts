@@ -4,7 +4,7 @@ import { families } from '../../src/families/index.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { type ReconcileOptions, reconcile } from '../../src/reconcile/reconcile.ts';
-import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { apply, insertCallbacks } from '../support/deliveries.ts';
 import { business, listedAppointments } from '../support/listed-appointments.ts';
@@ -81,10 +81,10 @@ it('a pass that was interrupted, and one that runs, are told apart', async () =>
   };
   await expect(pass()).rejects.toThrow('stopped');
   expect(await completeness()).toContain('interrupted after');
-  await withAdvisoryLock(database.db, 'another lock', async () => {
+  await createLeases(database.db).run('another lease', async () => {
     expect(await completeness()).not.toContain('runs for');
   });
-  await withAdvisoryLock(database.db, 'reconciliation', async () => {
+  await createLeases(database.db).run('reconciliation', async () => {
     expect(await completeness()).toContain('runs for');
   });
   simulated.platform.beforeAnswer = async () => {};

@@ -51,7 +51,7 @@ let page: Page;
 beforeAll(async () => {
   await provider.register({ client: clientOf(service.url), ...options });
   browser = await openBrowser();
-}, 120_000);
+});
 beforeEach(async () => {
   context = await browser.newContext();
   // The provider's pages ask for a font.

@@ -7,7 +7,7 @@ const { database, service, visitor } = useConsole();
 let browser: Browser;
 beforeAll(async () => {
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(() => browser?.close());
 
 const own = { 'Sec-Fetch-Site': 'same-origin' };

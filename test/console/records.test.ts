@@ -68,10 +68,11 @@ it.each(families.filter(({ identifiedBy }) => identifiedBy))(
     const [field] = Object.entries<Field>(fields).find(
       ([one, { json }]) => one !== identifiedBy && json === 'text' && one in sample().data,
     )!;
+    const at = sample().event_time;
     const callbacks = [
       sample({ event: first }),
-      sample({ event: last, event_time: 1_700_000_100, data: { [field]: 'changed' } }),
-      sample({ event: first, event_time: 1_600_000_000 }),
+      sample({ event: last, event_time: at + 100, data: { [field]: 'changed' } }),
+      sample({ event: first, event_time: at - 50_000 }),
     ];
     const ids = await apply(database, callbacks);
     const family = families.find((one) => one.name === name)!;

@@ -22,14 +22,14 @@ beforeAll(async () => {
   await apply(database, [receiptCallback()]);
   const at = `now() - interval '1 hour'`;
   await setTimes(database, { received_at: at, applied_at: at });
-  redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  redis = await startRedis();
   const address = new URL(database.url);
   link = await startTcpProxy(Number(address.port));
   address.port = String(link.port);
   const config = { databaseUrl: address.href, redisUrl: redis.url, adminToken };
   service = await startTestService({ ...config, role: 'receiver' });
   browser = await openBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await service?.stop();
@@ -90,7 +90,7 @@ describe.each([1200, 360])(
       } finally {
         await redis.restart();
       }
-    }, 60_000);
+    });
 
     it('PostgreSQL stopped', async () => {
       link.cut();
@@ -98,15 +98,12 @@ describe.each([1200, 360])(
         await until(async () => {
           const callback = receiptCallback({ data: { receipt_id: 5_000 + width } });
           return (await post(service.url + paths.receipt, callback)).status === 200;
-        }, 30_000);
+        });
         await reads(/PostgreSQL does not answer since/, /safe in Redis until then: \d+ since/);
       } finally {
         await link.restore();
       }
-      await until(
-        async () => (await page.goto(`${service.url}/console/deliveries`))?.status() === 200,
-        30_000,
-      );
+      await until(async () => (await page.goto(`${service.url}/console/deliveries`))?.status() === 200);
     }, 90_000);
 
     it('no worker', async () => {
@@ -116,7 +113,7 @@ describe.each([1200, 360])(
         [ids],
       );
       await reads(/No worker of the family receipt runs/, /Start a worker/, /safe in PostgreSQL/);
-    }, 60_000);
+    });
 
     it.each([
       ['receipts', /safe in PostgreSQL/],

@@ -167,13 +167,15 @@ describe.each([1200, 360])('at %i px, by keyboard', (width) => {
     await page.emulateMedia({ media: 'screen' });
   });
 
-  /** One who came often, and still has an appointment. */
+  /** One who came often, still has an appointment, and is the only one whose phone number ends so. */
   const patientOfTask = () =>
     row(
       `select r.patient_oid as id, max(mobile) as mobile, count(*)::int as receipts, sum(amount_paid)::text as paid,
          sum(amount_due)::text as due from receipts r
        where deleted_at is null and mobile <> '' and exists (
          select from appointments a where a.patient_id = r.patient_oid and a.status = 'BK')
+         and not exists (
+           select from receipts o where right(o.mobile, 6) = right(r.mobile, 6) and o.patient_oid <> r.patient_oid)
        group by 1 order by 3 desc, 1 limit 1`,
     );
 

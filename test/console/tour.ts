@@ -1,5 +1,6 @@
 import { reports } from '../../src/reports/reports.ts';
 import { receiptCallback } from '../support/callbacks.ts';
+import { untilServed } from '../support/service.ts';
 import { pagesOf } from './pages.ts';
 import { signInTo } from './visitor.ts';
 
@@ -32,7 +33,7 @@ export async function tourConsole(
     ...reports.flatMap(({ view }) => ['csv', 'xlsx'].map((format) => `/reports/${view}/${format}`)),
   ];
   for (const path of gets) {
-    const response = await visitor.get(path);
+    const response = await untilServed(() => visitor.get(path));
     const text = await response.text();
     // A single hit leads to its page.
     const mayLead = path.startsWith('/search');

@@ -3,6 +3,7 @@ import type { Role } from '../../src/sign-in/rights.ts';
 import { createSessions } from '../../src/sign-in/sessions.ts';
 import { createSignedValues } from '../../src/sign-in/signed-values.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { untilServed } from '../support/service.ts';
 
 export const adminToken = 'an-admin-token-of-tests';
 
@@ -17,7 +18,7 @@ export interface Visitor {
 
 /** A signed-in user of a service's console. */
 export async function signInTo(url: string, token = adminToken): Promise<Visitor> {
-  const response = await postForm(`${url}/console/sign-in`, { token });
+  const response = await untilServed(() => postForm(`${url}/console/sign-in`, { token }));
   return visitWith(url, response.headers.get('set-cookie')?.split(';')[0] ?? '');
 }
 
@@ -43,7 +44,7 @@ export async function visitAs(url: string, role: Role, clientSecret?: string): P
 
 export async function visitWith(url: string, cookie: string): Promise<Visitor> {
   const get = (path: string) => fetch(`${url}/console${path}`, { headers: { cookie }, redirect: 'manual' });
-  const page = await (await get('/reports')).text();
+  const page = await (await untilServed(() => get('/reports'))).text();
   const csrf = /name="csrf" value="([^"]+)"/.exec(page)![1]!;
   return {
     cookie,

@@ -147,8 +147,9 @@ it.each(drawBackends('webhooks'))(
     await Promise.all([...Array.from({ length: senders }, send), kill(), erase(), recover()]);
 
     const rows = await until(async () => {
-      const found = await database.rows('select receipt_id, net_amount::float8 as amount from receipts');
+      // In this order: what is applied between the two would be missing.
       const pending = await database.rows('select 1 from pending_deliveries limit 1');
+      const found = await database.rows('select receipt_id, net_amount::float8 as amount from receipts');
       return pending.length === 0 ? found : undefined;
     }, limitMs);
     const expected = Object.fromEntries(rows.map(({ receipt_id, amount }) => [receipt_id, amount]));
@@ -166,7 +167,7 @@ it.each(drawBackends('webhooks'))(
       expect(consumer.faults).toEqual([]);
     }
     expect(late).toEqual([]);
-    await until(async () => (await database.rows('select 1 from destination_waiting')).length === 0, 60_000);
+    await until(async () => (await database.rows('select 1 from destination_waiting')).length === 0);
     for (const worker of workers) expect(await worker.end('SIGTERM')).toBe(0);
     process.stdout.write(
       `${killed} killed; ${[quick, slow, failing].map((one) => `${one.accepted.length} of ${one.requests}`).join(', ')}\n`,

@@ -15,18 +15,24 @@ import { post } from '../support/service.ts';
 import { startPrimary, type TestServer } from '../support/standby.ts';
 import { until } from '../support/until.ts';
 
-const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 const secret = (name: string) => `${canary}-${name}-0123456789`;
 
 let server: TestServer;
 let redis: TestRedis;
 let databases = 0;
+/** Whether Redis has WAITAOF. */
+let canWait = false;
 beforeAll(async () => {
   // Nothing but the tests writes.
   [server, redis] = await Promise.all([
     startPrimary(['autovacuum_naptime=1d', 'max_prepared_transactions=2']),
-    startRedis(durable),
+    startRedis(),
   ]);
+  const asked = redis.client().call('WAITAOF', 0, 0, 1);
+  canWait = await asked.then(
+    () => true,
+    () => false,
+  );
   await server.rows(`create role app login password '${secret('password')}'`);
   await redis.client().call('ACL', 'SETUSER', 'app', 'on', `>${secret('redis')}`, '~*', '&*', '+@all');
 });
@@ -353,7 +359,7 @@ it('what keeps PostgreSQL from removing deleted rows is named, and what cannot b
 
 describe('Redis:', () => {
   it('one that keeps nothing: what it says to run repairs it', async () => {
-    const other = await startRedis([]);
+    const other = await startRedis(['--appendonly', 'no', '--appendfsync', 'everysec']);
     const env = { ...(await healthy()), REDIS_URL: other.url };
     const found = await faults(env);
     expect(found).toEqual([expect.stringMatching(/^fail persistence: appendonly is off/)]);
@@ -382,7 +388,6 @@ describe('Redis:', () => {
 
   it('a replica', async () => {
     const replica = await startRedis([
-      ...durable,
       '--replicaof',
       '127.0.0.1',
       String(redis.port),
@@ -403,6 +408,33 @@ describe('Redis:', () => {
       .call('ACL', 'SETUSER', 'one', 'on', `>${secret('one')}`, '~*', '+@all', '-bgrewriteaof');
     const env = { ...(await healthy()), REDIS_URL: `redis://one:${secret('one')}@127.0.0.1:${redis.port}` };
     expect(await faults(env)).toEqual([expect.stringMatching(/BGREWRITEAOF is not permitted/)]);
+  });
+
+  it('out of memory, it says so, and not that a permission is missing', async () => {
+    const other = await startRedis();
+    await other.client().config('SET', 'maxmemory', '1');
+    const found = await faults({ ...(await healthy()), REDIS_URL: other.url });
+    expect(found.join()).toMatch(/of maxmemory is in use/);
+    expect(found.join()).not.toContain('not permitted');
+    await other.stop();
+  });
+
+  it('settings that cannot be read, and what to do; trusted, it is only said', async () => {
+    const unreadable = ['-config', '-waitaof'].filter((_, index) => index === 0 || canWait);
+    await redis
+      .client()
+      .call('ACL', 'SETUSER', 'blind', 'on', `>${secret('blind')}`, '~*', '+@all', ...unreadable);
+    const env = {
+      ...(await healthy()),
+      REDIS_URL: `redis://blind:${secret('blind')}@127.0.0.1:${redis.port}`,
+    };
+    expect(await faults(env)).toEqual([
+      expect.stringMatching(/^fail persistence: appendfsync cannot be read.*REDIS_FALLBACK=trusted/),
+    ]);
+    expect(await faults({ ...env, REDIS_FALLBACK: 'trusted' })).toEqual([
+      expect.stringMatching(/^warn persistence: REDIS_FALLBACK is trusted/),
+    ]);
+    expect(await faults({ ...env, REDIS_FALLBACK: 'off' })).toEqual([]);
   });
 
   it('a missing permission, with the command that grants it', async () => {

@@ -12,7 +12,7 @@ const database = useDatabase();
 const parse = createParser(families);
 const read = (callback: object) => {
   const body = Buffer.from(JSON.stringify(callback));
-  const { id, family } = parse(body, Date.now());
+  const { id, family } = parse(body);
   return { id, family: family.name, body };
 };
 
@@ -23,7 +23,7 @@ async function rowOf({ table }: Documented, callback: object): Promise<unknown> 
   await insertDeliveries(database.pool, [delivery]);
   await applyDeliveries(database.db, families, [delivery.id]);
   const rows = await database.rows(
-    `select to_jsonb(t) - '{delivery_id,received_at,applied_at}'::text[] as row from ${table} t`,
+    `select to_jsonb(t) - '{delivery_id,carried,received_at,applied_at}'::text[] as row from ${table} t`,
   );
   expect(rows).toHaveLength(1);
   return rows[0]!.row;
@@ -51,8 +51,11 @@ function asSeen(
   const data = Object.fromEntries(
     Object.entries(envelope.data).map(([name, value]) => {
       const isAlias = name === 'prescription_id' && name === key;
-      const spelled =
-        fields[name] === 'time' ? spellTime(value) : fields[name] === 'number id' ? String(value) : value;
+      const spelled = fields[name]?.endsWith('time')
+        ? spellTime(value)
+        : fields[name] === 'number id'
+          ? String(value)
+          : value;
       return [isAlias ? 'rx_id' : name, spelled];
     }),
   );

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { type Family, families, readKey } from '../../src/families/index.ts';
-import { rowsMadeOf } from '../../src/families/sql.ts';
+import { rowsMadeOf } from '../../src/families/rows.ts';
+import { versionOrderFile } from '../../src/families/version-order.ts';
 import { samples } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 
@@ -15,6 +17,8 @@ const around = {
   delivery_id: 'uuid',
 };
 
+const folded = { carried: 'jsonb' };
+const first = { first_event_time: 'timestamp with time zone' };
 const times = { received_at: 'timestamp with time zone', applied_at: 'timestamp with time zone' };
 
 async function columnsOf(table: string): Promise<Record<string, unknown>> {
@@ -26,18 +30,24 @@ async function columnsOf(table: string): Promise<Record<string, unknown>> {
   return Object.fromEntries(rows.map(({ attname, type }) => [attname, type]));
 }
 
-async function expectedColumns({ fields, versions }: Family): Promise<Record<string, unknown>> {
+async function expectedColumns({
+  fields,
+  versions,
+  identifiedBy,
+  createdAt,
+}: Family): Promise<Record<string, unknown>> {
   const types = Object.entries(fields).map(
     ([name, { json, column }]) => `pg_typeof(${column(`null::${json}`)})::text as "${name}"`,
   );
   const [row] = await database.rows(`select ${types.join(', ')}`);
-  return { ...around, ...row, ...(versions && times) };
+  return { ...around, ...row, ...(identifiedBy && folded), ...(createdAt && first), ...(versions && times) };
 }
 
 it.each(families.map((family: Family) => [family.name, family] as const))(
   'no field of %s has the name of a column that every table has: the field would replace it',
   (_, { fields }) => {
-    expect(Object.keys(fields).filter((name) => name in around)).toEqual([]);
+    const common = { ...around, ...folded, ...first, ...times };
+    expect(Object.keys(fields).filter((name) => name in common)).toEqual([]);
   },
 );
 
@@ -82,3 +92,8 @@ it.each(families.map((family: Family) => [family.name, family] as const))(
     });
   },
 );
+
+it('the order of versions in SQL is that of the families', async () => {
+  const file = await readFile('db/reporting/0_version_order.sql', 'utf8');
+  expect(file).toBe(versionOrderFile(families));
+});

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
+import { saysNothing } from '../../src/families/event-time.ts';
 import { timeSchema } from '../../src/families/field.ts';
 import { families } from '../../src/families/index.ts';
 import { milliseconds } from '../../src/families/times.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
 import { Rejection } from '../../src/intake/rejection.ts';
-import { receiptCallback } from '../support/callbacks.ts';
+import { receiptCallback, samples } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';
 import { apply } from '../support/deliveries.ts';
 
@@ -94,7 +95,6 @@ it.each([
 });
 
 it.each([
-  '',
   'now',
   'infinity',
   '1700000000',
@@ -125,11 +125,11 @@ it.each([
 ])('%j is no time, wherever it stands: the callback is refused, and says what is expected', (value) => {
   const parse = createParser(families);
   for (const callback of [
-    { ...receiptCallback(), event_time: value },
+    ...(saysNothing(value) ? [] : [{ ...receiptCallback(), event_time: value }]),
     { ...receiptCallback(), timestamp: value },
     receiptCallback({ data: { created_at: value } }),
   ]) {
-    const refusal = () => parse(Buffer.from(JSON.stringify(callback)), Date.now());
+    const refusal = () => parse(Buffer.from(JSON.stringify(callback)));
     expect(refusal).toThrow(Rejection);
     try {
       refusal();
@@ -141,15 +141,39 @@ it.each([
   }
 });
 
-it('whatever is a time is stored in a row, in every column for times', async () => {
-  const receipts = fc
+it('whatever is a time is stored in a row', async () => {
+  const estimates = fc
     .sample(isoText, { numRuns: 3000 })
     .filter(isTime)
-    .map((time, receipt_id) => receiptCallback({ data: { receipt_id, created_at: time, updated_at: time } }));
-  expect(receipts.length).toBeGreaterThan(100);
-  await apply(database, receipts);
+    .map((time, id) => samples.admission_estimate({ data: { id: String(id), date: time } }));
+  expect(estimates.length).toBeGreaterThan(100);
+  await apply(database, estimates);
   expect(await database.rows('select id from failed_deliveries')).toEqual([]);
-  expect(await database.rows('select from receipts where created_at = updated_at')).toHaveLength(
-    receipts.length,
+  expect(await database.rows('select from admission_estimates where date is not null')).toHaveLength(
+    estimates.length,
   );
 });
+
+// The sample's event: 2023-11-14T22:13:20Z.
+it.each([
+  [0, null],
+  ['', null],
+  [' ', null],
+  [null, null],
+  [-62_135_596_800, null],
+  ['0001-01-01T00:00:00Z', null],
+  ['1999-12-31T23:59:59.999Z', null],
+  [946_684_799, null],
+  ['2000-01-01T00:00:00Z', '2000-01-01T00:00:00.000Z'],
+  [1_700_086_400, '2023-11-15T22:13:20.000Z'],
+  [1_700_086_401, null],
+  ['9999-12-31T23:59:59Z', null],
+])(
+  'a receipt that was created at %j, by itself: %s; what says nothing is kept as it came',
+  async (created_at, said) => {
+    await database.rows('truncate inbox, receipts cascade');
+    await apply(database, [receiptCallback({ event_time: 1_700_000_000, data: { created_at } })]);
+    const [row] = await database.rows('select created_at, extra from receipts');
+    expect(row).toEqual({ created_at: said && new Date(said), extra: said ? {} : { created_at } });
+  },
+);

@@ -9,9 +9,9 @@ import { anyCase, type Case } from './cases.ts';
 const count = Number(process.env.FUZZ_CASES ?? 3_000);
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const documented = new Set([200, 400, 404, 405, 413, 415, 422]);
-const chunk = 500;
+const chunk = 100;
 
-jest.setTimeout(Math.max(120_000, count * 20));
+jest.setTimeout(Math.max(300_000, count * 20));
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
@@ -62,7 +62,6 @@ it(`${count} cases: every status is documented, and every accepted callback is a
   expect(accepted).toBeGreaterThan(count / 50);
   await until(
     async () => (await database.rows(`select 1 from deliveries where status = 'received'`)).length === 0,
-    60_000,
   );
   expect(await database.rows(`select error from deliveries where status = 'failed'`)).toEqual([]);
   const [row] = await database.rows('select sum(delivery_count)::int as n from deliveries');

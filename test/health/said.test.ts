@@ -149,3 +149,30 @@ it.each([true, false])(
     await link.restore();
   },
 );
+
+it('a Redis that may lose callbacks is named by /readyz, Health, an alert and the log; without PostgreSQL the receiver is not ready', async () => {
+  await redis.client().config('SET', 'appendonly', 'no');
+  await start('receiver', redis.url);
+  const unsafe = /appendonly is off.*Run, and set in redis.conf: CONFIG SET appendonly yes/;
+  expect(await readiness()).toMatchObject({
+    status: 200,
+    parts: { store: { ok: true }, fallback: { ok: false, detail: expect.stringMatching(unsafe) } },
+  });
+  const title = 'Redis is no fallback store: in an outage of PostgreSQL callbacks would get a 503';
+  await until(() => webhook.messages.some((text) => text.includes(title)));
+  const visitor = await signInTo(service.url);
+  expect(await visitor.read('/health')).toContain(title);
+  const about = () => lines.filter(({ msg }) => /fallback store/.test(`${msg}`));
+  expect(about()).toEqual([expect.objectContaining({ level: 40, detail: expect.stringMatching(unsafe) })]);
+  link.cut();
+  await until(async () => (await readiness()).status === 503);
+  const send = async () => (await post(`${service.url}${paths.receipt}`, receiptCallback())).status;
+  expect(await send()).toBe(503);
+  expect(await visitor.read('/deliveries')).toMatch(/Callbacks get a 503 until then.*appendonly is off/);
+  await redis.client().config('SET', 'appendonly', 'yes');
+  await until(async () => (await readiness()).status === 200 && (await send()) === 200);
+  expect(await visitor.read('/deliveries')).toMatch(/Callbacks are safe in Redis until then/);
+  await until(() => about().length > 1);
+  expect(about()).toHaveLength(2);
+  await link.restore();
+});

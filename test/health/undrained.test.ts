@@ -20,11 +20,12 @@ afterAll(async () => {
 });
 
 const oldest = new Date('2026-01-02T03:04:05Z');
-const fallbackWith = (times: (Date | undefined)[], rival?: string) => ({
+const fallbackWith = (times: (Date | undefined)[], rival?: string, drainsAt?: Date) => ({
   circuit: { isOpen: false, probeAfter: async () => false } as never,
   count: async () => 7,
   oldest: async () => times.shift(),
   rival,
+  drainsAt,
 });
 
 it('deliveries of which the same one stays the oldest in Redis are not drained: how many, since when, and why', async () => {
@@ -33,6 +34,18 @@ it('deliveries of which the same one stays the oldest in Redis are not drained: 
   const [problem] = await find();
   expect(problem).toMatchObject({ kind: 'undrained', status: 'fail' });
   expect(problem!.detail).toMatch(/^7 wait, the oldest since 2026-01-02T03:04:05.000Z.*db:5432\/copy/);
+});
+
+it('after a restore in place of the former database it says from when on they are drained', async () => {
+  const drainsAt = new Date('2026-01-02T03:08:00Z');
+  const find = createFindUndrained(
+    fallbackWith([oldest, oldest], 'db:5432/former', drainsAt),
+    { isOpen: false },
+    0,
+  );
+  await find();
+  const [problem] = await find();
+  expect(problem!.detail).toMatch(/db:5432\/former.*no sign of life.*drained from 2026-01-02T03:08:00.000Z/);
 });
 
 it.each([

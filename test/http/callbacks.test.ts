@@ -8,6 +8,7 @@ import { createBodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
+import { createDatabaseClock } from '../../src/store/clock.ts';
 import {
   consentFormCallback,
   deliveryOf,
@@ -23,8 +24,10 @@ let app: ReturnType<typeof createApp>;
 beforeAll(async () => {
   const config = { ...parseConfig({}, families), bodyLimitBytes: 10_000 };
   const { pool } = database;
-  const intake = createIntake({ config, families, pool, circuit: databaseCircuit(pool, { log }), log });
-  const access = createAccessChecks({ config, log });
+  const circuit = databaseCircuit(pool, { log });
+  const clock = createDatabaseClock(pool, circuit);
+  const intake = createIntake({ config, families, pool, circuit, clock, log });
+  const access = createAccessChecks({ config, clock, log });
   const bodies = createBodyBudget(config.limits.bodies);
   const callbacks = new Map(
     families.map((family) => [

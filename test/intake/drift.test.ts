@@ -137,7 +137,7 @@ it('two receivers that write at the same time share the limit of a hundred rows'
     const flushed = drift.flush().then(() => {
       isDone = true;
     });
-    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await until(async () => isDone || (await database.rows(waits)).length > 0);
     await other.query('commit');
     await flushed;

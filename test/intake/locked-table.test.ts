@@ -32,7 +32,7 @@ it('inserts that timed out do not accumulate behind a locked table', async () =>
     const responses = await Promise.all(sent);
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
     expect(Math.max(...counts)).toBeLessThanOrEqual(2);
-    await until(async () => (await waiting()).length === 0, 3_000);
+    await until(async () => (await waiting()).length === 0);
     await owner.query('rollback');
     await until(async () => (await post(target, receiptCallback())).status === 200);
   } finally {

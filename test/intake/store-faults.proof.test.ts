@@ -47,6 +47,7 @@ function createFallback() {
   };
   const append = async (deliveries: readonly Delivery[]) => {
     spilled.push(...deliveries.map(({ id }) => id));
+    return true;
   };
   return { spilled, circuit: createCircuit(options), append };
 }

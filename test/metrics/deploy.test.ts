@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Service } from '../../src/service/service.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import type { Sample } from './exposition.ts';
@@ -35,22 +36,29 @@ const queries = [
 ];
 
 let database: TestDatabase;
+let redis: TestRedis;
 let service: Service & { url: string };
 let samples: Sample[];
 beforeAll(async () => {
-  database = await createDatabase();
+  [database, redis] = await Promise.all([createDatabase(), startRedis()]);
   const metrics = { port: undefined, cacheMs: 0 };
-  service = await startTestService({ databaseUrl: database.url, adminToken, metrics });
+  service = await startTestService({
+    databaseUrl: database.url,
+    redisUrl: redis.url,
+    adminToken,
+    metrics,
+  });
   await post(service.url + paths.receipt, receiptCallback());
   const { metrics: scraped } = await until(async () => {
     const now = await scrape(service.url);
-    return now.value('receiver_deliveries_applied_total') === 1 ? now : undefined;
+    const isApplied = now.value('receiver_deliveries_applied_total') === 1;
+    return isApplied && now.metrics.has('receiver_fallback_acknowledges') ? now : undefined;
   });
   samples = [...scraped.values()].flatMap((metric) => metric.samples);
 });
 afterAll(async () => {
   await service.stop();
-  await database.close();
+  await Promise.all([database.close(), redis.stop()]);
 });
 
 /** The lists of labels that a query groups by. */

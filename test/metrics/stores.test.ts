@@ -33,6 +33,9 @@ it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot r
     expect(outage.value('receiver_circuit_open', { store: 'postgresql' })).toBe(1);
     expect(outage.value('receiver_circuit_open', { store: 'redis' })).toBe(0);
     expect(outage.value('receiver_fallback_deliveries')).toBe(3);
+    expect(outage.value('receiver_fallback_acknowledges')).toBe(1);
+    await redis.client().config('SET', 'appendfsync', 'no');
+    expect((await scrape(url)).value('receiver_fallback_acknowledges')).toBe(0);
     expect(outage.value('receiver_commit_batch_size_sum', { store: 'redis' })).toBe(3);
     for (const name of [
       'receiver_unapplied_deliveries',

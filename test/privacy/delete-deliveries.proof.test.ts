@@ -63,7 +63,7 @@ it('deletes deliveries that were never applied, also with a key that is none', a
   const pending = await insertCallbacks(database, [receiptCallback()]);
   const failed = await insertCallbacks(database, [receiptCallback({ data: { receipt_id: 'none' } })]);
   await database.rows(
-    `with moved as (delete from pending_deliveries where id = $1 returning *)
+    `with moved as (delete from pending_deliveries where id = $1 returning id, family, received_at)
      insert into failed_deliveries (id, family, received_at, error) select *, 'broken' from moved`,
     failed,
   );

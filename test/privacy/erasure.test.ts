@@ -5,7 +5,7 @@ import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { applyErasures } from '../../src/privacy/erasure/apply-erasures.ts';
-import { erasePatient } from '../../src/privacy/erasure/erase.ts';
+import { continueErasures, erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { exportErasures, parseErasures } from '../../src/privacy/erasure/erasure-list.ts';
 import { previewErasure } from '../../src/privacy/erasure/preview.ts';
 import type { Patient } from '../../src/privacy/find-deliveries.ts';
@@ -372,4 +372,29 @@ describe('a restored backup', () => {
     expect(await older.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '2' }]);
     await older.close();
   });
+});
+
+it('an erasure that a table of somebody else refers to says which, erases nothing, and goes on after the advice', async () => {
+  await apply(database, [receiptCallback()]);
+  await database.owner.pool.query(`
+    create table invoices (business_id text, receipt_id bigint,
+      constraint of_receipt foreign key (business_id, receipt_id) references receipts (business_id, receipt_id));
+    insert into invoices select business_id, receipt_id from receipts`);
+  try {
+    const error = await erase().catch((reason: Error) => reason);
+    expect(error).toMatchObject({
+      name: 'ErasureBlocked',
+      message: expect.stringMatching(
+        /^Nothing was erased: rows of table public\.invoices .* foreign key of_receipt\. Give it "on delete cascade"/,
+      ),
+    });
+    expect(await count('receipts')).toBe(1);
+    await database.owner.pool.query(`alter table invoices drop constraint of_receipt, add constraint of_receipt
+      foreign key (business_id, receipt_id) references receipts (business_id, receipt_id) on delete cascade`);
+    const [certificate] = await continueErasures(database.db, families, options);
+    expect(certificate).toMatchObject({ counts: expect.objectContaining({ receipts: 1 }) });
+    expect(await count('receipts')).toBe(0);
+  } finally {
+    await database.owner.pool.query('drop table invoices');
+  }
 });

@@ -80,7 +80,7 @@ function erasedAmong(callbacks: Callback[]): Set<Callback> {
 const parse = createParser(families);
 const deliveryOf = ({ body }: Callback) => {
   const bytes = Buffer.from(JSON.stringify(body));
-  const { id, family } = parse(bytes, Date.now());
+  const { id, family } = parse(bytes);
   return { id, family: family.name, body: bytes };
 };
 

@@ -68,8 +68,7 @@ const steps: [step: string, hold: string, isAtIt: string][] = [
     `locktype = 'transactionid' and not granted`,
   ],
 ];
-const reach = (condition: string) =>
-  until(async () => (await count(`pg_locks where ${condition}`)) > 0, 30_000);
+const reach = (condition: string) => until(async () => (await count(`pg_locks where ${condition}`)) > 0);
 
 /** The patient's deliveries and receipts, as others see them, and as the role of the reports does. */
 async function visible(): Promise<number[]> {

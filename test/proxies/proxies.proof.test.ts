@@ -11,8 +11,6 @@ import { rollingRestart } from './rolling-restart.ts';
 import { openHttp1, openHttp2 } from './send.ts';
 import { proxies, type RunningProxy, startProxy } from './start-proxy.ts';
 
-jest.setTimeout(180_000);
-
 let database: TestDatabase;
 let folder: string;
 const closers: (() => unknown)[] = [];

@@ -8,8 +8,6 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(60_000);
-
 let redis: TestRedis;
 let client: RedisClient;
 let database: TestDatabase;

@@ -12,8 +12,6 @@ import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(60_000);
-
 const key = '{receiver}:drains:one';
 let redis: TestRedis;
 let client: RedisClient;
@@ -94,23 +92,76 @@ it('a database that goes on elsewhere, with the last token, waits for seconds an
 it('a process that sees its server replaced by another goes on at once', async () => {
   const older = await copy();
   let { db } = original;
-  const lease = openLease({ db: { transaction: () => db.transaction() } as Kysely<Tables> });
+  const current = new Proxy({} as Kysely<Tables>, {
+    get: (_, name) => (Reflect.get(db, name) as () => unknown).bind(db),
+  });
+  const lease = openLease({ db: current });
   expect(await lease.renew()).toBe(true);
   db = older.db;
   expect(await lease.renew()).toBe(true);
   expect(await openLease(original).renew()).toBe(false);
 });
 
-it('the token is not written unless Redis has it: a restart goes on with what both have', async () => {
-  await openLease(original).renew();
-  const token = async () => (await original.rows('select token from database_identity'))[0]!.token;
-  const before = await token();
-  const broken = new Proxy(client, {
-    get: (target, name) =>
-      name === 'eval' ? () => Promise.reject(new Error('gone')) : Reflect.get(target, name).bind?.(target),
+/** A process that is frozen, or ends, once it has written the database and before it has reached Redis; it may wake up. */
+function freezeBeforeRedis() {
+  let wakeUp: (() => unknown) | undefined;
+  const frozen = new Proxy(client, {
+    get: (target, name) => {
+      const found = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>;
+      if (name !== 'eval') return found.bind?.(target);
+      return (...given: unknown[]) =>
+        new Promise((resolve) => {
+          wakeUp = async () => resolve(await found.apply(target, given));
+        });
+    },
   });
-  await expect(createDrainLease(broken, key, original.db, log).renew()).rejects.toThrow('gone');
-  expect(await token()).toBe(before);
+  const renewing = createDrainLease(frozen, key, original.db, log).renew();
+  return {
+    renewing,
+    isFrozen: () => wakeUp !== undefined,
+    wakeUp: async () => wakeUp!(),
+  };
+}
+
+it('a restart goes on with the token that Redis has, also where the one after it was written to the database only', async () => {
+  await openLease(original).renew();
+  for (let n = 0; n < 3; n += 1) {
+    const process = freezeBeforeRedis();
+    await until(process.isFrozen);
+  }
+  const restarted = openLease(await copy());
+  await silence(16_000);
+  expect(await restarted.renew()).toBe(true);
+});
+
+it('a process that is frozen while it renews keeps no other from renewing, and does no harm when it wakes up', async () => {
+  await openLease(original).renew();
+  const process = freezeBeforeRedis();
+  await until(process.isFrozen);
+  const other = openLease(original);
+  for (let n = 0; n < 3; n += 1) expect(await other.renew()).toBe(true);
+  const held = await client.get(key);
+  await process.wakeUp();
+  expect(await client.get(key)).toBe(held);
+  expect(await process.renewing).toBe(true);
+  expect(await other.renew()).toBe(true);
+  expect(other.rival).toBeUndefined();
+});
+
+it('a backup that is restored in place of its original says from when on it drains, and then does', async () => {
+  const backup = await copy();
+  await openLease(original).renew();
+  const restored = openLease(backup);
+  await silence(20_000);
+  const before = Date.now();
+  expect(await restored.renew()).toBe(false);
+  const [, said] = lines as unknown as [unknown, { from: string; msg: string }];
+  expect(said.msg).toContain('no sign of life');
+  expect(new Date(said.from)).toEqual(restored.drainsAt);
+  expect(Math.abs(restored.drainsAt!.getTime() - before - 280_000)).toBeLessThan(5_000);
+  await silence(300_000);
+  await until(() => restored.renew());
+  expect(restored.drainsAt).toBeUndefined();
 });
 
 it('a copy beside its original takes nothing that the original has acknowledged, and delays its jobs only', async () => {

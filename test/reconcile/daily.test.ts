@@ -1,7 +1,7 @@
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
 import type { Platform } from '../../src/reconcile/platform.ts';
-import { withAdvisoryLock } from '../../src/store/advisory-lock.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { createReconciliation } from '../../src/worker/reconciliation.ts';
 import { insertCallbacks } from '../support/deliveries.ts';
 import { listedAppointments } from '../support/listed-appointments.ts';
@@ -36,8 +36,17 @@ function newWorker(platform: Platform, days: number | undefined = 2) {
     };
     return { ...platform, listSubscriptions, directory };
   };
+  const leases = createLeases(database.db);
   const own = { ...config, reconcile: days ? { days } : undefined };
-  const dependencies = { db: database.db, config: own, families, intake: newIntake(), openPlatform, log };
+  const dependencies = {
+    db: database.db,
+    config: own,
+    families,
+    intake: newIntake(),
+    openPlatform,
+    leases,
+    log,
+  };
   const run = createReconciliation(dependencies, stopping.signal);
   return { run, opened, asked, stop: () => stopping.abort() };
 }
@@ -112,7 +121,7 @@ it('a clock that was ahead for a while puts off neither the next pass nor the ot
 it('one worker at a time runs a pass', async () => {
   const { platform } = withGap();
   const worker = newWorker(platform);
-  await withAdvisoryLock(database.db, 'reconciliation', () => worker.run!());
+  await createLeases(database.db).run('reconciliation', () => worker.run!());
   expect(worker.opened).toHaveLength(0);
   await worker.run!();
   expect(worker.opened).toHaveLength(1);

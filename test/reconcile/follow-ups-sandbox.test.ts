@@ -3,6 +3,7 @@ import { findReconciled } from '../../src/reconcile/due.ts';
 import { appointmentBook } from '../../src/sandbox/platform/book.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { openPlatform } from '../../src/service/open-platform.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { createFollowUps } from '../../src/worker/follow-ups.ts';
 import { createReconciliation } from '../../src/worker/reconciliation.ts';
 import { apply } from '../support/deliveries.ts';
@@ -26,7 +27,7 @@ async function startWorker(wanted: ('prescriptions' | 'payments')[]) {
   sandbox = started;
   const settings = { SERVICE_BASE_URL: started.url, SERVICE_TOKEN: sandboxToken };
   const dependencies = {
-    ...{ db: database.db, intake: newIntake(), families, log },
+    ...{ db: database.db, intake: newIntake(), families, leases: createLeases(database.db), log },
     openPlatform: async () => openPlatform(settings),
     config: { ...testConfig({}), reconcile: { days: 7 }, followUps: { with: wanted, perMinute: 6_000 } },
   };

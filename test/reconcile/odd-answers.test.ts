@@ -93,7 +93,11 @@ it('a row whose id cannot be asked for is reported, and stops nothing', async ()
   const simulated = listedAppointments();
   simulated.book(0);
   await insertCallbacks(database, [
-    appointmentCallback({ business_id: business, data: { appointment_id: '..', created_at: noon } }),
+    appointmentCallback({
+      business_id: business,
+      event_time: noon,
+      data: { appointment_id: '..', created_at: noon },
+    }),
   ]);
   await applyAll();
   expect(await pass(simulated)).toMatchObject({ counts: { missing: 1, filled: 1, unknown: 1 } });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { addDays, windowsOf } from '../../src/reconcile/days.ts';
+import { addDays } from '../../src/common/days.ts';
+import { windowsOf } from '../../src/reconcile/days.ts';
 import { nextOf, type ReadPage } from '../../src/reconcile/pages.ts';
 
 it('windows have each day once, and at most seven', () => {

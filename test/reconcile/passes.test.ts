@@ -161,4 +161,4 @@ it('whatever shifts, stops and callbacks passes meet, every row is the platformâ
     },
   );
   await fc.assert(property, { numRuns: 15 });
-}, 60_000);
+});

@@ -1,14 +1,9 @@
 import fc from 'fast-check';
+import { addDays } from '../../src/common/days.ts';
 import { readColumns } from '../../src/reports/columns.ts';
 import type { ReportFilter } from '../../src/reports/filter.ts';
 import { type Group, type Grouping, groupings, readGroups } from '../../src/reports/groups.ts';
-import {
-  addDays,
-  comparisons,
-  type EarlierPeriod,
-  type Period,
-  periodBefore,
-} from '../../src/reports/periods.ts';
+import { comparisons, type EarlierPeriod, type Period, periodBefore } from '../../src/reports/periods.ts';
 import { askReport } from '../../src/reports/queries.ts';
 import { reports } from '../../src/reports/reports.ts';
 import { updateSums } from '../../src/store/reporting/daily-sums.ts';

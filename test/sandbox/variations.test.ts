@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { documentedEvent, families } from '../../src/sandbox/families.ts';
+import { documentedEvent, families, registrations } from '../../src/sandbox/families.ts';
 import type { Callback } from '../../src/sandbox/history.ts';
 import { callbacks } from '../../src/sandbox/variations.ts';
 
@@ -35,6 +35,32 @@ it('duplicates only earlier callbacks, byte for byte or with another timestamp',
     }),
     { numRuns: 10 },
   );
+});
+
+it('a lean update has the id and what it changes, and a lean deletion the id alone: together they say the same', () => {
+  const options = { seed: 3, count: 2_000, families, spelling: 'mixed' as const };
+  const whole = [...callbacks(options)];
+  const lean = [...callbacks({ ...options, lean: 0.5 })];
+  expect(lean.map(({ number, event }) => [number, event])).toEqual(
+    whole.map(({ number, event }) => [number, event]),
+  );
+  const known = new Map<string, object>();
+  let leaner = 0;
+  for (const [index, { body, envelope, family }] of lean.entries()) {
+    const { data, event, business_id, transaction_id } = whole[index]!.envelope;
+    const key = `${business_id} ${family} ${registrations[family].identifiedBy.map((name) => data[name])} ${transaction_id}`;
+    const before = known.get(key) ?? {};
+    const isDeletion = event.endsWith('.deleted');
+    if (!isDeletion) expect({ ...before, ...envelope.data }).toEqual({ ...before, ...data });
+    if (Object.keys(envelope.data).length < Object.keys(data).length) {
+      leaner += 1;
+      const sent = Object.keys(JSON.parse(body).data);
+      expect(sent.length).toBeLessThan(Object.keys(JSON.parse(whole[index]!.body).data).length);
+      if (isDeletion) expect(sent).toHaveLength(1);
+    }
+    known.set(key, { ...before, ...data });
+  }
+  expect(leaner).toBeGreaterThan(100);
 });
 
 it('generates the requested shares', () => {

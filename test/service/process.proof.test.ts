@@ -38,7 +38,7 @@ it.each([
       stream.setEncoding('utf8').on('data', (text: string) => {
         output += text;
       });
-    await until(() => output.includes('"msg":"ready"'), 40_000);
+    await until(() => output.includes('"msg":"ready"'));
     child.kill('SIGUSR1');
     const { url } = JSON.parse(output.split('\n').find((line) => line.includes('"msg":"ready"'))!);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -155,7 +155,7 @@ it('on the embedded database an admin token is generated, printed once, readable
   await signInTo(second.url, token);
   expect(await second.end('SIGTERM')).toBe(0);
   rmSync(folder, { recursive: true, force: true });
-}, 120_000);
+});
 
 it('the image starts the receiver as npm start does', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };

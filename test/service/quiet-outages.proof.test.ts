@@ -100,18 +100,22 @@ it('a Redis that rejects writes is two lines of the log, and all deliveries are 
   const client = redis.client();
   await client.config('SET', 'maxmemory', '1');
   await sendFor(2_000);
-  expect(lines.map(({ msg, store }) => [msg, store])).toEqual([['store unavailable', 'Redis']]);
+  // After ten seconds, which are soon over on a slow machine, deliveries are applied without jobs.
+  const aboutStores = () => lines.filter(({ store }) => store);
+  expect(aboutStores()).toMatchObject([{ msg: 'store unavailable', store: 'Redis' }]);
   await client.config('SET', 'maxmemory', '0');
   const [row] = await database.rows('select count(*)::int as n from deliveries');
   await applied(row!.n as number);
-  await until(() => lines.length === 2);
-  expect(lines[1]).toMatchObject({ msg: 'store available again', store: 'Redis' });
+  await until(() => aboutStores().length === 2);
+  expect(aboutStores()[1]).toMatchObject({ msg: 'store available again', store: 'Redis' });
+  expect(lines.length).toBeLessThan(5);
 });
 
 it('a broken table fills neither the queue nor the log, and delays no other family, even where jobs are lost', async () => {
   await start(redis.url);
   await database.pool.query('alter table receipts rename to receipts_elsewhere');
   await sendFor(2_000);
+  await until(() => lines.length > 0);
   expect(lines.map(({ msg }) => msg)).toEqual(['family table not writable']);
   expect(await jobs()).toBeLessThan(100);
   // Redis is wiped, so that only the sweep finds the other family's delivery.
@@ -123,7 +127,6 @@ it('a broken table fills neither the queue nor the log, and delays no other fami
   await database.pool.query('alter table receipts_elsewhere rename to receipts');
   await until(
     async () => (await database.rows(`select 1 from deliveries where status <> 'applied'`)).length === 0,
-    60_000,
   );
   const aboutTable = () => lines.filter(({ msg }) => msg.includes('table'));
   await until(() => aboutTable().length > 1);

@@ -126,4 +126,4 @@ it('however many bad requests and failing callbacks are sent, the log has the fi
   expect(rejected).toBeGreaterThan(300);
   expect([full('a delivery failed'), counted('a delivery failed')]).toEqual([1, 99]);
   expect(lines.filter(({ msg }) => msg === 'request failed' || msg === 'a console page failed')).toEqual([]);
-}, 60_000);
+});

@@ -13,7 +13,7 @@ let redis: TestRedis;
 let lines: string[];
 let url: string;
 beforeEach(async () => {
-  redis = await startRedis(['--appendonly', 'yes']);
+  redis = await startRedis();
   lines = [];
   const log = createLog('trace', { write: (line) => lines.push(line) });
   ({ url } = await start({ redisUrl: redis.url, log, sweep: { everyMs: 100, olderThanMs: 100 } }));

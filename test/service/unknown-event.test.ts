@@ -38,7 +38,7 @@ const database = useDatabase();
 beforeAll(async () => {
   await database.pool.query(`create table lab_reports (
     business_id text, report_id text, patient_id text, price numeric, modified_at timestamptz, client_id text,
-    last_event text, event_time timestamptz, deleted_at timestamptz, extra jsonb, delivery_id uuid,
+    last_event text, event_time timestamptz, deleted_at timestamptz, extra jsonb, delivery_id uuid, carried jsonb,
     primary key (business_id, report_id))`);
 });
 beforeEach(() => reset());
@@ -63,7 +63,7 @@ async function receive(list: readonly Family[], callbacks: object[]): Promise<st
   const parse = createParser(list);
   const deliveries = callbacks.map((callback) => {
     const body = Buffer.from(JSON.stringify(callback));
-    const { id, family } = parse(body, Date.now(), other);
+    const { id, family } = parse(body, other);
     return { id, family: family.name, body };
   });
   await insertDeliveries(database.pool, deliveries);
@@ -103,7 +103,7 @@ const callbacks = fc.array(
 
 const fits = (callback: object) => {
   try {
-    return createParser(later)(Buffer.from(JSON.stringify(callback)), Date.now()).family === labReport;
+    return createParser(later)(Buffer.from(JSON.stringify(callback))).family === labReport;
   } catch {
     return false;
   }
@@ -247,7 +247,7 @@ describe('a replay of other events, once a family lists them', () => {
 
   const receiveIds = async (some: object[]) => {
     const parse = createParser(families);
-    return some.map((one) => parse(Buffer.from(JSON.stringify(one)), Date.now(), other).id);
+    return some.map((one) => parse(Buffer.from(JSON.stringify(one)), other).id);
   };
 
   it('reports those that do not fit the family by their faults, without a value', async () => {
@@ -332,6 +332,21 @@ describe('a patient who is named in unknown events only', () => {
       { patient_id: '161467756044205' },
     ]);
     expect([await count('deliveries'), await count('other_events')]).toEqual([1, 0]);
+  });
+
+  it('with an event_time that says nothing it is judged by its timestamp, also by a replay', async () => {
+    await receive(later, [labCallback()]);
+    await erasePatient(
+      database.db,
+      later,
+      { id: patient },
+      { actor: { id: 'tester' }, keepMs: 1e9, keepsTotals: true },
+    );
+    const timestamp = Math.floor(Date.now() / 1000) + 60;
+    const callback = labCallback({ data: { report_id: 'lr-9' } });
+    await receive(families, [{ ...callback, event_time: 0, timestamp } as object]);
+    const [kept] = await database.rows("select id from inbox where family = 'other'");
+    expect(kept ? await replay() : 'kept apart').toMatchObject({ applied: 1, changed: 1 });
   });
 
   it('is erased after a replay, too', async () => {

@@ -14,8 +14,6 @@ import {
 } from '../support/standby.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 const sockets = mkdtempSync(join(tmpdir(), 'receiver-sockets-'));
 chmodSync(sockets, 0o777);
 let primary: TestServer;

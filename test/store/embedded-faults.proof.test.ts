@@ -26,8 +26,6 @@ import { rowsOf } from '../support/everything.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 const log = createLog('silent');
 const folders: string[] = [];
 const children: ChildProcess[] = [];
@@ -68,7 +66,7 @@ async function takeAndLeave(home: string): Promise<Lock> {
 async function killed(): Promise<string> {
   const folder = dataDir();
   const first = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
-  const pid = await until(() => (existsSync(lockFile(folder)) ? pidOf(folder) : 0), 60_000);
+  const pid = await until(() => (existsSync(lockFile(folder)) ? pidOf(folder) : 0));
   await until(() => isServerOf(folder.concat('/database'), pid));
   process.kill(pid, 'SIGKILL');
   await first.end('SIGKILL');
@@ -177,7 +175,7 @@ it('what a first start was making when it was killed is removed by the next one'
   folders.push(folder);
   const drafts = () => readdirSync(folder).filter((name) => /^(database|postgresql-.*)\.\d{3,}$/.test(name));
   const first = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
-  await until(() => drafts().some((name) => name.startsWith('database.')), 60_000);
+  await until(() => drafts().some((name) => name.startsWith('database.')));
   await first.end('SIGKILL');
   mkdirSync(join(folder, 'postgresql-18.4.0.123'));
   await start(folder);

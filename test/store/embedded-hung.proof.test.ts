@@ -12,8 +12,6 @@ import { copyCluster } from '../support/cluster.ts';
 import { rowsOf } from '../support/everything.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(60_000);
-
 /** Needs Linux and a C compiler. */
 const itOnFaultyDisk = whyNoFaultyDisk() ? () => {} : it;
 
@@ -63,7 +61,7 @@ async function hang(): Promise<number> {
     await until(async () => hasEnded() || (await tryConnection(server.url))?.code === '57P03');
     disk.set('none');
     if (!hasEnded()) return stuck;
-    await until(async () => !(await tryConnection(server.url)), 30_000);
+    await until(async () => !(await tryConnection(server.url)));
     await until(() => lines.some(({ msg }) => msg === 'embedded PostgreSQL runs again'));
     lines = [];
   }
@@ -75,7 +73,7 @@ itOnFaultyDisk(
     const stuck = await hang();
     const left = childrenOf(stuck).map((child) => child.pid);
     expect(left.length).toBeGreaterThan(0);
-    await until(async () => !(await tryConnection(server.url)), 30_000);
+    await until(async () => !(await tryConnection(server.url)));
     expect(await rowsOf(server.url, 'select n from kept')).toEqual([{ n: 42 }]);
     await until(() => ![stuck, ...left].some((each) => isServerOf(database(), each)));
     await until(() => lines.some(({ msg }) => msg === 'embedded PostgreSQL runs again'));
@@ -113,10 +111,10 @@ itOnFaultyDisk('what a killed server has left behind has ended before another is
   await until(async () => (await rowsOf(server.url, isCheckpointing)).length > 0);
   const left = childrenOf(former).map((child) => child.pid);
   process.kill(former, 'SIGKILL');
-  await until(() => readLockFile(database()) && pid() !== former, 30_000);
+  await until(() => readLockFile(database()) && pid() !== former);
   expect(left.filter((each) => isServerOf(database(), each))).toEqual([]);
   disk.set('none');
-  await until(async () => !(await tryConnection(server.url)), 30_000);
+  await until(async () => !(await tryConnection(server.url)));
   expect(await rowsOf(server.url, 'select count(*)::int as n from filled')).toEqual([{ n: 20_000 }]);
   await checkpoint;
 });

@@ -19,8 +19,6 @@ import { copyCluster } from '../support/cluster.ts';
 import { spawnReceiver } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 const log = createLog('silent');
 const folders: string[] = [];
 const servers: { stop: () => Promise<void> }[] = [];

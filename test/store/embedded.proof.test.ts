@@ -16,8 +16,6 @@ import { spawnReceiver, spawnService, type TestProcess } from '../support/proces
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 const folders: string[] = [];
 const services: TestProcess[] = [];
 afterEach(async () => {

@@ -15,8 +15,6 @@ import { withSchema } from '../support/schema.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(60_000);
-
 const ours = `
   select c.oid, c.oid::regclass::text as name from pg_class c
   where relkind = 'r' and relnamespace::regnamespace::text in ('public', 'withheld')`;
@@ -138,8 +136,8 @@ async function live(database: TestDatabase, between: () => Promise<unknown>) {
   return seen;
 }
 
-/** What is kept of sums and terms depends on which deliveries were applied together, and on whether the worker has made them again. */
-const isMadeLater = (name: string) => /^(outdated_|kept_)|^receipt_terms$/.test(name);
+/** What is kept of sums, terms and checks depends on which deliveries were applied together, and on whether the worker has made them again. */
+const isMadeLater = (name: string) => /^(outdated_|kept_)|^(receipt_terms|state_checks)$/.test(name);
 const countsOf = async (url: string) =>
   Object.fromEntries(
     Object.entries(await readEverything(url)).flatMap(([name, found]) =>

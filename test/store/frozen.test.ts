@@ -46,6 +46,15 @@ const frozen: Record<string, string> = {
   '0036_appointment_starts.sql': '7dadfb115e9a02c4',
   '0036_starts_of_rows.sql': '603ac6c121c6c579',
   '0037_change_epochs.sql': 'a6c5068cdc198532',
+  '0038_lost_deliveries.sql': 'aaa70c10f70de252',
+  '0039_leases.sql': '56c3f21f53cfba79',
+  '0040_states.sql': '5474c7d7691c23d5',
+  '0040_states_index.sql': '179a58e1626e61bf',
+  '0041_blocked_deliveries.sql': '3c60dbf3174bc202',
+  '0042_fields.sql': '94b13390918ca14d',
+  '0042_fields_indexes.sql': '89e3545c26f4dff3',
+  '0043_days.sql': 'd2ed15029780e1b5',
+  '0044_refolds.sql': '8becff59bcb18ba2',
 };
 
 it('no migration is edited once it is released', () => {

@@ -30,6 +30,12 @@ const onThePath: Record<string, [reason: string, query: string]> = {
     'erasure: bodies whose words are not indexed yet. Only events that no family lists are in it',
     `select id from inbox where family = 'other' and id > '018bcfe5-6800-8000-8000-000000000001' order by id limit 500`,
   ],
+  inbox_late: [
+    'the check of states: what arrived in the last days long after its event. Other deliveries are not in it',
+    `select received_at, id from inbox
+     where event_time at time zone 'UTC' < (received_at at time zone 'UTC') - interval '1 day'
+       and received_at >= now() - interval '3 days' order by received_at, id limit 5000`,
+  ],
   pending_deliveries_pkey: [
     'the apply statement deletes by id',
     `delete from pending_deliveries where id = '018bcfe5-6800-8000-8000-000000000001'`,
@@ -260,6 +266,14 @@ const others: Record<string, string> = {
   session_key_pkey: oneRow,
   ended_sessions_pkey: 'the upsert of an ended session',
   database_identity_one_row: oneRow,
+  lost_deliveries_pkey: 'a loss is listed once; whether one was received again',
+  state_checks_pkey: 'the upsert of a check',
+  refolds_pkey: 'the step of a pass',
+  moved_sums_pkey: 'the sums of a day that have changed are added up',
+  leases_pkey: 'a lease is taken and renewed by name',
+  lease_tokens_pkey: 'the token of a lease is compared by name',
+  blocked_deliveries_pkey: 'whether a delivery is set aside; each goes by id',
+  spilled_deliveries_pkey: 'a callback is spilled once, and goes by id',
   receiver_migrations_pkey: 'which migrations were run',
   stale_day_indexes_pkey: 'the indexes to rebuild after a change of the time zone',
 };

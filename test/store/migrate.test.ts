@@ -67,6 +67,7 @@ async function whileAReaderIsOpen(
   other: TestDatabase,
   change: (log: { warn: (fields: object, message: string) => void }) => Promise<unknown>,
   leastAttempts = 1,
+  reading = 'begin; select count(*) from reporting.deliveries',
 ) {
   const service = await startTestService({ databaseUrl: other.url, role: 'receiver' });
   const said: { sessions: { pid: number }[] }[] = [];
@@ -74,7 +75,7 @@ async function whileAReaderIsOpen(
   const statuses = new Set<number>();
   let done = false;
   try {
-    await reader.query('begin; select count(*) from reporting.deliveries');
+    await reader.query(reading);
     const changing = change({ warn: (fields) => void said.push(fields as never) }).finally(() => {
       done = true;
     });
@@ -150,6 +151,22 @@ create index concurrently inbox_new on inbox (event_time)
         await other.rows(`select indisvalid from pg_index where indexrelid = 'inbox_new'::regclass`),
       ).toEqual([{ indisvalid: true }]);
       expect(await migrate(other.db, undefined, folder)).toEqual([]);
+    });
+  });
+
+  it('while an index waits for the old snapshot of a reader of something else, which is named in the log', async () => {
+    const text = '-- no transaction\ncreate index concurrently inbox_new on inbox (event_time);\n';
+    await withSchema({ 'migrations/9003_index.sql': text }, async (folder) => {
+      const { statuses, waited, said, pid, result } = await whileAReaderIsOpen(
+        other,
+        (log) => migrate(other.db, log as never, folder),
+        1,
+        'begin isolation level repeatable read; select from aliases',
+      );
+      expect(statuses).toEqual([200]);
+      expect(waited).toBe(true);
+      expect(said[0]!.sessions).toMatchObject([{ pid, state: 'idle in transaction' }]);
+      expect(result).toEqual(['9003_index', 'reporting']);
     });
   });
 
@@ -237,7 +254,9 @@ describe('a start fails, and changes nothing, on a database', () => {
       await expect(migrate(other.db)).rejects.toMatchObject({
         cause: { message: expect.stringMatching(/before 1\.0\.0, .* set DATABASE_URL to an empty database/) },
       });
-      expect(await other.rows(`select to_regclass('receiver_migrations') as list`)).toEqual([{ list: null }]);
+      expect(
+        await other.rows(`select relname from pg_class where relnamespace = 'public'::regnamespace`),
+      ).toEqual([{ relname: 'deliveries' }]);
     } finally {
       await other.close();
     }

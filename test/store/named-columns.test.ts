@@ -16,14 +16,16 @@ const exceptions: Record<string, string[]> = {
   'src/search/lookups.ts': ['found.*', 'select *'], // of queries that name them
   'src/search/find.ts': ['found.*'], // of a query that names them
   'src/reports/summed-rows.ts': ['select *'], // of views
-  'src/search/record.ts': ['select *'], // in a query that names them
+  'src/search/record.ts': ['select *', 'made.*'], // in a query that names them
+  'src/privacy/delete-deliveries.ts': ['existing.*'], // a row as JSON
   'src/diagnostics/tables.ts': ['select *'], // an advice
   'src/store/lock-holders.ts': ['select *'], // an advice
+  'src/privacy/refold.ts': ['select *', 'again.*'], // of queries that name them
   'src/privacy/export.ts': ['select *', 'made.*'], // everything that is held
   'src/store/reporting/daily-sums.ts': ['select *'], // of a view
   'src/store/reporting/wrong-sums.ts': ['select *', 't.*'], // of views
   'db/reporting/1_activity_sums.sql': ['select *'], // of a view
-  'db/reporting/1_receipts.sql': ['select *'], // of views
+  'db/reporting/1_receipts.sql': ['select *', 'r.*'], // of views
   'db/reporting/2_appointments.sql': ['select *'], // of a view
   'db/reporting/3_deliveries.sql': ['select *'], // of a view
 };
@@ -48,6 +50,5 @@ it('nor does a function of a released migration that is still in use', async () 
     const stars = starsIn(String(prosrc));
     return stars.length > 0 ? [[proname, stars]] : [];
   });
-  // Of a list of records that names them.
-  expect(found).toEqual([['record_schema_drift', ['n.*', 'note.*']]]);
+  expect(found).toEqual([]);
 });

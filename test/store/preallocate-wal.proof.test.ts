@@ -7,8 +7,6 @@ import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(60_000);
-
 const folder = mkdtempSync(join(tmpdir(), 'receiver-log-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -25,7 +25,7 @@ function changed(file: string, from: string, to: string): Record<string, string>
   return { [`reporting/${file}`]: text.replaceAll(from, () => to) };
 }
 
-const withoutPdf = changed('1_receipts.sql', 'payment_link, pdf_url\n', 'payment_link\n');
+const withoutPdf = changed('1_receipts.sql', 'payment_link, receipt_url as pdf_url\n', 'payment_link\n');
 
 const columnsOf = async (view: string) =>
   (
@@ -81,7 +81,11 @@ it('views that gain columns are replaced in place: grants, revocations and the v
     create view dues as select * from reporting.outstanding_receipts;
     create view reporting.own as select * from dues`);
   const before = await readCatalogue(database);
-  const more = changed('1_receipts.sql', 'payment_link, pdf_url\n', 'payment_link, pdf_url, remarks\n');
+  const more = changed(
+    '1_receipts.sql',
+    'payment_link, receipt_url as pdf_url\n',
+    'payment_link, receipt_url as pdf_url, remarks\n',
+  );
   await withSchema(more, async (folder) => {
     expect(await migrate(database.db, undefined, folder)).toEqual(['reporting']);
     expect(await migrate(database.db, undefined, folder)).toEqual([]);

@@ -11,8 +11,6 @@ import { readCatalogue } from '../support/schema.ts';
 import { startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 const folder = mkdtempSync(join(tmpdir(), 'receiver-restore-'));
 const dump = join(folder, 'receiver.dump');
 let server: DebianServer;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { families } from '../../src/families/index.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { runRetention } from '../../src/privacy/retention/retention.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { areTermsIncomplete, updateTerms } from '../../src/store/search-terms.ts';
 import { createTermsUpdate } from '../../src/worker/search-terms.ts';
 import { receiptCallback } from '../support/callbacks.ts';
@@ -83,7 +84,7 @@ it('what an erasure has listed gets no terms, and a step waits for statements th
   );
   const locking = await database.owner.pool.connect();
   await locking.query('begin; lock table erased in exclusive mode');
-  const updating = createTermsUpdate(database.db, new AbortController().signal)();
+  const updating = createTermsUpdate(database.db, createLeases(database.db), new AbortController().signal)();
   await until(async () => {
     const waiting = await database.rows(
       `select 1 from pg_locks where relation = 'erased'::regclass and not granted`,

@@ -11,8 +11,6 @@ import {
 } from '../support/standby.ts';
 import { until } from '../support/until.ts';
 
-jest.setTimeout(120_000);
-
 let primary: TestServer;
 let standby: Standby;
 beforeEach(async () => {

@@ -118,7 +118,7 @@ describe.each([
     expect(await run('replay', '--family', 'other')).toEqual([
       'replay',
       0,
-      expect.stringMatching(/^1 applied/),
+      expect.stringMatching(/^1 applied/m),
     ]);
     expect(await run('patient', 'erase', patient, '--yes')).toEqual(['patient', 0, expect.any(String)]);
     expect(await asOwner('select count(*)::int > 0 as some from withheld.records')).toEqual([{ some: true }]);

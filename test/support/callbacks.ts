@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { eventsOf } from '../../src/families/family.ts';
 import { type Family, families } from '../../src/families/index.ts';
+import { milliseconds } from '../../src/families/times.ts';
 import { identify } from '../../src/intake/identity.ts';
 
 type FamilyName = (typeof families)[number]['name'];
@@ -148,10 +149,25 @@ export type Callback = typeof common & { event: string; data: Record<string, unk
 const callbackOf =
   <Data extends object>(event: string, ofFamily: Data, around: object = {}) =>
   ({ data, ...envelope }: Overrides = {}) =>
-    ({ event, ...common, ...around, ...envelope, data: { ...ofFamily, ...data } }) as typeof common & {
-      event: string;
-      data: Data;
-    };
+    ({
+      event,
+      ...common,
+      ...around,
+      ...laterThan(data),
+      ...envelope,
+      data: { ...ofFamily, ...data },
+    }) as typeof common & { event: string; data: Data };
+
+/** A time that is more than a day after its event says nothing: so the event is that of the last one which it tells of. */
+function laterThan(data: object = {}): { event_time?: number } {
+  const times = Object.entries(data).flatMap(([name, value]) =>
+    /^(created|updated|modified|completed)_at$|^(admission_date|at)$/.test(name)
+      ? [milliseconds(value as number | string)]
+      : [],
+  );
+  const latest = Math.max(0, ...times.filter((ms) => ms <= Date.now() + 86_400_000));
+  return latest > (common.event_time + 86_400) * 1000 ? { event_time: Math.floor(latest / 1000) } : {};
+}
 
 export const receiptCallback = callbackOf('receipt.created', receiptData);
 export const consentFormCallback = callbackOf('mcert.created', consentFormData);
@@ -193,7 +209,8 @@ export const samples: Record<FamilyName, (overrides?: Overrides) => Callback> = 
     ...times,
     partner_meta: {},
   }),
-  admission: callbackOf('ipd_admissions.created', admissionData),
+  // After what it tells of.
+  admission: callbackOf('ipd_admissions.created', admissionData, { event_time: 1_782_808_000 }),
   admission_event: callbackOf(
     'ipd_admissions_events.created',
     { id: 'ev-1', kind: 'moved', at: 1_700_000_000, by: staff, clearance_type: 'billing', to: 'ward B' },
@@ -276,9 +293,29 @@ export function deliveryOf(callback: Callback) {
 }
 
 const event = (...names: string[]) => fc.constantFrom(...names);
+/** Half of them lack some of these fields. */
+const absent = fc.oneof(
+  fc.constant([]),
+  fc.subarray([
+    'created_at',
+    'updated_at',
+    'name',
+    'clinic_id',
+    'net_amount',
+    'amount_paid',
+    'amount_due',
+    'url',
+    'type',
+  ]),
+);
+/** A callback that lacks these fields. */
+const without = (names: readonly string[], { data, ...envelope }: Callback): Callback => ({
+  ...envelope,
+  data: Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name))),
+});
 const fewTimes = fc.integer({ min: 1_700_000_000, max: 1_700_000_002 });
 
-/** Versions of a few receipts and consent forms, with ties in all their times. */
+/** Versions of a few receipts and consent forms, many lean or oddly timed, with ties in all their times. */
 export const history = fc.array(
   fc.oneof(
     fc
@@ -292,9 +329,11 @@ export const history = fc.array(
         ),
         net_amount: fc.option(fc.integer({ min: 0, max: 99 }).map((paise) => paise / 100)),
         business_id: fc.constantFrom('b1', 'b2'),
+        created_at: fc.constantFrom(receiptData.created_at, 0, '0001-01-01T00:00:00Z', null, 1_700_000_001),
+        absent,
       })
-      .map(({ event, event_time, business_id, ...data }) =>
-        receiptCallback({ event, event_time, business_id, data } as Overrides),
+      .map(({ event, event_time, business_id, absent, ...data }) =>
+        without(absent, receiptCallback({ event, event_time, business_id, data } as Overrides)),
       ),
     fc
       .record({
@@ -302,8 +341,11 @@ export const history = fc.array(
         event_time: fewTimes,
         id: fc.constantFrom('a', 'b'),
         url: fc.option(fc.constantFrom('u1', 'u2', 'u3')),
+        absent,
       })
-      .map(({ event, event_time, ...data }) => consentFormCallback({ event, event_time, data } as Overrides)),
+      .map(({ event, event_time, absent, ...data }) =>
+        without(absent, consentFormCallback({ event, event_time, data } as Overrides)),
+      ),
   ),
   { minLength: 1, maxLength: 24 },
 );

@@ -85,7 +85,9 @@ export async function createTemplate(): Promise<() => Promise<void>> {
 function open(name: string, serviceUrl?: string): TestDatabase {
   const connect = (server: string) => {
     const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
-    return openDatabase(url, createLog('silent'), { connections: 5, name: 'test' });
+    // A test that holds a lock, or a snapshot, may do so for as long as a slow machine takes.
+    const settings = { idle_in_transaction_session_timeout: 0 };
+    return openDatabase(url, createLog('silent'), { connections: 20, name: 'test', settings });
   };
   const owner = connect(process.env.TEST_POSTGRES_URL!);
   const service = serviceUrl ? connect(serviceUrl) : owner;

@@ -71,7 +71,7 @@ export async function spawnService(
       .output()
       .split('\n')
       .find((line) => line.includes('"msg":"ready"'));
-  }, 40_000).catch((error) => {
+  }, 120_000).catch((error) => {
     service.child.kill('SIGKILL');
     throw error;
   });

@@ -20,7 +20,7 @@ export async function openQueue(database: TestDatabase, redisUrl?: string) {
         databaseId: Promise.resolve(row!.id as string),
         log,
       })
-    : postgresBackend(database.url, circuit, { producer: 2, consumer: 6 });
+    : postgresBackend(database.url, circuit, { producer: 2, consumer: 6 }, database.pool);
   const queue = openDeliveryQueue(backend, log);
   await queue.opening;
   return {

@@ -1,4 +1,4 @@
-import { until } from './until.ts';
+import { untilServed } from './service.ts';
 
 const token = 'k3v9x7q2m5n8b1c4';
 
@@ -18,10 +18,7 @@ export async function readChanges(
 ): Promise<{ status: number; ids: string[]; next: string; least: number; greatest: number }> {
   const query = new URLSearchParams({ families: 'receipt', ...(after && { after }) });
   const headers = { Authorization: `Bearer ${token}` };
-  const response = await until(async () => {
-    const answer = await fetch(`${service.url}/changes?${query}`, { headers });
-    return answer.status === 503 ? undefined : answer;
-  });
+  const response = await untilServed(() => fetch(`${service.url}/changes?${query}`, { headers }));
   const { changes = [], next = '', more } = (await response.json()) as Page;
   const rest = more ? await readChanges(service, next) : undefined;
   const ids = [...changes.map(({ id }) => id), ...(rest?.ids ?? [])];

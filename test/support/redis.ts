@@ -18,10 +18,13 @@ export interface TestRedis {
   stop: () => Promise<void>;
 }
 
+/** What Redis needs to acknowledge callbacks. */
+const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
+
 /**
- * Starts a Redis server for this test.
+ * Starts a Redis server for this test, which keeps what it confirms.
  *
- * @param options of redis-server, such as `--appendonly yes`
+ * @param options of redis-server, such as `--appendonly no`
  * @param host default: this one; `on`: the start of the command line that runs a program there
  */
 export async function startRedis(
@@ -33,7 +36,7 @@ export async function startRedis(
   const clients: Redis[] = [];
   const start = async () => {
     const place = ['--port', String(port), '--bind', host.address, '--protected-mode', 'no', '--dir', folder];
-    const server = [process.env.TEST_REDIS_SERVER!, ...place, '--save', '', ...options];
+    const server = [process.env.TEST_REDIS_SERVER!, ...place, '--save', '', ...durable, ...options];
     const [program, ...args] = [...host.on, ...server];
     redis.process = spawn(program!, args, { stdio: 'ignore' });
     const probe = new Redis(port, host.address, { retryStrategy: () => 20, maxRetriesPerRequest: null });

@@ -3,6 +3,7 @@ import { type Config, parseConfig } from '../../src/config/config.ts';
 import { type Family, families } from '../../src/families/index.ts';
 import { type Service, startService } from '../../src/service/service.ts';
 import { type TestDatabase, type UseOptions, useDatabase } from './database.ts';
+import { until } from './until.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]]; log?: Log };
 
@@ -40,6 +41,17 @@ export function useService({ on, ...options }: UseOptions & { on?: TestDatabase 
   };
   return { database, start };
 }
+
+/** The first response that is no 503: a machine that is busy may say first that a store does not answer in time. */
+export const untilServed = (request: () => Promise<Response>): Promise<Response> =>
+  until(
+    async (): Promise<Response | undefined> => {
+      const response = await request();
+      return response.status === 503 ? undefined : response;
+    },
+    60_000,
+    500,
+  );
 
 export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url, {

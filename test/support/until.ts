@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
   everyMs = 10,
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;

@@ -30,11 +30,12 @@ beforeEach(async () => {
   await database.pool.query('truncate inbox, quarantine');
   circuit = databaseCircuit(database.pool, { log });
 });
-afterEach(() => circuit.stop());
-afterAll(async () => {
-  for (const client of clients) client.disconnect();
-  await redis.stop();
+afterEach(() => {
+  circuit.stop();
+  // One that went on would register its address among those of the next test.
+  for (const client of clients.splice(0)) client.disconnect();
 });
+afterAll(() => redis.stop());
 
 /** The stream of a process with this database URL and, once it has connected to PostgreSQL, this database id. */
 async function openStream(databaseUrl: string, databaseId: Promise<string> = never) {

@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { history } from '../../src/sandbox/history.ts';
+import { createLeases } from '../../src/store/lease.ts';
 import { createRetention } from '../../src/worker/deletions.ts';
 import { newestVersions } from '../chaos/model.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
@@ -18,7 +18,17 @@ const createPass = (
   retention: Record<string, number>,
   signal = new AbortController().signal,
 ) =>
-  createRetention({ db: database.db, families, config: { retention }, log, observe: { retained } }, signal);
+  createRetention(
+    {
+      db: database.db,
+      families,
+      config: { retention },
+      leases: createLeases(database.db),
+      log,
+      observe: { retained },
+    },
+    signal,
+  );
 
 it('a worker deletes what is expired when it starts, and receivers do not take it again', async () => {
   const old = receiptCallback();
@@ -36,8 +46,7 @@ it('of two workers one passes at a time, and a pass that was run is not due for 
   let passes = 0;
   const first = createPass(() => void passes++, { receipt: dayMs });
   const second = createPass(() => void passes++, { receipt: dayMs });
-  await database.db.transaction().execute(async (tx) => {
-    await sql`select pg_advisory_xact_lock(hashtext('receiver retention'))`.execute(tx);
+  await createLeases(database.db).run('retention', async () => {
     await Promise.all([first(), second()]);
     expect(passes).toBe(0);
     expect(await database.rows('select 1 from inbox')).toHaveLength(1);
@@ -61,6 +70,7 @@ it('a pass ends between two steps when the worker stops, and the next one contin
       db: database.db,
       families,
       config: { retention: { receipt: dayMs } },
+      leases: createLeases(database.db),
       log,
       observe: {
         deleted: (_, rows) => {
@@ -98,13 +108,22 @@ it('while passes run, receivers and workers end in the rows of the callbacks wit
   const send = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) {
       const path = paths[next.family as keyof typeof paths];
-      expect((await post(service.url + path, next.body)).status).toBe(200);
+      const { body } = next;
+      // A sender repeats what a busy machine did not store in time.
+      await until(async () => {
+        const { status } = await post(service.url + path, body);
+        expect([200, 503]).toContain(status);
+        return status === 200;
+      });
     }
   };
-  await Promise.all(Array.from({ length: 32 }, send));
-  await until(async () => (await database.rows('select 1 from pending_deliveries')).length === 0);
-  isSending = false;
-  await passing;
+  try {
+    await Promise.all(Array.from({ length: 32 }, send));
+    await until(async () => (await database.rows('select 1 from pending_deliveries')).length === 0);
+  } finally {
+    isSending = false;
+    await passing;
+  }
   await createPass(() => {}, retention)();
 
   const rows = await database.rows(`
@@ -114,4 +133,4 @@ it('while passes run, receivers and workers end in the rows of the callbacks wit
   expect(new Map(rows.map(({ key, id }) => [key, id]))).toEqual(newestVersions(kept));
   expect(await database.rows('select 1 from inbox')).toHaveLength(kept.length);
   expect(await database.rows('select 1 from failed_deliveries')).toEqual([]);
-}, 60_000);
+});

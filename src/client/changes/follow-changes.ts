@@ -13,6 +13,8 @@ export interface Transaction {
 interface Client extends Transaction {
   on(event: 'error', listener: (error: Error) => void): unknown;
   release(destroy: boolean): void;
+  /** Not documented by package pg: whether no statement is in progress. */
+  readonly readyForQuery?: boolean | undefined;
 }
 
 /** A pool of connections to PostgreSQL, as package pg has it. They must reach the server itself, or a pooler of sessions. */
@@ -31,6 +33,8 @@ export interface FollowOptions {
 }
 
 const waitMs = 1_000;
+const signOfLifeMs = 5_000;
+const silentMs = 4 * signOfLifeMs;
 const idleSaveMs = 60_000;
 
 /** See `ChangesClient.followChanges`. @param read the changes after a cursor, until the signal is aborted */
@@ -45,6 +49,7 @@ export async function followChanges<C>(
   // A lost connection is told by the next query.
   client.on('error', () => {});
   const save = inTransactions(client, name);
+  const end = await showLife(client);
   try {
     await provideTable(client);
     await waitForTurn(client, name, signal);
@@ -73,35 +78,74 @@ export async function followChanges<C>(
     if (signal?.aborted && error === signal.reason) return;
     throw error;
   } finally {
+    end();
     // The lock ends with the connection.
     client.release(true);
   }
 }
 
-const lock = `hashtextextended('followed_changes', 0)`;
+/**
+ * Has PostgreSQL end the session where this process is frozen, so that another one goes on, and sends a statement every few
+ * seconds until the returned function is called. What was handled and not committed is rolled back; the next statement of a process
+ * that wakes up is an error. Before PostgreSQL 14, a session is ended in a transaction only.
+ */
+async function showLife(client: Client): Promise<() => void> {
+  try {
+    await client.query(
+      `select set_config(name, $1, false) from unnest(array['idle_session_timeout', 'idle_in_transaction_session_timeout']) as name
+       where current_setting(name, true) is not null`,
+      [`${silentMs}ms`],
+    );
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+  const timer = setInterval(() => {
+    if (client.readyForQuery !== false) client.query('select 1').catch(() => {}); // told by the next statement
+  }, signOfLifeMs);
+  return () => clearInterval(timer);
+}
 
 async function provideTable(client: Transaction): Promise<void> {
   // Where it is there, the role needs no right to create tables.
-  const { rows } = await client.query(`select to_regclass('followed_changes') is not null as found`);
-  if (rows[0]!.found) return;
-  await client.query(`
-    begin;
-    select pg_advisory_xact_lock(${lock});
-    create table if not exists followed_changes (
-      name text primary key, cursor text, saved_at timestamptz not null default now());
-    commit`);
+  const isFound = async () => {
+    const { rows } = await client.query(`select to_regclass('followed_changes') is not null as found`);
+    return rows[0]!.found;
+  };
+  if (await isFound()) return;
+  try {
+    await client.query(`
+      create table if not exists followed_changes (
+        name text primary key, cursor text, saved_at timestamptz not null default now())`);
+  } catch (error) {
+    // Another process may have created it at the same moment.
+    if (!(await isFound())) throw error;
+  }
 }
 
-/** Waits until no other process follows the changes by this name. @throws the signal's reason */
+/**
+ * Waits until no other process follows the changes by this name. Every role of the database can take such a lock: one that may
+ * not write the table does not follow.
+ *
+ * @throws the signal's reason
+ */
 async function waitForTurn(
   client: Transaction,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (;;) {
-    const { rows } = await client.query(`select pg_try_advisory_lock(hashtextextended($1, 1)) as taken`, [
-      name,
-    ]);
+    const { rows } = await client.query(
+      `select pg_try_advisory_lock(key) or not exists (
+         select from pg_locks l join pg_stat_activity a using (pid)
+         where l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.pid <> pg_backend_pid()
+           and l.database = (select oid from pg_database where datname = current_database())
+           and (l.classid::bigint << 32 | l.objid::bigint) = key
+           and has_table_privilege(a.usesysid, 'followed_changes', 'update')
+       ) as taken
+       from hashtextextended($1, 1) as key`,
+      [name],
+    );
     if (rows[0]!.taken) return;
     await sleep(waitMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }

@@ -1,4 +1,4 @@
-import { formatDay } from '../../common/times.ts';
+import { daysBetween, formatDay } from '../../common/days.ts';
 import { type Basis, type Compared, splitFamilies } from '../../reports/basis.ts';
 import { titled, words } from '../ui/links.ts';
 import { formatCount, formatCountOf, Moment } from '../ui/values.tsx';
@@ -32,7 +32,7 @@ function ComparedDays(props: Compared & { names: string }) {
   const { names, first, last, days, asOf, earlier, open, businesses, ofBusinesses } = props;
   if (!first || !last) return <>{names} of these days were not compared with the platform</>;
   const span = first === last ? formatDay(first) : `${formatDay(first)} to ${formatDay(last)}`;
-  const hasGaps = Date.parse(last) - Date.parse(first) >= days * 86_400_000;
+  const hasGaps = daysBetween(first, last) >= days;
   return (
     <>
       {names} {businesses < ofBusinesses && `of ${businesses} of ${ofBusinesses} businesses `}

@@ -1,4 +1,4 @@
-import { formatDay } from '../../common/times.ts';
+import { formatDay } from '../../common/days.ts';
 import { families as allFamilies, type Family } from '../../families/index.ts';
 import { type Gap, mostGaps, type Pass, shownDays } from '../../reports/completeness.ts';
 import { hrefTo, words } from '../ui/links.ts';

@@ -1,14 +1,16 @@
 import { type Family, labelOf, meaningOf, shownGroups, signOf, wrongSums } from '../../families/index.ts';
 import type { TypedColumn } from '../../reports/column-kinds.ts';
-import type { Version } from '../../search/record.ts';
+import type { keptFields, Version } from '../../search/record.ts';
 import { FieldValue } from '../ui/field-value.tsx';
-import { Amount, Facts, Named } from '../ui/values.tsx';
+import { Amount, Facts, IdLink, Named } from '../ui/values.tsx';
 
 export interface FieldsProps {
   family: Family;
   columns: readonly TypedColumn[];
   /** As far as it may be shown. */
   row: Version['row'];
+  /** The fields that its newest delivery did not say, with the delivery that did. */
+  kept?: ReturnType<typeof keptFields>;
 }
 
 /** A value for people: codes by their meaning, links by their names. The record's own id is no link: it would lead here. */
@@ -21,15 +23,25 @@ export function Value({ family, column, row }: Omit<FieldsProps, 'columns'> & { 
 }
 
 /** What people read of a record, in groups; empty fields are left out. */
-export function Groups({ family, columns, row }: FieldsProps) {
+export function Groups({ family, columns, row, kept }: FieldsProps) {
   const groups = Object.entries(shownGroups).map(([group, title]) => {
     const names = Object.keys(family.shown?.[group as keyof typeof shownGroups] ?? {});
     const facts = names.flatMap((name) => {
       const column = columns.find((one) => one.name === name);
       if (!column || !row[name] || row[name] === '[]') return [];
-      return [
-        [signOf(family, name) + labelOf(family, name), <Value key={name} {...{ family, column, row }} />],
-      ];
+      const since = kept?.get(name);
+      const value = (
+        <>
+          <Value key={name} {...{ family, column, row }} />
+          {since && (
+            <span class="hint">
+              {' '}
+              since <IdLink to="deliveries" id={since.delivery} at={since.at} />
+            </span>
+          )}
+        </>
+      );
+      return [[signOf(family, name) + labelOf(family, name), value]];
     });
     if (group === 'people')
       facts.push(['Business', <Named key="own" kind="business" id={row.business_id} />]);

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { formatDay, formatLocal, parseMoment } from '../../common/times.ts';
+import { formatMoment, parseMoment } from '../../common/times.ts';
 import { type Family, labelOf, meaningOf, publicKey, titleOf } from '../../families/index.ts';
 import { isHidden } from '../../privacy/redact.ts';
 import { aliasKindOf } from '../../reports/column-kinds.ts';
@@ -19,7 +19,7 @@ function numberOf(family: Family, row: Version['row']): string | undefined {
 
 const dayOf = (row: Version['row'], timezone: string): string => {
   const at = parseMoment(row.created_at ?? '') ?? parseMoment(row.event_time!);
-  return at ? formatDay(formatLocal(at.getTime(), timezone).slice(0, 10)) : '';
+  return at ? formatMoment(at, timezone).replace(/, .*/, '') : '';
 };
 
 /** What people call a record: Receipt R-1428, or Appointment of 19 Nov 2026. */

@@ -1,7 +1,7 @@
 import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../../privacy/redact.ts';
-import type { RecordDetails, RecordKey, Version } from '../../search/record.ts';
+import { keptFields, type RecordDetails, type RecordKey, type Version } from '../../search/record.ts';
 import type { Payment, Related } from '../../search/related.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
@@ -53,7 +53,7 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
       <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, business, id)}>
         Personal data is hidden.
       </PersonalNote>
-      <Groups {...fields} />
+      <Groups {...fields} kept={keptFields(row)} />
       <Together {...{ related, payments }} />
       <h2>What became of it</h2>
       <Timeline {...{ family, columns, versions, shown }} />

@@ -7,6 +7,7 @@ import { abortWhenStalled, isDisconnected, sendStream } from '../../common/send-
 import type { Config } from '../../config/config.ts';
 import { type FileContent, type FormatName, formats } from '../../reports/files/formats.ts';
 import type { RowsSummary } from '../../reports/queries.ts';
+import { mayBeIdle } from '../../store/transactions.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
 import { formatCount } from '../ui/values.tsx';
 
@@ -44,6 +45,7 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
   let broken: Error | undefined;
   try {
     await client.query(within(limits.stalledMs, 'begin isolation level repeatable read read only'));
+    await client.query(within(limits.stalledMs, mayBeIdle));
     const counted = within(limits.totalMs, summary.sql, summary.parameters);
     const { rows: summaries } = await client.query<RowsSummary>(counted);
     if (mostRows && summaries[0]!.rows > mostRows) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { formatDay, formatLocal, parseLocal } from '../../common/times.ts';
+import { daysBetween, firstDay, formatDay, isDay } from '../../common/days.ts';
+import { formatLocal, parseLocal } from '../../common/times.ts';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
 import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
 import { comparisons, periodBefore } from '../../reports/periods.ts';
@@ -41,7 +42,7 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   const { report, columns, shown, timezone, aliases, revealed } = of;
   const filters = filtersOf(report, columns);
   const names = shown.map(({ name }) => name);
-  const oneDay = z.iso.date('Enter a day such as 2026-11-21.');
+  const oneDay = z.string().refine(isDay, 'Enter a day such as 2026-11-21.');
   const shape = {
     from: oneDay.meta({ label: 'From', kind: 'date' }),
     to: oneDay.meta({ label: 'To', kind: 'date' }),
@@ -75,10 +76,13 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
-  if (data.from && data.to && data.from > data.to) faults.to = `This is before ${formatDay(data.from)}.`;
+  if (data.from && data.to && daysBetween(data.from, data.to) < 0)
+    faults.to = `This is before ${formatDay(data.from)}.`;
   const { range: _, columns: wanted, group, compare, of: measure, sort, ...others } = data;
   const earlier = compare && from && to ? periodBefore({ from, to }, compare) : undefined;
   if (compare && !earlier) faults.compare ??= 'Choose a first and a last day.';
+  if (earlier && daysBetween(firstDay, earlier.from) < 0)
+    faults.compare = `There are no days before ${formatDay(firstDay)} to compare with: choose later or fewer days.`;
   const isShown = ({ name }: { name: string }) =>
     name === 'group' || (name === 'compare' ? filters.from : filters[name as keyof typeof filters]);
   const known = fields.filter(isShown);

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { formatDay } from '../../common/times.ts';
+import { formatDay } from '../../common/days.ts';
 import type { Basis } from '../../reports/basis.ts';
 import { isNumeric } from '../../reports/column-kinds.ts';
 import type { Groups } from '../../reports/groups.ts';

@@ -4,7 +4,7 @@ import { type Hit, shownHits } from '../../search/hit.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { recordHref, titled } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
-import { Amount, Id, Moment, Named, Nothing } from '../ui/values.tsx';
+import { Amount, Id, Moment, Named, Nothing, WrittenMoment } from '../ui/values.tsx';
 
 /** The page of what was found, but for a patient. */
 export function hrefOf({ kind, business_id, id }: Hit): string {
@@ -73,6 +73,7 @@ type Shown = [
 
 const money = (value: string) => <Amount value={value} />;
 const moment = (value: string) => <Moment at={new Date(value)} />;
+const written = (value: string) => <WrittenMoment value={value} />;
 const named = (kind: AliasKind) => (id: string) => <Named kind={kind} id={id} />;
 
 const timeHead = 'Time';
@@ -81,7 +82,7 @@ const shown: Shown[] = [
   ['Paid', ({ details }) => details.paid, money],
   ['Due', ({ details }) => details.due, money],
   [timeHead, ({ at }) => at?.toISOString(), moment],
-  ['Begins', ({ details }) => details.begins, moment],
+  ['Begins', ({ details }) => details.begins, written],
   ['Name', ({ details }) => details.name],
   ['Note', ({ details: { note, deleted } }) => note ?? (deleted ? 'deleted' : '')],
   ['Doctor', ({ details }) => details.doctor, named('doctor')],

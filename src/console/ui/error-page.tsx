@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../../common/rate-limit.ts';
-import { ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
+import { ErasureBlocked, ErasureDelayed } from '../../privacy/erasure/erasure-lock.ts';
 import { LogUnavailable } from '../../privacy/log/log-or-refuse.ts';
 import { MissingRole } from '../../sign-in/rights.ts';
 import { ForeignForm } from '../../sign-in/same-origin.ts';
@@ -30,7 +30,7 @@ const kinds: Kind[] = [
   { matches: isOf(ForeignForm), status: 403, title: 'Not allowed', forAll: true },
   { matches: isOf(PageNotFound), status: 404, title: 'Not found' },
   { matches: isOf(BadInput), status: 400, title: 'Invalid input' },
-  { matches: isOf(TooManyDownloads, ErasureDelayed), status: 503, title: 'Busy' },
+  { matches: isOf(TooManyDownloads, ErasureDelayed, ErasureBlocked), status: 503, title: 'Busy' },
   {
     matches: isOf(TooManyRequests),
     status: 429,

@@ -1,4 +1,5 @@
-import { formatDay, formatDuration, formatInterval, parseMoment } from '../../common/times.ts';
+import { formatDay } from '../../common/days.ts';
+import { formatDuration, formatInterval } from '../../common/times.ts';
 import {
   aliasKindOf,
   familyOfId,
@@ -8,7 +9,7 @@ import {
   type TypedColumn,
 } from '../../reports/column-kinds.ts';
 import { recordHref, words } from './links.ts';
-import { Amount, formatCount, Id, Moment, Named, Nothing } from './values.tsx';
+import { Amount, formatCount, Id, Named, Nothing, WrittenMoment } from './values.tsx';
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
@@ -51,10 +52,7 @@ export function FieldValue({
   if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
   if (type === 'date') return formatDay(value);
   if (type === 'interval') return formatInterval(value);
-  if (type === 'timestamp with time zone') {
-    const at = parseMoment(value);
-    return at ? <Moment at={at} /> : value;
-  }
+  if (type === 'timestamp with time zone') return <WrittenMoment value={value} />;
   if (type === 'jsonb') return <code>{value}</code>;
   return name === 'state' ? words(value) : value;
 }

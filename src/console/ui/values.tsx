@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import { formatAmount, formatCount } from '../../common/numbers.ts';
-import { formatDuration, formatMoment } from '../../common/times.ts';
+import { formatDuration, formatMoment, parseMoment } from '../../common/times.ts';
 import type { AliasKind } from '../../store/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
@@ -12,6 +12,12 @@ export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useContext(VisitContext);
   if (!at) return <Nothing />;
   return <time dateTime={at.toISOString()}>{formatMoment(at, timezone)}</time>;
+}
+
+/** A moment that PostgreSQL wrote. */
+export function WrittenMoment({ value }: { value: string }) {
+  const at = parseMoment(value);
+  return at ? <Moment at={at} /> : <>{value}</>;
 }
 
 export function Ago({ at }: { at: Date }) {

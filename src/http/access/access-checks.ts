@@ -6,6 +6,7 @@ import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
 import { isUnguessable, shortestSecret, weaknessOf } from '../../config/unguessable.ts';
 import { TenantNotAllowed } from '../../intake/rejection.ts';
+import type { DatabaseClock } from '../../store/clock.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 import { addressOf } from './address.ts';
 import { readSignature, verifySignature } from './signature.ts';
@@ -13,6 +14,8 @@ import { readSignature, verifySignature } from './signature.ts';
 export interface AccessDependencies {
   config: Pick<Config, 'authentication' | 'paths'>;
   limits?: { requests?: RateLimit | undefined; rejections: RateLimit };
+  /** PostgreSQL's clock. */
+  clock: Pick<DatabaseClock, 'now'>;
   log: Log;
 }
 
@@ -47,7 +50,7 @@ export function describeWeakKeys({ signingKeys }: Config['authentication']): str
 }
 
 /** Checks as early as possible that a request comes from a legitimate sender. */
-export function createAccessChecks({ config, limits, log }: AccessDependencies) {
+export function createAccessChecks({ config, limits, clock, log }: AccessDependencies) {
   const rules = config.authentication;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
@@ -78,7 +81,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies) 
      * rejections: another sender behind the same proxy may have done that.
      *
      * @returns the check of the body, which raises SignatureWrong
-     * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong
+     * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
      */
     authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
       const address = addressFor(req);
@@ -87,7 +90,7 @@ export function createAccessChecks({ config, limits, log }: AccessDependencies) 
       limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
-      const signature = readSignature(textOf(req.headers[header]), rules, Date.now() / 1000);
+      const signature = readSignature(textOf(req.headers[header]), rules, Date.now(), clock.now());
       return (body) => verifySignature(signature, body, keys);
     },
     /**

@@ -1,17 +1,24 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
-import { SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
+import { byBothClocks } from '../../store/clock.ts';
+import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
 
 type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
 
 /**
  * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
  *
- * @param nowS the time, in unix seconds
+ * @param ownMs this process's clock, in milliseconds since 1970
+ * @param databaseMs PostgreSQL's; undefined: not known
  * @returns the candidates in lower-case hexadecimal digits
- * @throws SignatureMissing, SignatureStale; SignatureWrong if no body could match it
+ * @throws SignatureMissing; SignatureStale by both clocks; ClockUnknown; SignatureWrong if no body could match it
  */
-export function readSignature(header: string | undefined, rules: SignatureRules, nowS: number) {
+export function readSignature(
+  header: string | undefined,
+  rules: SignatureRules,
+  ownMs: number,
+  databaseMs: number | undefined,
+) {
   if (!header) throw new SignatureMissing(rules.signatureHeader);
   let time: string | undefined;
   const candidates: string[] = [];
@@ -21,8 +28,12 @@ export function readSignature(header: string | undefined, rules: SignatureRules,
     else if (/^t=\d{1,12}$/.test(part)) time ??= part.slice(2);
   }
   if (time === undefined || candidates.length === 0) throw new SignatureWrong();
-  if (Math.abs(nowS - Number(time)) > rules.signatureToleranceS)
-    throw new SignatureStale(rules.signatureToleranceS);
+  const signedMs = Number(time) * 1000;
+  const toleranceMs = rules.signatureToleranceS * 1000;
+  const judge = (nowMs: number) => (Math.abs(nowMs - signedMs) > toleranceMs ? 'stale' : undefined);
+  const fault = byBothClocks(judge, ownMs, databaseMs);
+  if (fault === 'unknown') throw new ClockUnknown();
+  if (fault) throw new SignatureStale(rules.signatureToleranceS);
   return { time, candidates };
 }
 

@@ -5,13 +5,7 @@ import { add, type Counts, sum } from '../counts.ts';
 import { logAccess } from '../log/access-log.ts';
 import { continueErasures, type ErasureOptions } from './erase.ts';
 import { erasePseudonyms } from './erase-pseudonyms.ts';
-import {
-  eraseDeliveries,
-  eraseQuarantined,
-  forgetDrift,
-  keepTotals,
-  type Withholding,
-} from './erase-rows.ts';
+import { eraseDeliveries, eraseQuarantined, forgetDrift, keepTotals } from './erase-rows.ts';
 import { addToList, type ErasureList, reopenCertificates } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import { readBodies } from './find-in-quarantine.ts';
@@ -37,19 +31,15 @@ export async function applyErasures(
   const erasures = await inStep(db, (tx) => addToList(tx, list));
   await afterStatementsInProgress(db);
   await continueErasures(db, families, { keepMs, keepsTotals });
-  const eraseAgain = async (tx: Db, ids: string[], withholding: Withholding) => {
-    const isErased = (id: RawBuilder<unknown>) => sql`${id} = any(${ids}::uuid[])`;
-    if (keepsTotals) await keepTotals(tx, families, isErased);
-    await forgetDrift(tx, isErased);
-    return eraseDeliveries(tx, families, ids, withholding);
-  };
   const counts: Counts = {};
   for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last; ) {
-    const window = await readWindow(db, last);
+    const window = await findErased(
+      db,
+      sql`from inbox where id > ${last}::uuid order by id limit ${windowSize}`,
+    );
     last = window.last;
-    for (const { erasure_id: erasureId, ids, patients } of window.erasures) {
-      add(counts, await inStep(db, (tx) => eraseAgain(tx, ids, { erasureId, patients, keepMs })));
-    }
+    for (const found of window.erasures)
+      add(counts, await inStep(db, (tx) => eraseMatching(tx, families, found, { keepMs, keepsTotals })));
     onProgress(window.read);
   }
   add(counts, await eraseQuarantine(db, families, keepMs));
@@ -65,17 +55,31 @@ export async function applyErasures(
   return { erasures, counts };
 }
 
-interface Found {
+/** Deliveries that an erasure has erased, and the hashes of their patients. */
+export interface Found {
   erasure_id: string;
   ids: string[];
   patients: Buffer[];
 }
 
-/** The next deliveries in the order of their ids, and those of them that were erased. */
-async function readWindow(db: Db, after: string) {
+/** Erases deliveries that are there although they were erased. */
+export async function eraseMatching(
+  tx: Db,
+  families: readonly Family[],
+  { erasure_id: erasureId, ids, patients }: Found,
+  { keepMs, keepsTotals }: Pick<ErasureOptions, 'keepMs' | 'keepsTotals'>,
+): Promise<Counts> {
+  const isErased = (id: RawBuilder<unknown>) => sql`${id} = any(${ids}::uuid[])`;
+  if (keepsTotals) await keepTotals(tx, families, isErased);
+  await forgetDrift(tx, isErased);
+  return eraseDeliveries(tx, families, ids, { erasureId, patients, keepMs });
+}
+
+/** Some deliveries, and those of them that were erased. @param part the clauses of a query of inbox, from `from` on */
+export async function findErased(db: Db, part: RawBuilder<unknown>) {
   const { rows } = await sql<{ last: string | null; read: number; erasures: Found[] }>`
     with part as materialized (
-      select id, family, business_id, event_time, envelope, patients from inbox where id > ${after}::uuid order by id limit ${windowSize}
+      select id, family, business_id, event_time, envelope, patients ${part}
     ), hashed as materialized (
       select i.id, d.family, business_id as business, d.thing, i.event_time,
              named.patients,

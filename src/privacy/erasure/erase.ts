@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
-import { lockKey } from '../../store/advisory-lock.ts';
 import { deleteOutdatedSums } from '../../store/reporting/daily-sums.ts';
 import type { Db } from '../../store/tables.ts';
 import { analyze } from '../analyze.ts';
@@ -17,7 +16,7 @@ import {
   keepTotals,
 } from './erase-rows.ts';
 import { type Certificate, completeCertificate, readCertificate } from './erasure-list.ts';
-import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
+import { afterStatementsInProgress, ErasureBlocked, inStep, lockErasures } from './erasure-lock.ts';
 import { findInQuarantine } from './find-in-quarantine.ts';
 import { findUncertain, hideUncertain, indexWords, listUncertain } from './find-uncertain.ts';
 import { findOthers, withLinked } from './linked-ids.ts';
@@ -57,7 +56,7 @@ const pauseMs = 500;
  * steps; what is listed is withheld and deleted in one transaction, so that everybody sees all of it or nothing. A process
  * that ends meanwhile leaves a running erasure, see `continueErasures`.
  *
- * @throws ErasureDelayed where the statements in progress do not end in time
+ * @throws ErasureDelayed where the statements in progress do not end in time; ErasureBlocked
  */
 export async function erasePatient(
   db: Db,
@@ -75,7 +74,7 @@ export async function erasePatient(
  * Continues the erasures that are not complete: after the end of the process that began them, or beside it.
  *
  * @param olderThanS only those that began so many seconds ago
- * @throws ErasureDelayed
+ * @throws ErasureDelayed; ErasureBlocked after the others are complete
  */
 export async function continueErasures(
   db: Db,
@@ -88,7 +87,16 @@ export async function continueErasures(
     where e.erased_at <= now() - ${olderThanS} * interval '1 second'
     order by e.erased_at, e.id`.execute(db);
   const certificates: Certificate[] = [];
-  for (const { id } of rows) certificates.push(await continueErasure(db, families, id, settings));
+  let blocked: ErasureBlocked | undefined;
+  for (const { id } of rows) {
+    try {
+      certificates.push(await continueErasure(db, families, id, settings));
+    } catch (error) {
+      if (!(error instanceof ErasureBlocked)) throw error;
+      blocked = error;
+    }
+  }
+  if (blocked) throw blocked;
   return certificates;
 }
 
@@ -165,9 +173,7 @@ async function eraseListed(
   found: Record<'others' | 'certain' | 'uncertain', readonly string[]>,
   { keepMs, keepsTotals, onProgress }: Settings,
 ): Promise<boolean> {
-  const { rows: locks } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(${lockKey('erasure')}) as locked`.execute(tx);
-  if (!locks[0]!.locked) return false;
+  if (!(await lockErasures(tx, { skip: true }))) return false;
   const running = await lockRunning(tx, erasureId);
   if (!running) return true;
   if (!running.isFound) return false;

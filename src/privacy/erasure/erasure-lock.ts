@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { isLocked } from '../../store/faults.ts';
 import type { Db } from '../../store/tables.ts';
 import { withPlanForAnySize } from '../../store/transactions.ts';
@@ -14,6 +15,20 @@ export class ErasureDelayed extends Error {
     this.name = 'ErasureDelayed';
   }
 }
+
+/** Raised where a table of somebody else refers to rows that are to be erased. Nothing is erased until that has ended. */
+export class ErasureBlocked extends Error {
+  constructor({ schema, table, constraint }: pg.DatabaseError, options: ErrorOptions) {
+    super(
+      `Nothing was erased: rows of table ${schema}.${table} refer to what is to be erased, by the foreign key ${constraint}. ` +
+        'Give it "on delete cascade", or delete these rows. A worker then continues the erasure by itself, or run `receiver patient erase` again.',
+      options,
+    );
+    this.name = 'ErasureBlocked';
+  }
+}
+
+const foreignKeyViolation = '23503';
 
 // New statements queue behind the lock: it must be given up before the inbox considers PostgreSQL unavailable (0.8 s).
 const lockTimeoutMs = 400;
@@ -37,7 +52,7 @@ export async function afterStatementsInProgress(db: Db): Promise<void> {
   );
 }
 
-/** Runs a step in a transaction, without a limit of time, and again after a deadlock. @throws ErasureDelayed */
+/** Runs a step in a transaction, without a limit of time, and again after a deadlock. @throws ErasureDelayed, ErasureBlocked */
 export const inStep = <T>(db: Db, step: (tx: Db) => Promise<T>): Promise<T> =>
   retried(() =>
     withPlanForAnySize(db, async (tx) => {
@@ -46,11 +61,28 @@ export const inStep = <T>(db: Db, step: (tx: Db) => Promise<T>): Promise<T> =>
     }),
   );
 
+/**
+ * Lets one transaction at a time erase, or wait for those that do. The row is one that only the receiver may lock, unlike an
+ * advisory lock.
+ *
+ * @returns whether it is locked: always, unless `skip` is set
+ */
+export async function lockErasures(tx: Db, { skip = false } = {}): Promise<boolean> {
+  await sql`insert into lease_tokens (name) values ('erasure') on conflict do nothing`.execute(tx);
+  const { rows } = await sql`
+    select from lease_tokens where name = 'erasure' for update ${skip ? sql`skip locked` : sql``}`.execute(
+    tx,
+  );
+  return rows.length > 0;
+}
+
 async function retried<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run();
     } catch (error) {
+      if (error instanceof pg.DatabaseError && error.code === foreignKeyViolation)
+        throw new ErasureBlocked(error, { cause: error });
       if (!isLocked(error)) throw error;
       if (attempt === attempts) throw new ErasureDelayed(error);
     }

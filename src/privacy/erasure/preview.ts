@@ -47,7 +47,7 @@ export async function previewErasure(
     const all: Counts = { ...Object.fromEntries(found), withheld, quarantine: quarantine.length };
     return { counts: all, linked: patient.linked, others, uncertain };
   };
-  return withPlanForAnySize(db, preview, true);
+  return withPlanForAnySize(db, preview, { dryRun: true });
 }
 
 const shown = 20;

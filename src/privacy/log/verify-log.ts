@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../store/tables.ts';
+import { mayBeIdle } from '../../store/transactions.ts';
 import { checkPseudonyms } from './verify-pseudonyms.ts';
 
 /** An entry of the access log, by which it can be checked later. */
@@ -47,7 +48,10 @@ export function verifyLog(db: Db, options: VerifyOptions): Promise<LogHead> {
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
-    .execute((trx) => verify(trx, options));
+    .execute(async (trx) => {
+      await sql.raw(mayBeIdle).execute(trx);
+      return verify(trx, options);
+    });
 }
 
 async function verify(trx: Db, options: VerifyOptions): Promise<LogHead> {

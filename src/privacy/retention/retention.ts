@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Family } from '../../families/index.ts';
+import type { Fence } from '../../store/lease.ts';
 import type { Db } from '../../store/tables.ts';
 import { withPlanForAnySize } from '../../store/transactions.ts';
 import { add, type Counts, sum } from '../counts.ts';
@@ -26,6 +27,8 @@ export interface RetentionOptions {
   onStep?: (policy: string, rows: number) => void;
   /** Called after each step, with the milliseconds that it took; its error ends the pass. */
   pause?: (ms: number) => Promise<unknown>;
+  /** The end of each step that is committed. */
+  fence?: Fence;
 }
 
 /**
@@ -40,7 +43,7 @@ export async function runRetention(
   db: Db,
   families: readonly Family[],
   retention: Retention,
-  { actor, dryRun = false, onStep, pause }: RetentionOptions,
+  { actor, dryRun = false, onStep, pause, fence }: RetentionOptions,
 ): Promise<PolicyOutcome[]> {
   const cutoffs = await readCutoffs(db, retention);
   const outcomes = Object.entries(cutoffs).map(([policy, cutoff]) => ({
@@ -48,7 +51,16 @@ export async function runRetention(
     cutoff,
     deleted: {} as Counts,
   }));
-  const inTransaction: Pass['inTransaction'] = (run) => withPlanForAnySize(db, run, dryRun);
+  const inTransaction: Pass['inTransaction'] = (run) =>
+    withPlanForAnySize(
+      db,
+      async (tx) => {
+        const result = await run(tx);
+        await fence?.(tx);
+        return result;
+      },
+      { dryRun },
+    );
   const pass: Pass = { db, families, cutoffs, dryRun, actor, inTransaction };
   const record = (name: string, counts: Counts) => {
     const rows = add(outcomes.find((outcome) => outcome.policy === name)!.deleted, counts);

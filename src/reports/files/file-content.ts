@@ -1,5 +1,6 @@
+import { formatDay } from '../../common/days.ts';
 import { formatCount } from '../../common/numbers.ts';
-import { formatDay, formatMoment } from '../../common/times.ts';
+import { formatMoment } from '../../common/times.ts';
 import { words } from '../../common/words.ts';
 import { type Aliases, isAliasKind } from '../../store/aliases.ts';
 import { isSummable } from '../column-kinds.ts';

@@ -81,8 +81,8 @@ const textCell = (value: string, style: number) =>
 /** A date, or a date and time where it was written, as a spreadsheet counts it: in days. */
 function serial(value: string) {
   const local = value.replace(/^(\S+) (\S+)[+-]\d\d(:\d\d)*$/, '$1T$2Z');
-  const days = Date.parse(local) / 86_400_000 + 25_569;
-  // Before March 1900, Excel counts otherwise.
+  // Before March 1900, Excel counts otherwise; after the year 9999 it does not count.
+  const days = /^\d{4}-[^ ]*$/.test(local) ? Date.parse(local) / 86_400_000 + 25_569 : 0;
   return days > 60 ? days : undefined;
 }
 
@@ -116,7 +116,10 @@ function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last:
   const cells = columns.map(({ kind, summed }, index) => {
     if (!summed) return index === 0 ? textCell('Total', headStyle) : '<c/>';
     const letters = lettersOf(index + 1);
-    const sum = `<f>SUBTOTAL(109,${letters}2:${letters}${last})</f><v>${Number(sums[index]!.toFixed(4))}</v>`;
+    const value = Number(sums[index]!.toFixed(4));
+    // A sum that a double cannot hold is left to the reader.
+    const shown = Number.isFinite(value) ? `<v>${value}</v>` : '';
+    const sum = `<f>SUBTOTAL(109,${letters}2:${letters}${last})</f>${shown}`;
     return `<c s="${styleOf(kind, true)}">${sum}</c>`;
   });
   return `<row>${cells.join('')}</row>`;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { lockKey } from '../advisory-lock.ts';
 import { hasCode } from '../faults.ts';
+import { type Fence, LeaseLost } from '../lease.ts';
 import type { Db } from '../tables.ts';
 
 // The sums of reports. `kept_<table>` has those of `live_<table>`, but for the days that `outdated_days` names;
@@ -113,7 +113,7 @@ export interface Updated {
   days: number;
   /** Whether the step ended before all was done. */
   hasMore: boolean;
-  /** Whether another process updates these sums, so that nothing was done. */
+  /** Whether another process has updated these sums, so that nothing was done. */
   isBusy: boolean;
 }
 
@@ -121,15 +121,13 @@ export interface Updated {
  * Makes sums of outdated days again: those of whole businesses for about two seconds, then those of 2,000 days. All of it is
  * one snapshot; a day that is changed meanwhile stays outdated.
  *
+ * @param fence of the lease `leaseOfSums`
  * @throws the database's error
  */
-export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
+export async function updateSums(db: Db, sums: Sums, fence?: Fence): Promise<Updated> {
   const busy = { businesses: 0, days: 0, hasMore: true, isBusy: true };
   try {
     return await inSnapshot(db, async (tx) => {
-      const { rows: locks } = await sql<{ locked: boolean }>`
-        select pg_try_advisory_xact_lock(${lockKey(`sums of ${sums}`)}) as locked`.execute(tx);
-      if (!locks[0]!.locked) return busy;
       const { rows } = await sql<{ business_id: string }>`
         select distinct business_id from outdated_days where sums = ${sums} and day = '-infinity' order by 1`.execute(
         tx,
@@ -139,20 +137,36 @@ export async function updateSums(db: Db, sums: Sums): Promise<Updated> {
       // Ever more at once, while they are small.
       for (let size = 1; done < rows.length; ) {
         const began = performance.now();
-        if (began > until) return { businesses: done, days: 0, hasMore: true, isBusy: false };
+        if (began > until) {
+          await fence?.(tx);
+          return { businesses: done, days: 0, hasMore: true, isBusy: false };
+        }
         const businesses = rows.slice(done, done + size).map(({ business_id }) => business_id);
         await updateBusinesses(tx, sums, businesses);
         done += businesses.length;
         size = performance.now() - began < quickMs ? 2 * size : Math.max(1, size >> 1);
       }
       const days = await updateDays(tx, sums);
+      await fence?.(tx);
       return { businesses: done, days, hasMore: days === daysPerStep, isBusy: false };
     });
   } catch (error) {
     // Another process has updated one of these days since this one took its snapshot, or an erasure deletes them in another order.
     if (hasCode(error, serializationFailure) || hasCode(error, deadlockDetected)) return busy;
+    if (error instanceof LeaseLost) return busy;
     throw error;
   }
+}
+
+/** The name of the lease for updating sums. */
+export const leaseOfSums = (sums: Sums) => `sums of ${sums}`;
+
+/** The kinds of sums of which some are outdated. */
+export async function findOutdated(db: Db): Promise<Sums[]> {
+  const { rows } = await sql<{ sums: Sums }>`
+    select sums from unnest(${kindsOfSums}::text[]) as kind (sums)
+    where exists (select from outdated_days o where o.sums = kind.sums)`.execute(db);
+  return rows.map(({ sums }) => sums);
 }
 
 /** Runs a function that sees one snapshot, for as long as it takes. */

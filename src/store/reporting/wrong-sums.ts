@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { monthOf } from '../../common/days.ts';
 import type { Db } from '../tables.ts';
 import { type DayOfBusiness, inSnapshot, listed, type Sums, sumsOfDays, tablesOf } from './daily-sums.ts';
 
@@ -15,13 +16,19 @@ export const findWrongSums = (db: Db, sums: Sums, business: string, since = '-in
     return findDifferences(tx, sums, ofBusiness);
   });
 
-/** Compares the kept sums of some random days of random businesses, see `findWrongSums`. */
+/**
+ * Compares the kept sums of some random days of random businesses, see `findWrongSums`. From the year 2000 to a year ahead:
+ * one record of the year 1 or 9999 would make millions of days.
+ */
 export const sampleWrongSums = (db: Db, sums: Sums, days: number) =>
   inSnapshot(db, async (tx) => {
     const { rows } = await sql<DayOfBusiness>`
       select business_id, day::date::text as day
       from (select distinct business_id from ${sql.table(`kept_${sums}`)}) businesses,
-        (select min(day) as first, max(day) as last from ${sql.table(`kept_${sums}`)}) days,
+        (
+          select min(day) as first, max(day) as last from ${sql.table(`kept_${sums}`)}
+          where day between '2000-01-01' and reporting.today() + 366
+        ) days,
         generate_series(first, last, interval '1 day') as day
       order by random() limit ${days}`.execute(tx);
     return findDifferences(tx, sums, (table) => sql`select t.* from ${sumsOfDays(table, listed(rows))}`);
@@ -66,8 +73,7 @@ async function findDifferences(
   const months = await find(tablesOf(sums, 'months'));
   const isOfWrongDay = (month: DayOfBusiness) =>
     days.some(
-      ({ business_id, day }) =>
-        business_id === month.business_id && day.slice(0, 7) === month.day.slice(0, 7),
+      ({ business_id, day }) => business_id === month.business_id && monthOf(day) === monthOf(month.day),
     );
   return [...days, ...months.filter((month) => !isOfWrongDay(month))];
 }

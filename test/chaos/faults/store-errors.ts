@@ -182,9 +182,9 @@ const inject: Record<string, Fault['inject']> = {
     'select count(*) from deliveries',
     process.env.CHAOS_MINUTES ? 60_000 : longMs,
   ),
-  'vacuum and its locks': async (deployment, random) => {
+  'vacuum and its locks': async (deployment, random, run) => {
     const tables = 'inbox, pending_deliveries, receipts';
-    await hold(`lock table ${tables} in share update exclusive mode`, longMs)(deployment, random);
+    await hold(`lock table ${tables} in share update exclusive mode`, longMs)(deployment, random, run);
     await deployment.rows('vacuum full pending_deliveries');
     await deployment.rows(`vacuum (freeze, analyze) ${tables}`);
   },

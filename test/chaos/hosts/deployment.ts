@@ -44,10 +44,7 @@ export async function startHosts(backend: Backend): Promise<HostsDeployment> {
   const database = await provideDatabase(network);
   folders.push(database.folder);
   await database.start();
-  const redis =
-    backend === 'redis'
-      ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'], stores)
-      : undefined;
+  const redis = backend === 'redis' ? await startRedis([], stores) : undefined;
   if (redis) folders.push(redis.folder);
 
   const startServices = async (host: Host) => {

@@ -58,7 +58,7 @@ describe.each(formatNames)('a client that disconnects from a download as %s', (f
 });
 
 it('a stalled download is aborted, and its connection and transaction are released', async () => {
-  const { url } = await startAnother({ adminToken, downloads: { stalledMs: 400, totalMs: 60_000 } });
+  const { url } = await startAnother({ adminToken, downloads: { stalledMs: 4_000, totalMs: 60_000 } });
   const { cookie, get } = await signInTo(url);
   await makeReviewRequests();
   const stalled = [1, 2].map(() => {

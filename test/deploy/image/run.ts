@@ -139,7 +139,7 @@ async function runBothRoles(root: string): Promise<void> {
     say(`sent: ${JSON.stringify(summary)}`);
     const pending = async () =>
       Number((await database.query('select count(*) from pending_deliveries')).rows[0].count);
-    await until(async () => (await pending()) === 0, 60_000);
+    await until(async () => (await pending()) === 0);
     const { rows } = await database.query('select status, count(*)::int from deliveries group by status');
     say(`in PostgreSQL: ${JSON.stringify(rows)}`);
     say(`peak memory, MiB: receiver ${receiver.peakMiB()}, worker ${worker.peakMiB()}`);

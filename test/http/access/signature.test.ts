@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { readSignature, verifySignature } from '../../../src/http/access/signature.ts';
-import { SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/errors.ts';
+import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/errors.ts';
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;
@@ -9,7 +9,7 @@ const body = Buffer.from('{"a":1}');
 const verify =
   (header: string | undefined, bytes = body, keys = rules.keys) =>
   () =>
-    verifySignature(readSignature(header, rules, now), bytes, keys);
+    verifySignature(readSignature(header, rules, now * 1000, now * 1000), bytes, keys);
 
 it('a signature under any of the keys passes, alone or among others', () => {
   expect(verify(sign('old', body, now))).not.toThrow();
@@ -47,6 +47,24 @@ it.each([
 it('a time of 180 seconds in the past or future is accepted', () => {
   expect(verify(sign('old', body, now - 180))).not.toThrow();
   expect(verify(sign('old', body, now + 180))).not.toThrow();
+});
+
+it('a time is stale only by both clocks; while one is not known, the other does not decide', () => {
+  const offset = fc.oneof(
+    fc.integer({ min: -400, max: 400 }),
+    fc.constantFrom(-180, -181, 180, 181, 3 * 86_400),
+  );
+  fc.assert(
+    fc.property(offset, fc.option(offset, { nil: undefined }), (own, database) => {
+      const isStale = (seconds: number) => Math.abs(seconds) > 180;
+      const read = () => {
+        const databaseMs = database === undefined ? undefined : (now + database) * 1000;
+        return readSignature(sign('old', body, now), rules, (now + own) * 1000, databaseMs);
+      };
+      if (!isStale(own) || (database !== undefined && !isStale(database))) expect(read).not.toThrow();
+      else expect(read).toThrow(database === undefined ? ClockUnknown : SignatureStale);
+    }),
+  );
 });
 
 it('no other header and no other body passes', () => {

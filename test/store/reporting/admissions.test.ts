@@ -8,12 +8,13 @@ beforeEach(() => clear(database));
 const now = () => Math.floor(Date.now() / 1000);
 
 const admission = (id: string, data: object = {}, business_id = 'b1') =>
-  samples.admission({ business_id, data: { id, ...data } });
+  samples.admission({ business_id, event_time: now(), data: { id, ...data } });
 const partOf =
   (family: 'admission_clearance' | 'admission_estimate' | 'admission_event') =>
   (admissionId: string, part: string, data: object = {}, business_id = 'b1') =>
     samples[family]({
       business_id,
+      event_time: now(),
       transaction_id: `ipd/${business_id}/admissions/${admissionId}/x/${part}`,
       data,
     });

@@ -120,7 +120,8 @@ function dailyModel(made: Version[]) {
   const isCompleted = ({ status }: Version) => status === 'CM' || status === 'CMNP';
   const things = model(made).map((ordered) => {
     const newest = ordered.at(-1)!;
-    const booked = newest.created_at ?? newest.event_time;
+    const first = Math.min(...ordered.map(({ event_time }) => event_time));
+    const booked = ordered.findLast(({ created_at }) => created_at !== null)?.created_at ?? first;
     const completing = isCompleted(newest) ? ordered.find(isCompleted) : undefined;
     const day = new Date((booked + 5.5 * hour) * 1000).toISOString().slice(0, 10);
     return {

@@ -33,6 +33,8 @@ const hidden = new Set([
   'link_error',
   'rrn',
   'data',
+  // Everything.
+  'statement',
   // Text of errors, and fields and values that nobody documented.
   'error',
   'field',
@@ -91,18 +93,25 @@ it('the role reporting_masked reads every view, and finds nothing personal in th
 
   const all = await columns();
   expect(new Set(all.map(({ view }) => view)).size).toBeGreaterThan(30);
-  for (const { view, name, readable } of all) {
-    const query = `select ${name}::text as value from reporting.${view}`;
-    if (!readable) {
-      await expect(asMasked(query)).rejects.toMatchObject({ code: '42501' });
-      continue;
-    }
-    const rows = await asMasked(query);
-    expect([view, rows.length]).not.toEqual([view, 0]);
-    if (name === 'patient_id') expect(JSON.stringify(rows)).toContain(canary);
-    else
-      expect([view, name, JSON.stringify(rows)]).toEqual([view, name, expect.not.stringContaining(canary)]);
+  const session = await database.pool.connect();
+  await session.query('set role reporting_masked');
+  for (const { view, name } of all.filter(({ readable }) => !readable)) {
+    await expect(session.query(`select ${name} from reporting.${view}`)).rejects.toMatchObject({
+      code: '42501',
+    });
   }
+  for (const view of new Set(all.map((column) => column.view))) {
+    const columns = all.filter((column) => column.view === view && column.readable);
+    const texts = columns.map(({ name }) => `${name}::text`);
+    const { rows } = await session.query(`select ${texts} from reporting.${view}`);
+    expect([view, rows.length]).not.toEqual([view, 0]);
+    for (const { name } of columns) {
+      const values = JSON.stringify(rows.map((row) => row[name]));
+      if (name === 'patient_id') expect(values).toContain(canary);
+      else expect([view, name, values]).toEqual([view, name, expect.not.stringContaining(canary)]);
+    }
+  }
+  session.release(true);
 });
 
 it('every column of the reports is either readable by reporting_masked, or a personal field or listed here as hidden', async () => {
@@ -155,7 +164,7 @@ function changed(file: string, from: string, to: string): Record<string, string>
 
 it('views that are dropped and re-created can be read as before; a column that is no longer listed cannot', async () => {
   const before = await columns();
-  const withoutPdf = changed('1_receipts.sql', 'payment_link, pdf_url\n', 'payment_link\n');
+  const withoutPdf = changed('1_receipts.sql', 'payment_link, receipt_url as pdf_url\n', 'payment_link\n');
   const kept = before.filter(({ view, name }) => !(view === 'outstanding_receipts' && name === 'pdf_url'));
   await withSchema(withoutPdf, async (folder) => {
     await migrate(database.db, undefined, folder);

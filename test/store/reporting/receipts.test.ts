@@ -9,7 +9,7 @@ beforeEach(() => clear(database));
 const firstDay = seconds('2024-03-01T18:29:59Z');
 const nextDay = seconds('2024-03-01T18:30:00Z');
 
-const receipt = (receipt_id: number, data: object, event = 'receipt.created', event_time = nextDay) =>
+const receipt = (receipt_id: number, data: object, event = 'receipt.created', event_time: number = nextDay) =>
   receiptCallback({ event, event_time, data: { receipt_id, created_at: firstDay, ...data } } as never);
 
 it('receipts contains the receipts that are not deleted, deleted_receipts the deleted ones', async () => {
@@ -114,7 +114,7 @@ it('receipts_daily has exact totals for each clinic, doctor and day, and counts 
 it('outstanding_receipts contains receipts with an amount due, with their age in days, and no paid or deleted ones', async () => {
   const threeDaysAgo = Math.floor(Date.now() / 1000) - 3 * 86_400;
   await apply(database, [
-    receipt(1, { amount_due: 0.01, created_at: threeDaysAgo }),
+    receipt(1, { amount_due: 0.01, created_at: threeDaysAgo }, 'receipt.created', threeDaysAgo),
     receipt(2, { amount_due: 0 }),
     receipt(3, { amount_due: null }),
     receipt(4, { amount_due: 5 }, 'receipt.deleted'),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { families } from '../../../src/families/index.ts';
 import { deleteDeliveries } from '../../../src/privacy/delete-deliveries.ts';
@@ -190,19 +189,4 @@ it('an erasure leaves no start', async () => {
     },
   );
   expect(await database.rows('select from appointment_starts')).toEqual([]);
-});
-
-it('the migration finds the starts of rows that were there before', async () => {
-  await database.rows('alter table appointments disable trigger keep_start');
-  await apply(database, [
-    appointment('a1', 0, { start_time: nine }),
-    appointment('a2', 0, { start_time: nine }),
-    appointment('a2', 1),
-  ]);
-  await database.rows('alter table appointments enable trigger keep_start');
-  await database.rows('delete from appointment_starts');
-  const [insert] = readFileSync('db/migrations/0036_starts_of_rows.sql', 'utf8').split(/;$/m);
-  // An interrupted migration runs again.
-  for (const _ of ['once', 'again']) await database.rows(insert!);
-  expect((await schedule()).map(({ id }) => id)).toEqual(['a1', 'a2']);
 });

@@ -56,20 +56,25 @@ interface Appointment {
   booked: number;
 }
 
-/** The newest version of each appointment: by event time, life cycle, delivery. */
+/** Each appointment: by event time, life cycle, delivery. It was booked when a version says so, else at its first event. */
 function newestOf(made: Version[]): Appointment[] {
   const newest = new Map<string, { order: string; appointment: Appointment }>();
+  const booked = new Map<string, { order: string; at: number }>();
+  const first = new Map<string, number>();
   for (const one of made) {
     const { event, event_time, business_id: business, appointment_id: id, status, created_at } = one;
     const key = `${business} ${id}`;
     const order = `${event_time} ${lifeCycle.indexOf(event)} ${deliveryOf(callbackOf(one)).id}`;
     if ((newest.get(key)?.order ?? '') < order)
-      newest.set(key, {
-        order,
-        appointment: { id, key, business, status, booked: created_at ?? event_time },
-      });
+      newest.set(key, { order, appointment: { id, key, business, status, booked: 0 } });
+    if (created_at !== null && (booked.get(key)?.order ?? '') < order)
+      booked.set(key, { order, at: created_at });
+    first.set(key, Math.min(first.get(key) ?? event_time, event_time));
   }
-  return [...newest.values()].map(({ appointment }) => appointment);
+  return [...newest.values()].map(({ appointment }) => {
+    const at = booked.get(appointment.key)?.at ?? first.get(appointment.key)!;
+    return { ...appointment, booked: at };
+  });
 }
 
 /** Pairs of an earlier and a later appointment that any version states. */

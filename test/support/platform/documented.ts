@@ -2,7 +2,9 @@
 export type Kind =
   | 'text'
   | 'number id'
+  // When something was done to the thing: it may say nothing.
   | 'time'
+  | 'other time'
   | 'amount'
   | 'whole'
   | 'json'
@@ -19,6 +21,10 @@ export interface Documented {
   /** The field that identifies a thing; undefined: each delivery is one. */
   key?: string;
   orderedBy?: string;
+  /** The time of its creation; without one, its first event counts. */
+  createdAt?: string;
+  /** The fields that one empties which comes without them. */
+  facts?: Record<string, string[]>;
   deletedBy?: string;
   fields: Record<string, Kind>;
   /** In the order of the lifecycle, each with its path. */
@@ -36,7 +42,9 @@ export const documented: Documented[] = [
     versions: 'receipt_versions',
     key: 'receipt_id',
     orderedBy: 'updated_at',
+    createdAt: 'created_at',
     deletedBy: 'receipt.deleted',
+    facts: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
     fields: {
       ...of('number id', 'receipt_id'),
       ...of(
@@ -74,6 +82,7 @@ export const documented: Documented[] = [
     versions: 'appointment_versions',
     key: 'appointment_id',
     orderedBy: 'modified_at',
+    createdAt: 'created_at',
     fields: {
       ...of('text', 'appointment_id partner_appointment_id doctor_id partner_doctor_id patient_id'),
       ...of('text', 'partner_patient_id clinic_id partner_clinic_id status action'),
@@ -161,6 +170,7 @@ export const documented: Documented[] = [
     table: 'admission_clearances',
     key: 'transaction_id',
     orderedBy: 'updated_at',
+    facts: { status: ['completed_at', 'completed_by'] },
     fields: {
       ...of('text', 'status type'),
       ...of('admission', 'transaction_id admission_id'),
@@ -183,7 +193,8 @@ export const documented: Documented[] = [
       ...of('admission', 'admission_id'),
       ...of('amount', 'quantity rate'),
       ...of('json', 'discount added_by'),
-      ...of('time', 'date created_at updated_at'),
+      ...of('time', 'created_at updated_at'),
+      ...of('other time', 'date'),
     },
     events: at(
       'ipd_admissions_estimates_events',
@@ -219,6 +230,7 @@ export const documented: Documented[] = [
     family: 'care_context',
     table: 'care_contexts',
     key: 'care_context_id',
+    facts: { status: ['error'] },
     fields: {
       ...of('text', 'care_context_id abha_address oid partner_patient_id hip_id status'),
       ...of('untyped', 'error retry_count'),

@@ -14,6 +14,10 @@ export interface Meaning {
   transaction: string;
   /** Null: there is none. */
   values: Record<string, Value | null>;
+  /** Times that say nothing, as they are sent. Their value is null. */
+  odd: Record<string, unknown>;
+  /** Fields that it does not mention. */
+  lacks: Set<string>;
   /** Fields of `data` that are not documented. */
   extra: Record<string, unknown>;
 }
@@ -66,6 +70,16 @@ const names: (Name | string)[] = [
   { salutation: null, first_name: 'Ravi' },
   { salutation: '', first_name: '', last_name: 'Rao' },
 ];
+const nothings = (eventTime: number): unknown[] => [
+  0,
+  '',
+  ' ',
+  null,
+  '0001-01-01T00:00:00Z',
+  -62_135_596_800,
+  946_684_799,
+  eventTime + 86_401_000,
+];
 // Also the names of columns that every table has, and of fields of the envelope.
 const extras: Record<string, unknown>[] = [
   {},
@@ -82,6 +96,7 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
     text: () => pick(texts),
     'number id': () => below(6),
     time,
+    'other time': time,
     amount: () => pick(amounts),
     whole: () => below(3) - 1,
     json: () => pick(objects),
@@ -92,6 +107,15 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
   const values = Object.fromEntries(
     Object.entries(of.fields).map(([name, kind]) => [name, chance(25) ? null : valueFor[kind]()]),
   );
+  const eventTime = time();
+  const odd: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(of.fields)) {
+    if (kind !== 'time' || !chance(10)) continue;
+    odd[name] = pick(nothings(eventTime));
+    values[name] = null;
+  }
+  const isLean = chance(40);
+  const lacks = new Set(Object.keys(of.fields).filter((name) => name !== of.key && isLean && chance(60)));
   const number = below(6);
   if (of.key) values[of.key] = of.fields[of.key] === 'number id' ? number : `thing-${number}`;
   const business = pick(['64a1f0c2e4b0a1b2c3d4e5f7', 'b2', '']);
@@ -101,7 +125,7 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
   return {
     of,
     event,
-    eventTime: time(),
+    eventTime,
     client: pick(['64a1f0c2e4b0a1b2c3d4e5f6', '']),
     business,
     transaction,
@@ -110,6 +134,8 @@ export function meaningOf(of: Documented, event: string, { below, chance, pick }
       ...(of.key === 'transaction_id' && { transaction_id: transaction }),
       ...('admission_id' in of.fields && { admission_id: isPart ? `adm-${number % 3}` : null }),
     },
+    odd,
+    lacks,
     extra: pick(extras),
   };
 }

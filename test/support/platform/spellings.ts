@@ -7,10 +7,11 @@ export type Spelling = 'documented' | 'seen';
 /** The body of a callback. Its other spelling is another delivery with the same meaning. */
 export function spell(meaning: Meaning, spelling: Spelling, random: Random): Record<string, unknown> {
   const isSeen = spelling === 'seen';
-  const { of, values, extra, transaction } = meaning;
+  const { of, values, odd, lacks, extra, transaction } = meaning;
   const fields = Object.entries(of.fields).flatMap(([name, kind]): [string, unknown][] => {
     const value = values[name]!;
-    if (kind === 'admission') return [];
+    if (kind === 'admission' || lacks.has(name)) return [];
+    if (name in odd) return [[name, odd[name]]];
     if (value === null) return isSeen ? [] : [[name, null]];
     const key = isSeen && name === 'prescription_id' && of.key === name ? 'rx_id' : name;
     return [[key, spelledValue(kind, value, isSeen, random)]];
@@ -44,7 +45,7 @@ function envelope({ event, client, business }: Meaning, isSeen: boolean, random:
 }
 
 function spelledValue(kind: Kind, value: Value, isSeen: boolean, random: Random): unknown {
-  if (kind === 'time')
+  if (kind === 'time' || kind === 'other time')
     return isSeen ? timeText(value as number, random) : timeNumber(value as number, random);
   return kind === 'number id' && isSeen ? String(value) : value;
 }

@@ -1,0 +1,273 @@
+import { addDays, addMonths, daysBetween, monthStart } from '../../src/common/days.ts';
+import { type Family, families, publicKey } from '../../src/families/index.ts';
+import { filtersOf, readColumns } from '../../src/reports/columns.ts';
+import { formatNames } from '../../src/reports/files/formats.ts';
+import type { Report } from '../../src/reports/report.ts';
+import { reports } from '../../src/reports/reports.ts';
+import { kindsOfSums, updateSums } from '../../src/store/reporting/daily-sums.ts';
+import { findWrongSums, sampleWrongSums } from '../../src/store/reporting/wrong-sums.ts';
+import { useConsole } from '../console/use-console.ts';
+import { type Visitor, visitAs } from '../console/visitor.ts';
+import { samples } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
+import { post } from '../support/service.ts';
+import { readDifferences } from '../support/sums-over-rows.ts';
+
+/** The ends of each type, of what callbacks can say, and of what a Date can hold, by the type of a column. */
+const extremes: Record<string, readonly string[]> = {
+  'timestamp with time zone': [
+    '-infinity',
+    '4714-11-24 00:00:00+00 BC',
+    '0001-12-31 00:00:00+00 BC',
+    '0001-01-01 00:00:00+00',
+    '9999-12-31 23:59:59.999+00',
+    '275760-09-13 00:00:00.001+00',
+    '294276-12-31 23:59:59.999999+00',
+    'infinity',
+  ],
+  bigint: ['-9223372036854775808', '9223372036854775807'],
+  numeric: ['-1.7976931348623157e308', '5e-324'],
+};
+
+const listed: readonly Family[] = families;
+const { database, service, visitor, logged } = useConsole();
+let privacy: Visitor;
+
+/** Copies the row of a family for each extreme of each column, and of all columns of a type, into one of its tables. */
+const copyRow = (family: Family, table: string, key = family.identifiedBy ?? 'delivery_id') => `
+  do $do$
+  declare
+    original ${table};
+    copy     ${table};
+    changed  jsonb;
+    number   bigint := 1000000;
+  begin
+    original := (
+      select jsonb_populate_record(null::${table}, to_jsonb(f) || jsonb_build_object('received_at', now(), 'applied_at', now()))
+      from ${family.table} f limit 1);
+    for changed in
+      with columns as (
+        select attname as name, extreme
+        from pg_attribute
+        cross join lateral jsonb_array_elements_text('${JSON.stringify(extremes)}'::jsonb -> format_type(atttypid, null)) as extreme
+        where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped and attname <> '${key}'
+      )
+      select jsonb_build_object(name, extreme) from columns
+      union all
+      select jsonb_object_agg(name, extreme) from columns group by extreme
+    loop
+      number := number + 1;
+      changed := changed || jsonb_build_object('${key}', number, 'delivery_id', gen_random_uuid());
+      copy := jsonb_populate_record(original, changed);
+      begin
+        insert into ${table} values (copy.*);
+      exception when not_null_violation then
+        -- Infinity has no place in the order of versions.
+        if isfinite(copy.event_time) then raise; end if;
+      end;
+    end loop;
+  end
+  $do$`;
+
+/** Makes the deliveries of the copies of a family's row. */
+const copyDelivery = ({ name, table, identifiedBy = 'delivery_id' }: Family) => `
+  with copied as (
+    insert into inbox (id, event, family, client_id, business_id, event_time, envelope, received_at)
+    select made.delivery_id, event, family, i.client_id, i.business_id, made.event_time,
+           jsonb_set(envelope, '{data,${identifiedBy}}', to_jsonb(made.${identifiedBy})), i.received_at
+    from ${table} made join inbox i on i.family = '${name}'
+    where made.delivery_id not in (select id from inbox)
+    returning id, family, business_id, event_time, received_at
+  )
+  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
+  select *, received_at from copied`;
+
+beforeAll(async () => {
+  privacy = await visitAs(service.url, 'privacy');
+  // Links would make one visit of all appointments.
+  const own = { data: { start_time: 1_700_000_000, prev_aids: [], next_aid: null } };
+  await apply(
+    database,
+    listed.map(({ name }) => samples[name as keyof typeof samples](name === 'appointment' ? own : {})),
+  );
+  for (const family of listed) {
+    await database.rows(copyRow(family, family.table));
+    await database.rows(copyDelivery(family));
+    if (family.versions) await database.rows(copyRow(family, family.versions));
+  }
+  await database.rows(`
+    update appointment_starts s set starts_at = a.event_time
+    from appointments a where a.business_id = s.business_id and a.appointment_id = s.appointment_id`);
+  await database.rows(`
+    insert into payments (business_id, payment_id, receipt_id, amount, status, created_at, first_asked_at, asked_at, extra)
+    select business_id, receipt_id::text, receipt_id, net_amount, 'PAYMENT_SUCCESS', created_at, event_time, event_time, '{}'
+    from receipts`);
+});
+
+/** Sends requests, and returns those that the receiver could not answer, and what it logged. */
+async function failing(requests: Record<string, () => Promise<Response>>): Promise<string[]> {
+  const failed: string[] = [];
+  const left = Object.entries(requests);
+  logged.length = 0;
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      const response = await next[1]();
+      const body = await response.text();
+      if (response.status >= 400 || body.includes('Internal error'))
+        failed.push(`${response.status} ${next[0]}`);
+    }
+  };
+  await Promise.all([work(), work()]);
+  const errors = logged.map((line) => JSON.parse(line)).filter(({ level, err }) => level >= 50 || err);
+  return [...failed, ...errors.map(({ err, msg }) => `${err?.message ?? msg}`)];
+}
+
+const pages = (paths: readonly string[], by: () => Visitor = () => visitor) =>
+  Object.fromEntries(paths.map((path) => [path, () => by().get(path)]));
+
+async function addressesOf(report: Report): Promise<string[]> {
+  const filters = filtersOf(report, await readColumns(database.db, report));
+  const queries = ['range=all&columns=all'];
+  const ofFiles = ['range=all'];
+  if (filters.from) {
+    queries.push('range=all&group=week', 'range=all&group=month');
+    queries.push('from=9999-12-31&to=9999-12-31&compare=previous_period');
+    queries.push('from=0001-01-01&to=0001-01-31&group=month&compare=same_period_last_year');
+    ofFiles.push('range=all&group=day&part=groups');
+  }
+  return [
+    ...queries.map((query) => `/reports/${report.view}?${query}`),
+    ...formatNames.flatMap((format) => ofFiles.map((query) => `/reports/${report.view}/${format}?${query}`)),
+  ];
+}
+
+describe('with rows of the least and the greatest value in each column', () => {
+  it.each(reports.map((report) => [report.view, report] as const))(
+    'report %s is shown, grouped, compared and exported',
+    async (_view, report) => {
+      expect(await failing(pages(await addressesOf(report)))).toEqual([]);
+    },
+  );
+
+  it('groups are in the order of time, and lead to their rows', async () => {
+    const page = await visitor.read('/reports/receipts?range=all&group=month');
+    const table = page.slice(page.indexOf('aria-label="Receipts by month"'));
+    const links = [...table.matchAll(/href="([^"]*)" title="([^"]*)">([^<]*)</g)].map(
+      ([, ...found]) => found,
+    );
+    expect(links.map(([, label, shown]) => [label, shown])).toEqual([
+      ['4713-01 BC', 'Jan 4713 BC'],
+      ['0001-12 BC', 'Dec 1 BC'],
+      ['0001-01', 'Jan 1'],
+      ['2023-11', 'Nov 2023'],
+      ['10000-01', 'Jan 10000'],
+      ['275760-01', 'Jan 275760'],
+    ]);
+    for (const [href] of links) {
+      const rows = await visitor.read(href!.replaceAll('&amp;', '&').replace('/console', ''));
+      expect(rows).not.toContain('No matching rows.');
+    }
+  });
+
+  it('files have the values as PostgreSQL writes them', async () => {
+    const csv = await visitor.read('/reports/receipts/csv?range=all');
+    for (const text of ['-infinity', ' BC', '10000-01-01 ', '275760-09-13 ', ',infinity'])
+      expect(csv).toContain(text);
+  });
+
+  it('records, lists, searches and a patient’s data are shown', async () => {
+    const records = await Promise.all(
+      listed.map(async (family) => {
+        const id = publicKey(family) ?? 'delivery_id';
+        const rows = await database.rows(
+          `select distinct on (event_time) business_id, ${id}::text as id from ${family.table} order by event_time, delivery_id`,
+        );
+        expect(rows.length).toBeGreaterThan(6);
+        const ends = [...rows.slice(0, 3), ...rows.slice(-3)];
+        return ends.map((row) => `/records/${family.name}?business=${row.business_id}&id=${row.id}`);
+      }),
+    );
+    const deliveries = await database.rows(
+      'select distinct on (event_time) id from inbox order by event_time, id',
+    );
+    const known = pages([
+      ...records.flat(),
+      ...deliveries.map(({ id }) => `/deliveries/${id}`),
+      '/deliveries',
+      '/today',
+      '/health',
+      '/problems',
+    ]);
+    expect(await failing(known)).toEqual([]);
+    const patient = '161467756044204';
+    expect(
+      await failing({
+        ...pages(['/search?q=sample', `/search?q=${patient}`, '/search?q=500%20today'], () => privacy),
+        patient: () => privacy.post('/patients', { patient }),
+        export: () => privacy.post('/patients/export', { patient }),
+        'rows of the patient': () => privacy.post('/reports/receipts/personal', { patient, range: 'all' }),
+      }),
+    ).toEqual([]);
+  });
+
+  it('kept sums are those of the rows, and no day is taken for every day', async () => {
+    const everyDay = `select distinct sums from outdated_days where day = '-infinity'`;
+    await database.rows(`delete from outdated_days where day = '-infinity'`);
+    await database.rows('update receipts set remarks = remarks');
+    expect(await database.rows(everyDay)).toEqual([]);
+    for (const sums of kindsOfSums) {
+      while ((await updateSums(database.db, sums)).hasMore);
+      expect(await sampleWrongSums(database.db, sums, 100)).toEqual([]);
+      for (const { business_id } of await database.rows('select distinct business_id from receipts'))
+        expect(await findWrongSums(database.db, sums, String(business_id))).toEqual([]);
+    }
+    expect(await database.rows('select from outdated_days')).toEqual([]);
+    for (const [what, query] of Object.entries(await readDifferences(database.db)))
+      expect([what, await database.rows(query)]).toEqual([what, []]);
+  });
+});
+
+it.each(['0000-01-01', '2026-02-30', '294277-01-01', '4714-11-24 BC', 'infinity'])(
+  'the day %s is refused with what to enter',
+  async (day) => {
+    const response = await visitor.get(`/reports/receipts?from=${encodeURIComponent(day)}`);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('Enter a day such as 2026-11-21.');
+  },
+);
+
+it('a comparison with days before the first is refused with what to do', async () => {
+  const response = await visitor.get(
+    '/reports/receipts?from=4713-01-01%20BC&to=4713-01-31%20BC&compare=previous_period',
+  );
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('choose later or fewer days');
+});
+
+it('a callback says no time after the year 9999', async () => {
+  const say = async (created_at: unknown) => {
+    const { status } = await post(
+      `${service.url}/registered_url_for_receipt_events`,
+      samples.receipt({ data: { receipt_id: 77, created_at } }),
+    );
+    return status;
+  };
+  expect(await say('9999-12-31T23:59:59Z')).toBe(200);
+  expect(await say('9999-12-31T23:59:59-15:59')).toBe(422);
+  expect(await say('0001-01-01T00:00:00+15:59')).toBe(422);
+});
+
+it('days are added and compared as PostgreSQL does', async () => {
+  const days = await database.rows(`
+    select day::text, (day + n)::text as later, (day + make_interval(months => n))::date::text as months_later,
+           date_trunc('month', day::timestamp)::date::text as month, n
+    from (
+      select date '4600-01-01 BC' + (random() * 7000000)::int as day, (random() * 2000 - 1000)::int as n
+      from generate_series(1, 500)
+      union all values (date '0001-12-31 BC', 1), ('0001-01-01', -1), ('9999-12-31', 1), ('10000-02-29', 12), ('0001-02-28 BC', 1)
+    ) drawn`);
+  for (const { day, later, months_later, month, n } of days as Record<string, never>[]) {
+    expect([addDays(day!, n!), addMonths(day!, n!), monthStart(day!)]).toEqual([later, months_later, month]);
+    expect(daysBetween(day!, later!)).toBe(n);
+  }
+});

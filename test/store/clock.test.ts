@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { byBothClocks, createDatabaseClock } from '../../src/store/clock.ts';
+import { allowConnections, useDatabase } from '../support/database.ts';
+
+const database = useDatabase();
+const dayMs = 24 * 60 * 60 * 1000;
+const circuit = { isOpen: false };
+
+const shiftOwnClock = (ms: number) => {
+  const realNow = Date.now;
+  jest.spyOn(Date, 'now').mockImplementation(() => realNow() + ms);
+};
+afterEach(() => jest.restoreAllMocks());
+
+const readTime = async () => {
+  const [row] = await database.rows('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms');
+  return row!.ms as number;
+};
+
+it('a fault is one only if both clocks find the same; while one is not known, nothing is decided', () => {
+  const fault = fc.constantFrom('future', 'expired', undefined);
+  fc.assert(
+    fc.property(fault, fault, fc.boolean(), (own, other, isKnown) => {
+      const judge = (now: number) => (now === 1 ? own : other);
+      const expected = own && (isKnown ? (own === other ? own : undefined) : 'unknown');
+      expect(byBothClocks(judge, 1, isKnown ? 2 : undefined)).toBe(expected);
+    }),
+  );
+});
+
+it('a step of this machine’s clock does not shift what is known of PostgreSQL’s', async () => {
+  const clock = createDatabaseClock(database.pool, circuit);
+  expect([clock.now(), clock.aheadMs()]).toEqual([undefined, undefined]);
+  const before = await readTime();
+  await clock.current();
+  const after = await readTime();
+  for (const days of [0, -3, 3]) {
+    shiftOwnClock(days * dayMs);
+    const elapsed = clock.now()! - before;
+    // By at most the half of a round trip.
+    expect(elapsed).toBeGreaterThan(-1_000);
+    expect(Math.abs(clock.aheadMs()! + days * dayMs)).toBeLessThan(10_000);
+    jest.restoreAllMocks();
+  }
+  expect(clock.now()!).toBeGreaterThan(after - 1_000);
+});
+
+it('while PostgreSQL is away the last reading goes on; without one the time is not known', async () => {
+  const known = createDatabaseClock(database.pool, circuit);
+  const unknown = createDatabaseClock(database.pool, circuit);
+  await known.current();
+  await allowConnections(database, false);
+  try {
+    const before = known.now()!;
+    await known.refresh();
+    expect(known.now()!).toBeGreaterThan(before);
+    expect(await unknown.current()).toBeUndefined();
+  } finally {
+    await allowConnections(database, true);
+  }
+  expect(await unknown.current()).toBeDefined();
+});
+
+it('nothing is asked of PostgreSQL while its circuit is open', async () => {
+  expect(await createDatabaseClock(database.pool, { isOpen: true }).current()).toBeUndefined();
+});
