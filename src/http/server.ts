@@ -109,12 +109,15 @@ export async function listen(
     });
     stopping = true;
     if (performance.now() - checks[0]! < checkedWithinMs) {
-      await Promise.race([Promise.all([isSeen, sleep(drainMs)]), sleep(3 * drainMs)]);
+      await Promise.race([
+        Promise.all([isSeen, sleep(drainMs)]),
+        sleep(3 * drainMs, undefined, { ref: false }),
+      ]);
     }
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
-    await Promise.race([closed, sleep(drainMs)]);
+    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
     const closing = setInterval(() => server.closeIdleConnections(), 20);
     const giveUp = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
     await closed;
