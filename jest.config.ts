@@ -24,8 +24,6 @@ const config: Config = {
     '\\.mjs$': compiled({ tsx: false }),
     '/node_modules/.*\\.js$': compiled({ tsx: false }),
   },
-  // Where src imports it; a test that does has the real limits, which processes have.
-  moduleNameMapper: { '^(?!.*/src/).*/time-limits\\.ts$': '<rootDir>/test/support/time-limits.ts' },
   // These are written in modules only; the last one imports a module when it is first used.
   transformIgnorePatterns: [
     '/node_modules/(?!(preact|openid-client|oauth4webapi|jose|@opentelemetry/otlp-exporter-base)/)',

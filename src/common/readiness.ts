@@ -1,4 +1,4 @@
-import { readinessTimeoutMs } from './time-limits.ts';
+import { timeLimits } from './time-limits.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /** A check of something that the receiver uses. */
@@ -26,21 +26,26 @@ export type Readiness = Awaited<ReturnType<typeof readiness>>;
 
 const sharedMs = 1_000;
 
-/** Runs all checks at once; a check that takes longer than `readinessTimeoutMs` has failed. */
-export async function readiness(checks: readonly HealthCheck[]) {
-  const results = await Promise.all(checks.map(run));
+const defaultMs = timeLimits().readinessMs;
+
+/** Runs all checks at once; a check that takes longer than `timeoutMs` has failed. */
+export async function readiness(checks: readonly HealthCheck[], timeoutMs = defaultMs) {
+  const results = await Promise.all(checks.map((check) => run(check, timeoutMs)));
   const ready = checks.every(({ required }, index) => !required || results[index]!.ok);
   return { ready, parts: Object.fromEntries(checks.map(({ name }, index) => [name, results[index]!])) };
 }
 
 /** Runs all checks, once at a time and a second apart at least: callers in between share the result. */
-export function sharedReadiness(checks: readonly HealthCheck[]): () => Promise<Readiness> {
+export function sharedReadiness(
+  checks: readonly HealthCheck[],
+  timeoutMs = defaultMs,
+): () => Promise<Readiness> {
   let last: Promise<Readiness> | undefined;
   let endsAt = Number.POSITIVE_INFINITY;
   return () => {
     if (last && performance.now() < endsAt) return last;
     endsAt = Number.POSITIVE_INFINITY;
-    last = readiness(checks).finally(() => {
+    last = readiness(checks, timeoutMs).finally(() => {
       endsAt = performance.now() + sharedMs;
     });
     return last;
@@ -52,9 +57,9 @@ export function withoutDetails(parts: Readiness['parts']): Record<string, { ok: 
   return Object.fromEntries(Object.entries(parts).map(([name, { ok }]) => [name, { ok }]));
 }
 
-async function run({ check, since }: HealthCheck): Promise<Checked> {
+async function run({ check, since }: HealthCheck, timeoutMs: number): Promise<Checked> {
   try {
-    return { ok: true, detail: await withTimeout(readinessTimeoutMs, check()) };
+    return { ok: true, detail: await withTimeout(timeoutMs, check()) };
   } catch (error) {
     const detail = error instanceof CheckFailed ? error.message : 'does not respond';
     return { ok: false, detail, since: since?.() };

@@ -1,14 +1,16 @@
-/** The time limit of a commit in PostgreSQL. */
-export const databaseTimeoutMs = 1_000;
+/** Time limits of the stores, in ms: what takes longer is an outage. */
+export interface TimeLimits {
+  /** Of a commit, a connection and a probe of PostgreSQL. */
+  databaseMs: number;
+  /** Of a commit in Redis. A request waits for both stores at most. */
+  redisMs: number;
+  /** Of each check of `/readyz`. */
+  readinessMs: number;
+}
 
-/** The time limit of a commit in Redis. A request waits for both at most. */
-export const redisTimeoutMs = 1_300;
-
-/** The time limit of a command of a producer: more than that of a commit, which waits for its confirmation so long. */
-export const redisCommandTimeoutMs = 2_000;
-
-/** The time limit of opening a connection to PostgreSQL, and of its first query. */
-export const connectTimeoutMs = 2_000;
-
-/** The time limit of each check of `/readyz`. */
-export const readinessTimeoutMs = 2_000;
+/** @param hasFallback whether Redis can take a callback: then nobody waits long for PostgreSQL */
+export const timeLimits = (hasFallback = false): TimeLimits => ({
+  databaseMs: hasFallback ? 2_000 : 10_000,
+  redisMs: 1_300,
+  readinessMs: 5_000,
+});

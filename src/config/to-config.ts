@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { timeLimits } from '../common/time-limits.ts';
 import type { environmentSchema, FamilyPaths } from './environment-schema.ts';
 
 const userOf = (address: string) => decodeURIComponent(new URL(address).username);
@@ -27,6 +28,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     redisFallback: e.REDIS_FALLBACK,
     queuePrefix: e.QUEUE_PREFIX,
     dataDir: e.DATA_DIR,
+    timeLimits: timeLimits(e.REDIS_URL !== undefined && e.REDIS_FALLBACK !== 'off'),
     /** The registered paths by family name; none: the family is not served. */
     paths: Object.fromEntries(paths),
     bodyLimitBytes: e.BODY_LIMIT,
@@ -166,6 +168,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: e.REPORT_CURRENCY,
+    /** After which a receiver sees that another one has ended a session of the console. */
+    sessionCacheMs: 5_000,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
     pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */

@@ -72,7 +72,9 @@ async function withDatabase(
 ): Promise<void> {
   const explained = (error: unknown) => explain(error, variable, url, subject);
   const schema = subject.config.databaseSchema;
-  const database = openDatabase(url, log, { connections: 2, name, queryTimeoutMs: 3_000, schema });
+  // Less than the time limit of a check, which would otherwise give up before it.
+  const timeouts = { queryTimeoutMs: 3_000, connectTimeoutMs: 5_000 };
+  const database = openDatabase(url, log, { connections: 2, name, schema, ...timeouts });
   const connected = async () => runEach('database', await prepare(database), explained, report);
   await runEach('database', [connected], explained, report);
   // Not awaited: a server that hangs must not delay the other findings.

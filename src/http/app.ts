@@ -13,6 +13,8 @@ import { sendJson, sendProblem } from './responses.ts';
 export interface AppDependencies {
   callbacks: ReadonlyMap<string, Handler>;
   health: readonly HealthCheck[];
+  /** The time limit of each of them. */
+  readinessMs?: number;
   /** The routes for administrators, `openapi` makes the response of /openapi.json; undefined without an admin token. */
   admin?: { access: TokenAccess; openapi?: (() => Promise<object>) | undefined } | undefined;
   /** `scrape` makes the response of /metrics; undefined without a token that may scrape. */
@@ -29,7 +31,7 @@ const icon = readFileSync(join(import.meta.dirname, '../../assets/console/icon.s
 type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
 
 export function createApp(dependencies: AppDependencies): Express {
-  const { callbacks, health, admin, metrics, changes, console, observe, log } = dependencies;
+  const { callbacks, health, admin, metrics, changes, console, observe, log, readinessMs } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -40,7 +42,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.get(iconPaths, (_req, res) => {
     res.writeHead(200, { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'max-age=86400' }).end(icon);
   });
-  const readReadiness = sharedReadiness(health);
+  const readReadiness = sharedReadiness(health, readinessMs);
   app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readReadiness();
     const shown = admin?.access.has(req) ? parts : withoutDetails(parts);

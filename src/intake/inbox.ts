@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { databaseTimeoutMs } from '../common/time-limits.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { describeDamage } from '../store/damage.ts';
 import { describeRefusal, isConflict, isDamaged, isRefusal } from '../store/faults.ts';
@@ -24,7 +23,7 @@ class NotKept extends Error {}
 
 export interface InboxOptions {
   pool: pg.Pool;
-  circuit: Pick<Circuit, 'run'>;
+  circuit: Pick<Circuit, 'run' | 'timeoutMs'>;
   enqueue: (deliveries: Pick<Delivery, 'id' | 'family'>[]) => Promise<void>;
   fallback?: Fallback | undefined;
   /** Remembers what is acknowledged from the fallback. */
@@ -87,7 +86,7 @@ export function createInbox(options: InboxOptions) {
   };
 
   const insert = async (deliveries: Delivery[]) => {
-    const results = await insertDeliveries(pool, deliveries, { timeoutMs: databaseTimeoutMs });
+    const results = await insertDeliveries(pool, deliveries, { timeoutMs: circuit.timeoutMs });
     const fresh = deliveries.filter((_, index) => results[index] === 'accepted');
     if (fresh.length > 0) enqueueFresh(fresh.map(({ id, family }) => ({ id, family })));
     return results;
@@ -123,7 +122,7 @@ export function createInbox(options: InboxOptions) {
     place: Place,
     damage: string,
   ): Promise<AppendResult[]> => {
-    const options = { timeoutMs: databaseTimeoutMs, damage };
+    const options = { timeoutMs: circuit.timeoutMs, damage };
     try {
       return await inPostgres(deliveries, () => insertDeliveries(pool, deliveries, options));
     } catch (again) {

@@ -17,12 +17,12 @@ import { DataRefused, EventInFuture, type FieldError, Rejection, TenantNotAllowe
 import { withoutSecrets } from './secrets.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'fallback' | 'acknowledged' | 'log'> {
-  config: Pick<Config, 'paths' | 'quarantine' | 'retention'> & {
+  config: Pick<Config, 'paths' | 'quarantine' | 'retention' | 'timeLimits'> & {
     authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
   };
   families: readonly [Family, ...Family[]];
   pool: pg.Pool;
-  circuit: Pick<Circuit, 'run' | 'isOpen'>;
+  circuit: Pick<Circuit, 'run' | 'isOpen' | 'timeoutMs'>;
   /** Connections for deliveries only. Default: `pool`. */
   inboxPool?: pg.Pool;
   /** PostgreSQL's clock. Default: read on demand. */
@@ -49,7 +49,8 @@ export function createIntake(options: IntakeOptions) {
   const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
   const { inboxPool = pool, clock = createDatabaseClock(inboxPool, circuit), acknowledged } = options;
   const inbox = createInbox({ pool: inboxPool, circuit, enqueue, fallback, acknowledged, observe, log });
-  const quarantine = createQuarantine({ pool, families, limits: config.quarantine, log, observe });
+  const { databaseMs: timeoutMs } = config.timeLimits;
+  const quarantine = createQuarantine({ pool, families, limits: config.quarantine, log, observe, timeoutMs });
   const drift = createDrift(pool, log, families);
   const parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
   const clients = new Set(config.authentication.allowedClientIds);

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type pg from 'pg';
-import { databaseTimeoutMs } from '../common/time-limits.ts';
+import { timeLimits } from '../common/time-limits.ts';
 import { type Family, families, knownGood } from '../families/index.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
 import { type CircuitDependencies, reportOutage } from '../store/circuits.ts';
@@ -13,11 +13,12 @@ import { insertQuery } from './insert-deliveries.ts';
 
 /** The circuit of PostgreSQL, which is unavailable unless deliveries can be inserted. */
 export function databaseCircuit(pool: pg.Pool, dependencies: CircuitDependencies): Circuit {
+  const { timeoutMs = timeLimits().databaseMs } = dependencies;
   return createCircuit({
     store: 'PostgreSQL',
-    timeoutMs: databaseTimeoutMs,
-    probe: () => probeInbox(pool),
-    check: () => pool.query({ text: emptyInsert, query_timeout: databaseTimeoutMs }),
+    timeoutMs,
+    probe: () => probeInbox(pool, timeoutMs),
+    check: () => pool.query({ text: emptyInsert, query_timeout: timeoutMs }),
     isOutage,
     // It concerns what PostgreSQL would put on the page: the inbox finds another place for it.
     isAvailable: isDamaged,
@@ -34,19 +35,19 @@ const emptyInsert = 'insert into inbox (id) select id from inbox where false';
  *
  * @throws the database's error; Error where the rows are not there afterwards
  */
-export async function probeInbox(pool: pg.Pool): Promise<void> {
+export async function probeInbox(pool: pg.Pool, timeoutMs = timeLimits().databaseMs): Promise<void> {
   try {
-    await insertKnownGood(pool);
+    await insertKnownGood(pool, timeoutMs);
   } catch (error) {
     // That concerns what PostgreSQL would put on the page: the inbox finds another place for it.
     if (!isDamaged(error)) throw error;
   }
 }
 
-async function insertKnownGood(pool: pg.Pool): Promise<void> {
+async function insertKnownGood(pool: pg.Pool, timeoutMs: number): Promise<void> {
   const deliveries = families.map(knownGoodDelivery);
   await rolledBack(pool, async (client) => {
-    await client.query(insertQuery(deliveries, { timeoutMs: databaseTimeoutMs }));
+    await client.query(insertQuery(deliveries, { timeoutMs }));
     const { rowCount } = await client.query('select from inbox where id = any($1::uuid[])', [
       deliveries.map(({ id }) => id),
     ]);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { databaseTimeoutMs } from '../common/time-limits.ts';
+import { timeLimits } from '../common/time-limits.ts';
 import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
 import { createCircuit, StoreUnavailable } from '../store/circuit.ts';
@@ -63,11 +63,15 @@ with rejected as materialized (
 select`;
 
 /** The statement that stores rejected bodies, except those that an erasure refuses. */
-export function quarantineQuery(rejected: readonly RedactedBody[], families: readonly Family[]) {
+export function quarantineQuery(
+  rejected: readonly RedactedBody[],
+  families: readonly Family[],
+  timeoutMs = timeLimits().databaseMs,
+) {
   const subjects = rejected.map(({ body, family }) => subjectOfBody(body, families, family));
   return {
     text: statement,
-    query_timeout: databaseTimeoutMs,
+    query_timeout: timeoutMs,
     values: [
       rejected.map(({ id }) => id),
       rejected.map(({ path }) => path),
@@ -86,8 +90,10 @@ export function quarantineQuery(rejected: readonly RedactedBody[], families: rea
 }
 
 /** Stores rejected bodies, once per content, to be replayed after a fix. */
-export function createQuarantine(options: EvictionOptions & { families: readonly Family[] }) {
-  const { pool, families, log } = options;
+export function createQuarantine(
+  options: EvictionOptions & { families: readonly Family[]; timeoutMs?: number },
+) {
+  const { pool, families, log, timeoutMs = timeLimits().databaseMs } = options;
   const eviction = createEviction(options);
 
   /** Stores a known-good body, in a transaction that is rolled back. @throws the database's error */
@@ -95,21 +101,21 @@ export function createQuarantine(options: EvictionOptions & { families: readonly
     const errors = [{ path: '', message: 'sample' }];
     const sample = { path: '/sample', reason: 'invalid', errors, body: randomBytes(16) } as const;
     await rolledBack(pool, async (client) => {
-      await client.query(quarantineQuery([redact(sample)], families));
+      await client.query(quarantineQuery([redact(sample)], families, timeoutMs));
     });
   };
 
   // The circuit of this table: where it cannot be written, deliveries are stored nevertheless.
   const circuit = createCircuit({
     store: 'quarantine',
-    timeoutMs: databaseTimeoutMs,
+    timeoutMs,
     probe,
     isOutage,
     onChange: reportOutage('quarantine', { log }),
   });
 
   const commit = async (rejected: RedactedBody[]) => {
-    await pool.query(quarantineQuery(rejected, families));
+    await pool.query(quarantineQuery(rejected, families, timeoutMs));
     eviction.added(rejected.map(({ body }) => body.length));
     return rejected.map(() => undefined);
   };

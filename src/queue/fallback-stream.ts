@@ -61,7 +61,14 @@ export function createFallbackStream({
   const address = hashAddress(databaseUrl);
   let id: string | undefined;
   let lease: ReturnType<typeof createDrainLease> | undefined;
-  const durability = watchDurability({ redis, key: registryKey, mode, forgetReplicaMs, log });
+  const durability = watchDurability({
+    redis,
+    key: registryKey,
+    mode,
+    forgetReplicaMs,
+    log,
+    timeoutMs: dependencies.timeoutMs,
+  });
 
   const streamOf = (name: string) => streamKey(prefix, name);
   /** A sorted set of the ids of deliveries that were drained without becoming rows, by time. */

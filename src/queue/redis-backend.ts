@@ -21,10 +21,10 @@ export function redisBackend({
   ...options
 }: Omit<FallbackStreamOptions, 'redis'> & { url: string }): QueueBackend {
   const prefix = keyPrefix(options.prefix);
-  const producer = connectRedis(url, 'producer');
+  const producer = connectRedis(url, 'producer', options.timeoutMs);
   const consumer = connectRedis(url, 'consumer');
   // A separate connection, because WAITAOF blocks all later commands of its connection.
-  const redis = connectRedis(url, 'producer');
+  const redis = connectRedis(url, 'producer', options.timeoutMs);
   const fallback = createFallbackStream({ ...options, prefix, redis });
   const { circuit } = fallback;
   const clients = [producer, consumer, redis];

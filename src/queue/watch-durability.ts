@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChainableCommander } from 'ioredis';
 import type { Log } from '../common/log.ts';
-import { redisTimeoutMs } from '../common/time-limits.ts';
+import { timeLimits } from '../common/time-limits.ts';
 import type { Config } from '../config/config.ts';
 import type { RedisClient } from './redis.ts';
 import {
@@ -16,8 +16,6 @@ const lookEveryMs = 5_000;
 const retryMs = 500;
 /** A commit that was not confirmed counts for this long. */
 const unconfirmedMs = lookEveryMs;
-/** For the confirmations of a commit; the rest of its timeout is for the network. */
-const confirmMs = redisTimeoutMs - 100;
 /** The part of it for a replica, after Redis's own disk: the replica gets the commit at the same time. */
 const replicaMs = 300;
 
@@ -27,6 +25,8 @@ export interface WatchOptions {
   key: string;
   mode: Config['redisFallback'];
   log: Log;
+  /** The time limit of a commit. */
+  timeoutMs?: number | undefined;
   /** How long a replica may be missing before commits no longer wait for one. */
   forgetReplicaMs?: number | undefined;
 }
@@ -51,7 +51,16 @@ type Results = [error: Error | null, result: unknown][];
  *
  * A Redis that had a replica may be replaced by it: from then on a commit counts once a replica has it, too.
  */
-export function watchDurability({ redis, key, mode, log, forgetReplicaMs = 600_000 }: WatchOptions) {
+export function watchDurability({
+  redis,
+  key,
+  mode,
+  log,
+  timeoutMs = timeLimits().redisMs,
+  forgetReplicaMs = 600_000,
+}: WatchOptions) {
+  /** For the confirmations of a commit; the rest of its timeout is for the network. */
+  const confirmMs = timeoutMs - 100;
   const reader = createNodeReader();
   let node: RedisNode | undefined;
   let judged: Durability | undefined;

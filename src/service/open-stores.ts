@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { databaseTimeoutMs } from '../common/time-limits.ts';
 import type { Config } from '../config/config.ts';
 import { divideConnections } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
@@ -33,7 +32,8 @@ export async function openStores(
   observe: Pick<Observer, 'circuit'> | undefined,
   onStop: OnStop,
 ) {
-  const { redisUrl, queuePrefix, databaseSchema: schema } = config;
+  const { redisUrl, queuePrefix, databaseSchema: schema, timeLimits } = config;
+  const { databaseMs } = timeLimits;
   const connections = divideConnections(config);
   if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
@@ -41,7 +41,9 @@ export async function openStores(
   const { databaseId, stop } = await prepareDatabase(directUrl, config, log);
   onStop(stop);
   const open = (part: string, size: number, queryTimeoutMs: number, settings: SessionSettings = {}) => {
-    const options = { name: `receiver ${part}`, connections: size, schema, queryTimeoutMs, settings };
+    const name = `receiver ${part}`;
+    const timeouts = { queryTimeoutMs, connectTimeoutMs: databaseMs };
+    const options = { name, connections: size, schema, settings, ...timeouts };
     const opened = openDatabase(databaseUrl, log, options);
     onStop(opened.close);
     return opened;
@@ -54,12 +56,12 @@ export async function openStores(
   // gives it up, so that none accumulate behind a locked table. A commit is on disk even where `synchronous_commit` is
   // off for the database or the role.
   const inboxSettings = {
-    lock_timeout: databaseTimeoutMs * 0.8,
+    lock_timeout: databaseMs * 0.8,
     synchronous_commit: 'on',
     ...planForAnySize,
   };
-  const { pool: inboxPool } = open('inbox', connections.inbox, databaseTimeoutMs, inboxSettings);
-  const circuit = databaseCircuit(inboxPool, { log, observe });
+  const { pool: inboxPool } = open('inbox', connections.inbox, databaseMs, inboxSettings);
+  const circuit = databaseCircuit(inboxPool, { log, observe, timeoutMs: databaseMs });
   onStop(async () => circuit.stop());
   const clock = watchDatabaseClock(inboxPool, circuit);
   onStop(clock.stop);
@@ -71,6 +73,7 @@ export async function openStores(
         url: redisUrl,
         prefix: queuePrefix,
         mode: config.redisFallback,
+        timeoutMs: timeLimits.redisMs,
         databaseUrl,
         db: database.db,
         databaseId,

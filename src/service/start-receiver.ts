@@ -59,7 +59,7 @@ export async function startReceiver(
   if (console) onStop(console.close);
   const changes = openChanges(config, families, parts);
   const routes = { callbacks, health, admin, metrics, changes: changes?.handle, console: console?.handle };
-  const app = createApp({ ...routes, observe, log });
+  const app = createApp({ ...routes, readinessMs: config.timeLimits.readinessMs, observe, log });
   const server = await listen(app, callbacks, config, { reserved, requests, log });
   onStop(server.stop);
   // Before the server, which waits for responses in progress.
@@ -127,8 +127,8 @@ function openConsole(
     families,
     attempts: limits.signIns,
     searches: limits.searches,
-    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log),
-    readiness: () => readiness(health),
+    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log, config.sessionCacheMs),
+    readiness: () => readiness(health, config.timeLimits.readinessMs),
     problems,
     pendingSince,
     circuit,

@@ -6,7 +6,6 @@ import { readSessionState, type SessionState } from '../store/sessions.ts';
 
 export type SessionStore = ReturnType<typeof openSessionStore>;
 
-const cacheMs = 5_000;
 const timeoutMs = 5_000;
 
 /**
@@ -14,8 +13,14 @@ const timeoutMs = 5_000;
  *
  * @param pool whose connections no page of the console can occupy
  * @param write ends a session in the database
+ * @param cacheMs after which a receiver sees that another one has ended a session
  */
-export function openSessionStore(pool: pg.Pool, write: (session: string) => Promise<void>, log: Log) {
+export function openSessionStore(
+  pool: pg.Pool,
+  write: (session: string) => Promise<void>,
+  log: Log,
+  cacheMs: number,
+) {
   let state: (SessionState & { aheadMs: number }) | undefined;
   let readAt = Number.NEGATIVE_INFINITY; // monotonic
   let reading: Promise<void> | undefined;

@@ -100,6 +100,9 @@ export function createCircuit(options: CircuitOptions) {
   };
 
   return {
+    /** The time limit of a call. */
+    timeoutMs: options.timeoutMs,
+
     /** Whether calls fail without reaching the store. */
     get isOpen(): boolean {
       return isOpen;

@@ -1,12 +1,14 @@
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { redisTimeoutMs } from '../common/time-limits.ts';
+import { timeLimits } from '../common/time-limits.ts';
 import { type Circuit, createCircuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout } from './faults.ts';
 import type { LockHolder } from './lock-holders.ts';
 
 export interface CircuitDependencies {
   log: Log;
+  /** The time limit of a commit. */
+  timeoutMs?: number | undefined;
   observe?: Pick<Observer, 'circuit'> | undefined;
 }
 
@@ -14,7 +16,7 @@ export interface CircuitDependencies {
 export function redisCircuit(probe: () => Promise<unknown>, dependencies: CircuitDependencies): Circuit {
   return createCircuit({
     store: 'Redis',
-    timeoutMs: redisTimeoutMs,
+    timeoutMs: dependencies.timeoutMs ?? timeLimits().redisMs,
     probe,
     isOutage: () => true,
     onChange: reportOutage('Redis', dependencies),

@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts';
 export type ConsoleStore = ReturnType<typeof openStore>;
 
 export interface StoreOptions {
-  config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs'>;
+  config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs' | 'timeLimits'>;
   databaseUrl: string;
   connections: Pick<PoolSizes, 'pages' | 'downloads'>;
   log: Log;
@@ -24,6 +24,7 @@ export function openStore({ config, databaseUrl, connections, log }: StoreOption
       connections: size,
       name,
       schema,
+      connectTimeoutMs: config.timeLimits.databaseMs,
       ...(queryTimeoutMs && { queryTimeoutMs }),
       settings: { statement_timeout: statementMs, TimeZone: reportTimezone },
     });

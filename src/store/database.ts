@@ -12,7 +12,7 @@ export type Database = ReturnType<typeof openDatabase>;
  *
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: `application_name` in `pg_stat_activity`; `queryTimeoutMs`:
- *   see `openPool`; `schema`: of the tables, default `public`; `settings`: of the sessions
+ *   see `openPool`; `connectTimeoutMs`: of a connection and its first query; `schema`: of the tables, default `public`; `settings`: of the sessions
  * @returns `pool`, for the path of a callback: prepared statements, on the same connections; `db` for everything else
  */
 export function openDatabase(
@@ -22,13 +22,17 @@ export function openDatabase(
     connections: number;
     name: string;
     queryTimeoutMs?: number;
+    connectTimeoutMs?: number;
     schema?: string | undefined;
     settings?: SessionSettings;
   },
 ) {
-  const { connections: max, name: application_name, queryTimeoutMs, schema } = options;
+  const { connections: max, name: application_name, queryTimeoutMs, connectTimeoutMs, schema } = options;
   const settings = { ...options.settings, ...(schema && { search_path: schema }) };
-  const timeout = queryTimeoutMs ? { query_timeout: queryTimeoutMs } : {};
+  const timeout = {
+    ...(queryTimeoutMs && { query_timeout: queryTimeoutMs }),
+    ...(connectTimeoutMs && { connectionTimeoutMillis: connectTimeoutMs }),
+  };
   const config = { connectionString: url, max, application_name, settings, ...timeout };
   // Circuits and queries report the outage.
   const pool = openPool(config, (error) => log.debug({ err: error }, 'a connection to PostgreSQL broke'));

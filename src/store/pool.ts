@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectTimeoutMs } from '../common/time-limits.ts';
+import { timeLimits } from '../common/time-limits.ts';
 import { DatabaseClient, LeftUncommitted } from './client.ts';
 import { isReadOnly } from './faults.ts';
 import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
@@ -10,6 +10,8 @@ declare module 'pg' {
     query_timeout?: number;
   }
 }
+
+const { databaseMs: connectTimeoutMs } = timeLimits();
 
 /** The schema of the tables, unless another is configured. */
 const defaultSchema = 'public';
@@ -65,7 +67,7 @@ export function openPool(
 ): pg.Pool {
   const timeout = config.query_timeout ? { statement_timeout: Math.floor(config.query_timeout * 0.9) } : {};
   const all = { idle_in_transaction_session_timeout: idleInTransactionMs, ...timeout, ...settings };
-  const onConnect = (client: pg.ClientBase) => applySettings(client, all);
+  const onConnect = (client: pg.ClientBase) => applySettings(client, all, config.connectionTimeoutMillis);
   const Client = DatabaseClient as never;
   const common = {
     Client,
@@ -141,7 +143,11 @@ export async function withClient<T>(
  * @param settings override those of every connection
  * @throws the database's error
  */
-async function applySettings(client: Connected, settings: SessionSettings = {}): Promise<void> {
+async function applySettings(
+  client: Connected,
+  settings: SessionSettings = {},
+  timeoutMs = connectTimeoutMs,
+): Promise<void> {
   const all = { search_path: defaultSchema, ...required, ...settings };
   const { rows } = await client.query({
     // Older versions lack some settings. A pooler invents the process id that it gives to its clients.
@@ -150,10 +156,10 @@ async function applySettings(client: Connected, settings: SessionSettings = {}):
            from unnest($1::text[], $2::text[]) as given (name, value)
            where current_setting(name, true) is not null`,
     values: [Object.keys(all), Object.values(all).map(String), client.processID],
-    query_timeout: connectTimeoutMs,
+    query_timeout: timeoutMs,
   });
   const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
-  if (is_direct && !(await leavesTransactionsOpen(client))) return;
+  if (is_direct && !(await leavesTransactionsOpen(client, timeoutMs))) return;
   const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
   applyInTransactions(client, usable, (processId) => {
     client.sessionOfPooler = processId;
@@ -161,11 +167,11 @@ async function applySettings(client: Connected, settings: SessionSettings = {}):
 }
 
 /** Whether a pooler begins a transaction before a statement that writes, and does not end it: pgpool in the mode `raw`. */
-async function leavesTransactionsOpen(client: Connected): Promise<boolean> {
+async function leavesTransactionsOpen(client: Connected, timeoutMs: number): Promise<boolean> {
   try {
     // Every role may update this view; no row matches.
     const text = 'update pg_settings set setting = setting where $1::boolean';
-    await client.query({ text, values: [false], query_timeout: connectTimeoutMs });
+    await client.query({ text, values: [false], query_timeout: timeoutMs });
     return false;
   } catch (error) {
     if (isReadOnly(error)) return false; // a standby: nothing is written

@@ -1,11 +1,11 @@
-import { databaseTimeoutMs, redisTimeoutMs } from '../../src/common/time-limits.ts';
+import { timeLimits } from '../../src/common/time-limits.ts';
 import { identify } from '../../src/intake/identity.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { until } from '../support/until.ts';
 import type { Deployment } from './deployment.ts';
 
 // The receiver responds after both stores have timed out; the rest is a margin for a busy machine.
-const timeoutMs = databaseTimeoutMs + redisTimeoutMs + 5_000;
+const timeoutMs = timeLimits().databaseMs + timeLimits().redisMs + 5_000;
 let next = 0;
 
 /** Sends a new callback. */

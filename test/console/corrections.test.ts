@@ -1,4 +1,5 @@
 import { createLog } from '../../src/common/log.ts';
+import { timeLimits } from '../../src/common/time-limits.ts';
 import { families } from '../../src/families/index.ts';
 import { replayCorrection } from '../../src/intake/correction.ts';
 import { createIntake, type IntakeOptions } from '../../src/intake/intake.ts';
@@ -212,6 +213,7 @@ describe('a crash', () => {
         paths: registeredPaths,
         quarantine: { bytes: 1_000_000 },
         retention: {},
+        timeLimits: timeLimits(),
       },
       families,
       pool: database.pool,

@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { sessionCookie } from '../../src/sign-in/cookies.ts';
 import { sessionS } from '../../src/store/sessions.ts';
-import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signedBy, signInTo, visitAs, visitWith } from './visitor.ts';
 
 const { database, service, visitor, startAnother } = useConsole();
-afterAll(killProcesses);
 
 const user = { id: 'admin-token', role: 'privacy' } as const;
 const openWith = async (url: string, cookie: string, path = '/access-log') =>
@@ -17,12 +16,7 @@ const lastEntry = async () =>
 
 describe('an attacker', () => {
   it('cannot use a copied cookie once its user has signed out, nor on another receiver', async () => {
-    const other = await spawnService({
-      DATABASE_URL: database.url,
-      ROLE: 'receiver',
-      ADMIN_TOKEN: adminToken,
-      LOG_LEVEL: 'info',
-    });
+    const other = await startAnother({ adminToken });
     const victim = await signInTo(service.url);
     const { cookie } = victim;
     expect([await openWith(service.url, cookie), await openWith(other.url, cookie)]).toEqual([200, 200]);
@@ -39,7 +33,6 @@ describe('an attacker', () => {
     expect([await openWith(later.url, cookie), await openWith(later.url, visitor.cookie)]).toEqual([
       401, 200,
     ]);
-    expect(await other.end('SIGTERM')).toBe(0);
   });
 
   it('who knows the admin token cannot make a cookie from it, as the key is not made of it', async () => {
@@ -127,8 +120,8 @@ it('the command lists who has signed in, ends the sessions of one user, and thos
   const mine = await signInTo(service.url);
   const viewer = await visitAs(service.url, 'viewer');
   const run = async (...args: string[]) => {
-    const command = spawnReceiver(['sessions', ...args], { DATABASE_URL: database.url });
-    return [await command.end(), command.output()];
+    const { code, output } = await runCommand(['sessions', ...args], { DATABASE_URL: database.url });
+    return [code, output];
   };
   expect(await run('list')).toEqual([0, expect.stringMatching(/admin-token .*127\.0\.0\.1/)]);
   expect(await run('end')).toEqual([1, expect.stringContaining('name a user, or --all')]);

@@ -7,12 +7,21 @@ import { until } from './until.ts';
 
 export type ServiceOptions = Partial<Config> & { families?: readonly [Family, ...Family[]]; log?: Log };
 
-/** The configuration of a test's service: a free port, and the overrides. */
+// A slow machine is no outage; tests of outages set what they need.
+const timeLimits = { databaseMs: 60_000, redisMs: 30_000, readinessMs: 60_000 };
+
+/** The configuration of a test's service: a free port, long time limits, and the overrides. */
 export function testConfig(
   overrides: Partial<Config>,
   list: readonly [Family, ...Family[]] = families,
 ): Config {
-  return { ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list), drainMs: 0, ...overrides };
+  return {
+    ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list),
+    drainMs: 0,
+    sessionCacheMs: 100,
+    timeLimits,
+    ...overrides,
+  };
 }
 
 /** The real service, in this process, on a free port. */

@@ -17,7 +17,7 @@ export function Moment({ at }: { at: Date | null | undefined }) {
 /** A moment that PostgreSQL wrote. */
 export function WrittenMoment({ value }: { value: string }) {
   const at = parseMoment(value);
-  return at ? <Moment at={at} /> : <>{value}</>;
+  return at ? <Moment at={at} /> : value;
 }
 
 export function Ago({ at }: { at: Date }) {
@@ -103,5 +103,5 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
 /** An amount in the currency of the reports; a dash where there is none. */
 export function Amount({ value }: { value: number | string | null | undefined }) {
   const { currency } = useContext(VisitContext);
-  return value == null || value === '' ? <Nothing /> : <>{formatAmount(value, currency)}</>;
+  return value == null || value === '' ? <Nothing /> : formatAmount(value, currency);
 }
