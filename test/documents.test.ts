@@ -52,15 +52,3 @@ it('docs/README.md lists every document of its folder', () => {
   );
   expect(missing).toEqual(['README.md']);
 });
-
-it('each failure in the table of docs/reliability.md names its tests, which exist', () => {
-  const [, section] = /^## Outages\n([\s\S]*?)^For outages at start/m.exec(read('docs/reliability.md'))!;
-  const failures = Array.from(section!.matchAll(/^\| (.*?) +\|/gm), ([, failure]) => failure!).slice(1);
-  const lines = Array.from(section!.matchAll(/^- (.*): (`.*`)$/gm), ([, failure, files]) => ({
-    failure,
-    files,
-  }));
-  expect(lines.map(({ failure }) => failure)).toEqual(failures.filter((failure) => !/^-+$/.test(failure)));
-  const named = lines.flatMap(({ files }) => files!.split(', ').map((file) => `test/${file.slice(1, -1)}`));
-  expect(named.filter((path) => !existsSync(path))).toEqual([]);
-});

@@ -19,7 +19,7 @@ const standalone = ['client', 'sandbox'];
 const allowed = table({
   // Foundation.
   common: '../package.json',
-  config: '',
+  config: 'common',
   families: '',
   store: '../db',
   queue: 'store',

@@ -158,19 +158,6 @@ it('what lasts is repeated after a day, and what is marked as seen is over', asy
   expect(titles(webhook.messages)).toEqual([began, 'Webhook receiver alerts: 1 still on', ended]);
 });
 
-it('of several workers one sends, also after another of them has stopped', async () => {
-  const [first] = [await start(), await start(), await start()];
-  for (const count of [1, 2, 3]) {
-    await fail();
-    await untilRecorded();
-    if (count === 2) await first!.stop();
-    await repair();
-    await until(() => webhook.messages.length === 2 * count && mail.mails.length === 2 * count);
-  }
-  expect(titles(webhook.messages)).toEqual([began, ended, began, ended, began, ended]);
-  expect(mail.mails.map(({ subject }) => subject)).toEqual([began, ended, began, ended, began, ended]);
-});
-
 it('a channel that fails is retried with what is on by then, delays no other, and its address is not logged', async () => {
   webhook.status = 503;
   await start();

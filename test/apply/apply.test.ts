@@ -74,7 +74,7 @@ it('deliveries in any order, with any duplicates, in any batches, result in the 
       expect(await contents()).toEqual(expected);
       expect(await database.rows(`select 1 from deliveries where status <> 'applied'`)).toEqual([]);
     }),
-    { numRuns: 30 },
+    { numRuns: 10 },
   );
 });
 
@@ -140,7 +140,7 @@ it('of two versions of a consent form in one second the same one wins, whichever
         await applyDeliveries(database.db, families, await insert([callback as never]));
       expect(await database.rows('select delivery_id from consent_forms')).toEqual([{ delivery_id: newest }]);
     }),
-    { numRuns: 12 },
+    { numRuns: 6 },
   );
 });
 

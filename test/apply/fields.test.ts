@@ -225,7 +225,7 @@ it.each(withRecords.map((of) => [of.family, of] as const))(
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 4 },
     );
   },
   60_000,
@@ -255,7 +255,7 @@ it.each(withRecords.filter(({ versions }) => versions).map((of) => [of.family, o
         const [newest] = await database.rows(`select delivery_id from ${of.table}`);
         expect(newest!.delivery_id).toBe(rows.at(-1)!.delivery_id);
       }),
-      { numRuns: 10 },
+      { numRuns: 4 },
     );
   },
   60_000,
@@ -318,6 +318,6 @@ it('receipt_history and receipts_as_of tell what was known: of each version, and
         expect(numbered([row])).toEqual(expectedOf(known));
       }
     }),
-    { numRuns: 8 },
+    { numRuns: 4 },
   );
 }, 60_000);

@@ -96,18 +96,6 @@ it('refuses other tokens, unknown parameters, and cursors of what a restored bac
   expect((await get({ after: next })).status).toBe(410);
 });
 
-it('streams changes, with the cursor of each as its id', async () => {
-  const { get, read } = await serve();
-  const { next } = await read();
-  const stream = await get({}, { Accept: 'text/event-stream', 'Last-Event-ID': next });
-  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
-  await apply(database, [receipt(7)]);
-  let text = '';
-  while (!text.includes('data:')) text += (await reader.read()).value;
-  expect(text).toMatch(/id: \S+\ndata: .*"family":"receipt".*"id":"7"/);
-  await reader.cancel();
-});
-
 it('records nothing while nobody has opened the feed', async () => {
   await apply(database, [receipt(1)]);
   expect(await database.rows('select from changed_records')).toEqual([]);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +9,8 @@ import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { copyCluster, makeSuperuser } from '../support/cluster.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { setSynchronous, startPrimary, startStandby, type TestServer } from '../support/standby.ts';
+import { until } from '../support/until.ts';
 import { type FaultyDisk, useDisk } from './faulty-disk.ts';
-import { type ReplicatedRedis, startReplicatedRedis } from './redis-replica.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
@@ -27,13 +26,10 @@ export interface Deployment {
   urls: string[];
   /** Of each receiver, without a link. */
   directUrls: string[];
-  readonly databaseUrl: string;
+  databaseUrl: string;
   /** The folder of the database's files. */
   folder: string;
-  /** The primary, if it has a replica. */
-  readonly redis: TestRedis | undefined;
-  /** If it was asked for. */
-  replicatedRedis: ReplicatedRedis | undefined;
+  redis: TestRedis | undefined;
   /** To the database. */
   link: TcpProxy;
   /** To the deployment's own Redis. */
@@ -47,16 +43,11 @@ export interface Deployment {
   processOf: (role: Role, index?: number) => TestProcess;
   /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT' | 'KILL') => void;
+  /** Kills the database server; resolves once it has been started again. */
+  killDatabase: () => Promise<void>;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
   /** `parts` of the first receiver's /readyz. */
   readiness: () => Promise<Record<string, { detail: string }>>;
-  /**
-   * Kills the primary and promotes the standby, which is then reached at the primary's address. Returns the former
-   * primary, which can be started again.
-   */
-  failOver: () => Promise<TestServer>;
-  /** Kills the primary of Redis and promotes its replica, which is then reached at the primary's address. */
-  failOverRedis: () => Promise<void>;
   /** Sets the offset of the wall clock of all receivers and workers, or of those with a role. */
   setClock: (seconds: number, role?: Role) => void;
   /** Of all processes so far. */
@@ -73,12 +64,6 @@ export interface DeploymentOptions {
   folder?: string;
   /** For both stores. */
   disk?: FaultyDisk | undefined;
-  /** Gives Redis a replica. */
-  redisReplica?: boolean;
-  /** Gives PostgreSQL a synchronous standby. */
-  standby?: boolean;
-  /** Names both servers in DATABASE_URL, with `target_session_attrs=read-write`, instead of moving the address. */
-  bothHosts?: boolean;
   /** Additional variables of the processes. */
   env?: Record<string, string>;
 }
@@ -93,7 +78,6 @@ const settings = [
   // The queue of notifications is filled: 512 kB, the minimum.
   'max_notify_queue_pages=64',
 ];
-const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 /** Starts PostgreSQL, Redis if the queue is there, receivers and workers, for this test alone. */
 export async function startDeployment(
@@ -102,23 +86,18 @@ export async function startDeployment(
 ): Promise<Deployment> {
   const { each = 1, folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-')) } = options;
   const database = await startDatabase(folder, options);
-  const replicatedRedis =
-    backend === 'redis' && options.redisReplica ? await startReplicatedRedis(durable) : undefined;
   const redis =
-    backend === 'redis' && !options.redisUrl && !replicatedRedis
+    backend === 'redis' && !options.redisUrl
       ? await startRedis([], {
           address: '127.0.0.1',
           on: options.disk ? ['env', ...assignments(options.disk.variables)] : [],
         })
-      : replicatedRedis?.primary;
+      : undefined;
   const redisLink = redis && (await startTcpProxy(redis.port));
   const redisUrl = options.redisUrl ?? (redisLink && `redis://127.0.0.1:${redisLink.port}`);
   const address = new URL(database.url);
   const link = await startTcpProxy(Number(address.port));
   address.port = String(link.port);
-  const addresses = options.bothHosts
-    ? `${address.href.replace(address.host, `${address.host},${address.hostname}:${database.standbyPort}`)}?target_session_attrs=read-write`
-    : address.href;
   const ports = await Promise.all(Array.from({ length: each }, freePort));
   const processes = new Map<string, TestProcess>();
   const ended: TestProcess[] = [];
@@ -126,7 +105,7 @@ export async function startDeployment(
   for (const role of roles) writeFileSync(clockFile(role), '0');
   const start = async (role: Role, index = 0) => {
     const env = {
-      DATABASE_URL: addresses,
+      DATABASE_URL: address.href,
       PORT: String(ports[index]),
       ROLE: role,
       ADMIN_TOKEN: adminToken,
@@ -140,12 +119,21 @@ export async function startDeployment(
     processes.set(`${role} ${index}`, await spawnService(env));
   };
   await Promise.all(ports.flatMap((_port, index) => [start('receiver', index), start('worker', index)]));
-  let databaseUrl = database.url;
-  let pool = openPool(databaseUrl);
+  const pool = openPool(database.url);
 
+  const serverPid = () => {
+    const file = join(database.home, 'database/postmaster.pid');
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n')[0]! : '';
+  };
+  const killDatabase = async () => {
+    const pid = serverPid();
+    process.kill(Number(pid), 'SIGKILL');
+    await until(() => !['', pid].includes(serverPid()));
+    await until(() => pool.query('select 1').catch(() => undefined));
+  };
   const signalDatabase = (signal: 'STOP' | 'CONT' | 'KILL') => {
-    const [pid] = readFileSync(join(database.home, 'database/postmaster.pid'), 'utf8').split('\n');
-    const children = signal === 'KILL' ? [] : childrenOf(pid!);
+    const pid = serverPid();
+    const children = signal === 'KILL' ? [] : childrenOf(pid);
     process.kill(Number(pid), `SIG${signal}`);
     for (const child of children) {
       try {
@@ -164,14 +152,9 @@ export async function startDeployment(
     url,
     urls: senderLinks.map(({ port }) => `http://127.0.0.1:${port}`),
     directUrls,
-    get databaseUrl() {
-      return databaseUrl;
-    },
+    databaseUrl: database.url,
     folder,
-    get redis() {
-      return replicatedRedis?.primary ?? redis;
-    },
-    replicatedRedis,
+    redis,
     link,
     redisLink,
     senderLinks,
@@ -179,27 +162,13 @@ export async function startDeployment(
     start,
     processOf: (role, index = 0) => processes.get(`${role} ${index}`)!,
     signalDatabase,
+    killDatabase,
     readiness: async () => {
       const headers = { Authorization: `Bearer ${adminToken}` };
       const response = await fetch(`${url}/readyz`, { headers });
       return ((await response.json()) as { parts: Record<string, { detail: string }> }).parts;
     },
     rows: async (query) => (await pool.query(query)).rows,
-    failOver: async () => {
-      link.cut();
-      const { url, former } = await database.failOver!();
-      databaseUrl = url;
-      if (!options.bothHosts) link.redirect(Number(new URL(databaseUrl).port));
-      await pool.end();
-      pool = openPool(databaseUrl);
-      await link.restore();
-      return former;
-    },
-    failOverRedis: async () => {
-      await replicatedRedis!.failOver();
-      redisLink!.redirect(replicatedRedis!.primary.port);
-      redisLink!.reset();
-    },
     setClock: (seconds, role) => {
       for (const one of role ? [role] : roles) writeFileSync(clockFile(one), String(seconds));
       for (const { child } of processes.values()) child.kill('SIGPROF');
@@ -208,12 +177,12 @@ export async function startDeployment(
       [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     stop: async () => {
       options.disk?.set('none');
-      (replicatedRedis?.primary ?? redis)?.process.kill('SIGCONT');
-      if (!options.standby) signalDatabase('CONT');
+      redis?.process.kill('SIGCONT');
+      signalDatabase('CONT');
       await Promise.all([...processes.values()].map((service) => service.end('SIGTERM')));
       await pool.end();
       for (const one of [link, redisLink, ...senderLinks]) await one?.stop();
-      await (replicatedRedis ?? redis)?.stop();
+      await redis?.stop();
       await database.stop();
       await rm(folder, { recursive: true, force: true });
     },
@@ -224,44 +193,18 @@ interface DeploymentDatabase {
   url: string;
   /** The folder of its files. */
   home: string;
-  /** Returns the URL of the promoted server, and the killed one. */
-  failOver?: () => Promise<{ url: string; former: TestServer }>;
-  /** Until it is promoted. */
-  standbyPort?: number;
   stop: () => Promise<void>;
 }
 
 const assignments = (variables: Record<string, string>): string[] =>
   Object.entries(variables).map(([name, value]) => `${name}=${value}`);
 
-async function startDatabase(
-  folder: string,
-  { standby: withStandby, disk }: DeploymentOptions,
-): Promise<DeploymentDatabase> {
-  if (!withStandby) {
-    copyCluster(folder, 'migrated');
-    if (disk) await useDisk(folder, disk);
-    const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
-    await makeSuperuser(folder, server.url);
-    return { ...server, home: folder };
-  }
-  const primary = await startPrimary(settings);
-  const standby = await startStandby(primary, settings);
-  await setSynchronous(primary, true);
-  return {
-    url: primary.url,
-    home: primary.place.home,
-    failOver: async () => {
-      await primary.kill();
-      await standby.promote();
-      return { url: standby.url, former: primary };
-    },
-    standbyPort: standby.port,
-    stop: async () => {
-      await standby.stop();
-      await primary.stop();
-    },
-  };
+async function startDatabase(folder: string, { disk }: DeploymentOptions): Promise<DeploymentDatabase> {
+  copyCluster(folder, 'migrated');
+  if (disk) await useDisk(folder, disk);
+  const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
+  await makeSuperuser(folder, server.url);
+  return { ...server, home: folder };
 }
 
 function openPool(url: string): pg.Pool {

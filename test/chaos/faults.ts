@@ -2,14 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../src/sandbox/random.ts';
 import type { Backend, Deployment, DeploymentOptions } from './deployment.ts';
 import { clockFaults, clockJumps, wrongDays } from './faults/clock.ts';
-import { damagedPageFaults } from './faults/damaged-pages.ts';
 import { diskFaults } from './faults/disk.ts';
 import { frozenProcessFaults } from './faults/frozen.ts';
 import { lockFaults } from './faults/locks.ts';
 import { networkFaults } from './faults/network.ts';
 import { longMs, outageFaults } from './faults/outages.ts';
 import { queueFaults } from './faults/queue.ts';
-import { redisFailoverFaults } from './faults/redis-failover.ts';
 import { redisSettingFaults } from './faults/redis-settings.ts';
 import { refusingQueueFaults } from './faults/refusing-queue.ts';
 import { rejectedWriteFaults } from './faults/rejected-writes.ts';
@@ -44,10 +42,8 @@ export const classes: Record<string, Fault[]> = {
   'processes, servers and links': outageFaults,
   'Redis rejects writes': rejectedWriteFaults,
   'settings of Redis': redisSettingFaults,
-  'fail-over of Redis': redisFailoverFaults,
   'frozen processes': frozenProcessFaults,
   tables: tableFaults,
-  'damaged pages': damagedPageFaults,
   'locked by others': lockFaults,
   'states deleted': stateFaults,
   queue: queueFaults,
@@ -66,7 +62,7 @@ export function notDrawn(): string[] {
   return [
     ...(noDisk ? [`slow and failing disks, because ${noDisk}`] : []),
     ...(mayMount() ? [] : [`"${fullDisk.name}", because this user may not mount a disk`]),
-    'lost, repeated and reordered packets, because links are TCP proxies; npm run chaos:hosts loses packets',
+    'lost, repeated and reordered packets, because links are TCP proxies',
     'a mounted disk that becomes read-only, because Linux refuses that while files are open to write; the writes of the servers fail instead',
     'the limit of transaction ids, because the embedded PostgreSQL has no pg_resetwal',
     'revoked permissions, because the receiver is a superuser here; a trigger raises their error instead',
@@ -82,11 +78,4 @@ export const fullDisk: Fault = {
     await pause(longMs);
     await freeSpace();
   },
-};
-
-/** For a deployment with a synchronous standby; can be injected once. */
-export const failover: Fault = {
-  name: 'standby promoted',
-  backends: ['redis', 'postgresql'],
-  inject: async ({ failOver }) => void (await failOver()),
 };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '../../src/store/embedded/free-port.ts';
+import { draw } from './drawn.ts';
 
 /** What a link does to data. Default: nothing. */
 export interface LinkConditions {
@@ -144,6 +145,6 @@ function arrival({ pieces }: Direction, bytes: number, conditions: LinkCondition
   const { delayMs = 0, jitterMs = 0, bytesPerSecond } = conditions;
   if (delayMs + jitterMs === 0 && !bytesPerSecond && pieces.length === 0) return 0;
   const previous = pieces.at(-1)?.at ?? 0;
-  const soonest = performance.now() + delayMs + Math.random() * jitterMs;
+  const soonest = performance.now() + delayMs + draw() * jitterMs;
   return Math.max(soonest, previous) + (bytesPerSecond ? (bytes / bytesPerSecond) * 1000 : 0);
 }

@@ -116,7 +116,7 @@ it('continues after outages, broken streams and 429 where it was, and obeys Retr
 });
 
 it('reads pages where a proxy holds the stream back', async () => {
-  await connect({ streamTimeoutMs: 100 });
+  await connect({ streamTimeoutMs: 1_000 });
   fault = (_res, isStream) => isStream;
   const { ids, stop } = collect();
   await until(() => asked.includes('stream'));

@@ -4,7 +4,6 @@ import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { consentFormCallback, paths, receiptCallback } from '../support/callbacks.ts';
-import { openRedis } from '../support/redis.ts';
 import { post, type ServiceOptions, useService } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
@@ -189,24 +188,6 @@ it('an untrusted X-Forwarded-For is logged once, and shown to administrators at 
   await until(async () => (await accessOf(service.url))?.includes('TRUST_PROXY is 0'));
 });
 
-it('receivers share the count of an address through Redis', async () => {
-  const redis = await openRedis();
-  const env = { SIGNING_KEYS: 'key' };
-  const receivers = [await start(env, { redisUrl: redis.url }), await start(env, { redisUrl: redis.url })];
-  const client = redis.client();
-  const count = async () => Number(await client.get('{receiver}:rejections:127.0.0.1'));
-  for (const { url } of receivers) {
-    const before = await count();
-    // Before the receiver is connected to Redis, it counts in memory.
-    await until(async () => {
-      expect((await post(url + paths.receipt, body, signed('guess'))).status).toBe(401);
-      return (await count()) > before;
-    });
-  }
-  await Promise.all(receivers.map((receiver) => receiver.stop()));
-  await redis.stop();
-});
-
 const adminToken = 'an-admin-token-of-tests';
 const readyz = async (url: string, authorization?: string) => {
   const headers = authorization ? { Authorization: authorization } : {};
@@ -220,23 +201,6 @@ const accessOf = async (url: string) => (await readyz(url, `Bearer ${adminToken}
 it('/readyz shows administrators the configured access checks', async () => {
   const { url } = await start({ SIGNING_KEYS: 'key', ALLOWED_IPS: '127.0.0.1' }, { adminToken });
   expect(await accessOf(url)).toBe('signature, address list');
-});
-
-it('/readyz shows others only which checks pass', async () => {
-  await database.pool.query('delete from inbox'); // receivers of other tests have no worker
-  const { url } = await start({}, { adminToken });
-  const ok = { ok: true };
-  const plain = {
-    status: 'ready',
-    parts: { store: ok, database: ok, queue: ok, worker: ok, processing: ok, access: ok },
-  };
-  await until(async () => (await readyz(url)).parts.worker!.ok);
-  for (const wrong of [undefined, 'Bearer wrong', `Basic ${adminToken}`]) {
-    expect(await readyz(url, wrong)).toEqual(plain);
-  }
-  const open = await start();
-  await until(async () => (await readyz(open.url)).parts.worker!.ok);
-  expect(await readyz(open.url, `Bearer ${adminToken}`)).toEqual(plain);
 });
 
 it("a callback of another path's family is rejected", async () => {

@@ -20,7 +20,7 @@ const statusOf = (url: string, path: string) =>
   );
 
 it('a health check that asks regularly is told of a stop before connections are refused', async () => {
-  const server = await start(300);
+  const server = await start(1_000);
   expect(await statusOf(server.url, '/readyz')).toBe(200);
   expect(await statusOf(server.url, '/readyz')).toBe(200);
   const stopped = server.stop();

@@ -29,20 +29,7 @@ const { start } = useService({ on: database });
 beforeEach(() => clear(database, ...erasureTables));
 
 /** What says nothing, in all spellings. */
-const nothings = [
-  0,
-  -1,
-  946_684_799,
-  946_684_799_999,
-  -62_135_596_800,
-  -62_135_596_800_000,
-  '0001-01-01T00:00:00Z',
-  '0001-01-01T00:00:00+05:30',
-  '1999-12-31T23:59:59.999Z',
-  null,
-  '',
-  ' \t',
-];
+const nothings = [0, -1, 946_684_799_999, '0001-01-01T00:00:00Z', null, ' \t'];
 
 const dayS = 86_400;
 const nowS = () => Math.floor(Date.now() / 1000);

@@ -114,7 +114,7 @@ it('leaves those alone that have a state, are being erased, are locked, or are n
     `insert into erasing (id, erasure_id, family, thing_family, business_id) values ($1, gen_random_uuid(), 'receipt', 'receipt', 'b')`,
     [ids[1]],
   );
-  const session = await database.owner.pool.connect();
+  const session = await database.pool.connect();
   try {
     await session.query('begin');
     await session.query('select from inbox where id = $1 for update', [ids[2]]);

@@ -112,7 +112,7 @@ describe('a log of 200 entries', () => {
 
   it('names every entry that was changed, removed or exchanged, and no others', async () => {
     const alone = fc.array(tampering(200), { minLength: 1, maxLength: 3 });
-    await fc.assert(fc.asyncProperty(alone, expectFound), { numRuns: 200 });
+    await fc.assert(fc.asyncProperty(alone, expectFound), { numRuns: 60 });
     const groups = fc.array(tampering(200), { minLength: 50, maxLength: 100, size: 'max' });
     await fc.assert(fc.asyncProperty(groups, expectFound), { numRuns: 20 });
   });

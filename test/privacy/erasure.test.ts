@@ -322,7 +322,7 @@ describe('a restored backup', () => {
     const copy = await createCopy(database);
     const { id: erasure } = await erase();
     const list = parseErasures(await exportErasures(database.db, actor));
-    const outcome = await applyErasures(copy.owner.db, families, list, options);
+    const outcome = await applyErasures(copy.db, families, list, options);
     expect(outcome).toMatchObject({ erasures: 1, counts: { deliveries: 3, receipts: 1, quarantine: 1 } });
     for (const table of [
       'inbox',
@@ -345,7 +345,7 @@ describe('a restored backup', () => {
     );
     expect(results).toEqual(['erased', 'erased', 'erased']);
     // Twice is as good as once.
-    expect(await applyErasures(copy.owner.db, families, list, options)).toMatchObject({
+    expect(await applyErasures(copy.db, families, list, options)).toMatchObject({
       erasures: 0,
       counts: { quarantine: 0 },
     });
@@ -356,9 +356,7 @@ describe('a restored backup', () => {
     await erase();
     const list = parseErasures(await exportErasures(database.db, actor));
     const foreign = { ...list, salt: 'ab'.repeat(32) };
-    await expect(applyErasures(database.owner.db, families, foreign, options)).rejects.toThrow(
-      /another database/,
-    );
+    await expect(applyErasures(database.db, families, foreign, options)).rejects.toThrow(/another database/);
     expect(() => parseErasures('{}')).toThrow(/no list of erasures/);
   });
 
@@ -368,7 +366,7 @@ describe('a restored backup', () => {
     const list = parseErasures(await exportErasures(database.db, actor));
     const older = await createDatabase();
     await apply(older, [receiptCallback(), receiptCallback({ data: { receipt_id: 2, patient_oid: 'x' } })]);
-    await applyErasures(older.owner.db, families, list, options);
+    await applyErasures(older.db, families, list, options);
     expect(await older.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '2' }]);
     await older.close();
   });
@@ -376,7 +374,7 @@ describe('a restored backup', () => {
 
 it('an erasure that a table of somebody else refers to says which, erases nothing, and goes on after the advice', async () => {
   await apply(database, [receiptCallback()]);
-  await database.owner.pool.query(`
+  await database.pool.query(`
     create table invoices (business_id text, receipt_id bigint,
       constraint of_receipt foreign key (business_id, receipt_id) references receipts (business_id, receipt_id));
     insert into invoices select business_id, receipt_id from receipts`);
@@ -389,12 +387,12 @@ it('an erasure that a table of somebody else refers to says which, erases nothin
       ),
     });
     expect(await count('receipts')).toBe(1);
-    await database.owner.pool.query(`alter table invoices drop constraint of_receipt, add constraint of_receipt
+    await database.pool.query(`alter table invoices drop constraint of_receipt, add constraint of_receipt
       foreign key (business_id, receipt_id) references receipts (business_id, receipt_id) on delete cascade`);
     const [certificate] = await continueErasures(database.db, families, options);
     expect(certificate).toMatchObject({ counts: expect.objectContaining({ receipts: 1 }) });
     expect(await count('receipts')).toBe(0);
   } finally {
-    await database.owner.pool.query('drop table invoices');
+    await database.pool.query('drop table invoices');
   }
 });

@@ -126,7 +126,7 @@ describe('deliveries', () => {
         expect(await everything()).toEqual(expected);
         expect(await database.rows('select id from resends except select id from inbox')).toEqual([]);
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
     await close();
   });

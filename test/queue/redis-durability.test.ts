@@ -230,48 +230,6 @@ describe('with WAITAOF, as of Redis 7.2', () => {
   });
 });
 
-describe('with a replica', () => {
-  const startReplica = async () => {
-    replica = await startRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
-    const client = redis.client();
-    await until(async () => /slave0:.*state=online/.test(await client.info('replication')));
-  };
-
-  it('a commit is kept once the replica has it', async () => {
-    await startReplica();
-    const fallback = await openStream();
-    expect(await fallback.append(some())).toBe(true);
-    expect(await replica!.client().xlen(stream)).toBe(1);
-    replica!.process.kill('SIGSTOP');
-    expect(await fallback.append(some())).toBe(false);
-    expect(fallback.state!.detail).toContain('no replica confirmed in time');
-    replica!.process.kill('SIGCONT');
-    expect(await fallback.append(some())).toBe(true);
-  });
-
-  it('one that is missing is waited for, and forgotten after ten minutes, which is said', async () => {
-    await startReplica();
-    const fallback = await openStream();
-    replica!.process.kill('SIGKILL');
-    await until(async () => (await redis.client().info('replication')).includes('connected_slaves:0'));
-    for (const _ of [1, 2]) expect(await fallback.append(some())).toBe(false);
-    expect(fallback.state!.detail).toMatch(/replica is missing.*after 10 minutes/);
-    const forgetful = await openStream({ forgetReplicaMs: 1 });
-    expect(await forgetful.append(some())).toBe(true); // it has never seen one
-    await replica!.restart();
-    await until(async () => {
-      await forgetful.append(some());
-      return forgetful.state!.detail.includes('for a replica');
-    });
-    replica!.process.kill('SIGKILL');
-    await until(async () =>
-      forgetful.append(some()).then(() => lines.some(({ msg }) => msg.includes('no replica'))),
-    );
-    expect(await forgetful.append(some())).toBe(true);
-    expect(await fallback.append(some())).toBe(false);
-  });
-});
-
 it('a Redis that is trusted keeps everything, which is said', async () => {
   await set('appendonly', 'no');
   const fallback = await openStream({ mode: 'trusted' });

@@ -94,7 +94,7 @@ it('other days, and days of another time zone, find nothing again', async () => 
   await applyAll();
   expect(await rowsNow()).toEqual(platformNow(simulated));
   for (const zone of ['America/Los_Angeles', 'Pacific/Auckland', 'Asia/Kolkata']) {
-    await applyReportTimezone(database.owner.db, zone);
+    await applyReportTimezone(database.db, zone);
     expect(await pass(simulated)).toMatchObject({ counts: { missing: 0, differs: 0, unknown: 0 } });
   }
   expect(await numberOf('reconciled_deliveries')).toBe(20);

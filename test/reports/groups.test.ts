@@ -39,9 +39,10 @@ async function ask(view: string, filter: ReportFilter) {
 
 const day = fc.integer({ min: 0, max: 424 }).map((days) => addDays(first, days));
 const period = fc.oneof(
-  fc
-    .tuple(day, day)
-    .map(([one, other]): Period => ({ from: one < other ? one : other, to: one < other ? other : one })),
+  fc.tuple(day, day).map((days): Period => {
+    const [from, to] = days.toSorted();
+    return { from: from!, to: to! };
+  }),
   day.map((one): Period => ({ from: `${one.slice(0, 8)}01`, to: one })),
 );
 
@@ -116,7 +117,7 @@ it('the sums of groups, and their change, are those of the rows; what is in one 
       if (sort === 'change' && earlier) expect(values).toEqual(values.toSorted((a, b) => a - b));
       if (sort === '-net_amount') expect(values).toEqual(values.toSorted((a, b) => b - a));
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 

@@ -91,7 +91,7 @@ it('the totals of any range of days are those of its rows, from whole months and
       const { rows, sums } = await readTotals(database.db, asked);
       expect([{ rows, net_amount: rows === 0 ? null : sums.net_amount }]).toEqual(expected);
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   );
 });
 

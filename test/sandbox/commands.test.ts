@@ -68,7 +68,7 @@ it('sends to the documented paths and ends with a summary', async () => {
 it('sends all events in both spellings, until families, spelling and path are given', async () => {
   const sent = async (...args: string[]) => {
     receiver.got.length = 0;
-    await run({}, 'send', '--url', receiver.url, '--count', '2000', '--seed', '5', ...args);
+    await run({}, 'send', '--url', receiver.url, '--count', '1200', '--seed', '5', ...args);
     const bodies = receiver.got.map((g) => JSON.parse(String(g.body)));
     return {
       events: new Set(bodies.map(({ event, event_type = event }) => event_type)),

@@ -238,7 +238,7 @@ describe('a replay of other events, once a family lists them', () => {
         const stays = new Set(await receiveIds(all.slice(0, at).filter((one) => !fits(one))));
         expect(new Set(others!.map((row) => (row as { delivery_id: string }).delivery_id))).toEqual(stays);
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     );
   });
 

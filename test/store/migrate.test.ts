@@ -6,7 +6,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { applyReportTimezone } from '../../src/store/reporting/settings.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, createEmptyDatabase, type TestDatabase, useDatabase } from '../support/database.ts';
-import { migrations, readCatalogue, withSchema } from '../support/schema.ts';
+import { migrations, withSchema } from '../support/schema.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -18,22 +18,6 @@ it('processes that migrate at once run each migration once', async () => {
   expect(names.length).toBeGreaterThan(0);
   expect(new Set(names).size).toBe(names.length);
   expect(await migrate(database.db)).toEqual([]);
-});
-
-it('databases of tests, copied at once, are like one that was migrated, each with an identity of its own', async () => {
-  const copies = await Promise.all(Array.from({ length: 4 }, createDatabase));
-  try {
-    const identities = copies.map((copy) =>
-      copy.rows('select id, salt from database_identity, erasure_salt'),
-    );
-    const secrets = (await Promise.all(identities)).flatMap(([row]) => [row!.id, String(row!.salt)]);
-    expect(new Set(secrets).size).toBe(2 * copies.length);
-    for (const copy of copies) expect(await migrate(copy.db)).toEqual([]);
-    await migrate(database.db);
-    expect(await readCatalogue(copies[0]!)).toEqual(await readCatalogue(database));
-  } finally {
-    for (const copy of copies) await copy.close();
-  }
 });
 
 it('a failed migration changes nothing and is named in the error; the migrations before it stay', async () => {

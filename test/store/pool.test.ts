@@ -10,7 +10,7 @@ const connectionTo = async (port?: number) => {
   const url = new URL(process.env.TEST_POSTGRES_URL!);
   const proxy = await startTcpProxy(port ?? Number(url.port));
   url.port = String(proxy.port);
-  const options = { connections: 1, name: 'test', queryTimeoutMs: 300 };
+  const options = { connections: 1, name: 'test', queryTimeoutMs: 2_000 };
   const database = openDatabase(url.href, createLog('silent'), options);
   return {
     ...database,

@@ -13,12 +13,12 @@ const actor = { id: 'test' };
 
 const database = useDatabase();
 beforeAll(async () => {
-  await prepareQueueTables(database.owner.url);
+  await prepareQueueTables(database.url);
   await database.rows('create publication everything for all tables');
 });
 
 const findings = async () => {
-  const found = await diagnose({ DATABASE_URL: database.owner.url });
+  const found = await diagnose({ DATABASE_URL: database.url });
   return found.filter(({ name }) => name === 'publications');
 };
 

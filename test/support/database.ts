@@ -7,11 +7,8 @@ import { migrate } from '../../src/store/migrate.ts';
 import { findDue, readFiles } from '../../src/store/migration-list.ts';
 import { ownSchema } from './schema.ts';
 
-/** As the receiver uses it: with TEST_SERVICE_URL as a role that owns nothing, see global-setup.ts. */
 export interface TestDatabase extends Database {
-  /** As its owner. */
-  owner: Database;
-  /** Rows of a query, as its owner. */
+  /** Rows of a query. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 }
 
@@ -51,7 +48,7 @@ let files: ReturnType<typeof readFiles> | undefined;
 /** A new database for this test, with the receiver's tables: a copy of the template with an identity of its own. */
 export async function createDatabase(): Promise<TestDatabase> {
   const name = await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`);
-  const database = open(name, process.env.TEST_SERVICE_URL);
+  const database = open(name);
   // Otherwise the next start would treat it as a restored backup.
   files ??= readFiles(ownSchema);
   const { checksum } = await findDue(database.db, await files);
@@ -82,21 +79,16 @@ export async function createTemplate(): Promise<() => Promise<void>> {
   return () => drop(name);
 }
 
-function open(name: string, serviceUrl?: string): TestDatabase {
-  const connect = (server: string) => {
-    const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
-    // A test that holds a lock, or a snapshot, may do so for as long as a slow machine takes.
-    const settings = { idle_in_transaction_session_timeout: 0 };
-    return openDatabase(url, createLog('silent'), { connections: 20, name: 'test', settings });
-  };
-  const owner = connect(process.env.TEST_POSTGRES_URL!);
-  const service = serviceUrl ? connect(serviceUrl) : owner;
+function open(name: string): TestDatabase {
+  const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL!), { pathname: `/${name}` }).href;
+  // A test that holds a lock, or a snapshot, may do so for as long as a slow machine takes.
+  const settings = { idle_in_transaction_session_timeout: 0 };
+  const database = openDatabase(url, createLog('silent'), { connections: 20, name: 'test', settings });
   return {
-    ...service,
-    owner,
-    rows: async (query, values = []) => (await owner.pool.query(query, values)).rows,
+    ...database,
+    rows: async (query, values = []) => (await database.pool.query(query, values)).rows,
     close: async () => {
-      for (const database of new Set([service, owner])) await database.close();
+      await database.close();
       await drop(name);
     },
   };
@@ -124,10 +116,7 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
 export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
   await allowConnections(original, false);
   try {
-    return open(
-      await create(`template ${new URL(original.url).pathname.slice(1)}`),
-      process.env.TEST_SERVICE_URL,
-    );
+    return open(await create(`template ${new URL(original.url).pathname.slice(1)}`));
   } finally {
     await allowConnections(original, true);
   }

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
-import { withClient } from '../../src/store/pool.ts';
 import { copyCluster, makeSuperuser, prepareCluster, prepareMigratedCluster } from './cluster.ts';
 import { createTemplate } from './database.ts';
-import { startPgBouncer } from './pgbouncer.ts';
-import { findProgram, installMissingPrograms } from './programs.ts';
+import { findProgram, installMissing } from './programs.ts';
+
+const drillPrograms = ['postgresql', 'pgbouncer'] as const;
 
 /** Of the databases of tests that run at the same time, and of the log. */
 const neededBytes = 2 * 2 ** 30;
@@ -23,34 +23,13 @@ declare global {
  * programs that the tests run.
  */
 export default async function setup(): Promise<void> {
-  installMissingPrograms();
+  installMissing(['redis-server', 'chromium', ...(process.env.DRILL_MINUTES ? drillPrograms : [])]);
   process.env.TEST_REDIS_SERVER = findProgram('redis-server');
   const stopServer = process.env.TEST_POSTGRES_URL ? undefined : await startServer();
-  const stopService = process.env.TEST_AS ? await createService(process.env.TEST_AS) : undefined;
   const dropTemplate = await createTemplate();
   globalThis.stopTestDatabase = async () => {
-    await stopService?.();
     await (stopServer ?? dropTemplate)();
   };
-}
-
-/**
- * Creates the role of the receiver, see docs/database.md.
- *
- * @param as `service`, or `pooled`: through PgBouncer, too
- * @returns a function that stops the pooler
- */
-async function createService(as: string): Promise<(() => Promise<void>) | undefined> {
-  const server = process.env.TEST_POSTGRES_URL!;
-  await withClient(server, (client) =>
-    client.query(`
-      create role receiver_service nologin;
-      create role receiver_app login password 'secret' in role receiver_service`),
-  );
-  const url = Object.assign(new URL(server), { username: 'receiver_app', password: 'secret' }).href;
-  const pooler = as === 'pooled' ? await startPgBouncer(url) : undefined;
-  process.env.TEST_SERVICE_URL = pooler?.through(url) ?? url;
-  return pooler?.stop;
 }
 
 async function startServer(): Promise<() => Promise<void>> {

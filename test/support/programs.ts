@@ -8,11 +8,6 @@ const programs = {
   'redis-server': ['redis-server', 'valkey-server'],
   postgresql: ['pg_ctl'],
   pgbouncer: ['pgbouncer'],
-  pgpool2: ['pgpool'],
-  nginx: ['nginx'],
-  haproxy: ['haproxy'],
-  caddy: ['caddy'],
-  logrotate: ['logrotate'],
 } as const;
 
 type Program = keyof typeof programs;
@@ -31,9 +26,9 @@ export function findProgram(program: Program): string {
   return found;
 }
 
-/** Installs the missing programs where this process may: as root on Debian. */
-export function installMissingPrograms(): void {
-  const missing = Object.keys(programs).filter((program) => !onPath(program as Program));
+/** Installs the missing ones of these programs where this process may: as root on Debian. */
+export function installMissing(wanted: readonly Program[]): void {
+  const missing = wanted.filter((program) => !onPath(program));
   const mayInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
   if (missing.length === 0 || !mayInstall) return;
   const options = {

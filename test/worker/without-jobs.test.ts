@@ -6,7 +6,6 @@ import { rememberPendingSince } from '../../src/store/pending-since.ts';
 import { createApplyWithoutJobs } from '../../src/worker/without-jobs.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { insertCallbacks } from '../support/deliveries.ts';
-import { startRedis } from '../support/redis.ts';
 import { post, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -85,35 +84,5 @@ it("while an old snapshot keeps the deleted rows of the queue's tables, deliveri
     expect(counts).toEqual([{ applied: 4, pending: 0, receipts: 4 }]);
   } finally {
     holder.release(true);
-  }
-});
-
-it('while Redis accepts no writes for more than ten seconds, deliveries are applied without jobs, and with jobs afterwards', async () => {
-  const lines: string[] = [];
-  const redis = await startRedis();
-  const client = redis.client();
-  const { url, stop } = await start({
-    redisUrl: redis.url,
-    log: createLog('info', { write: (line: string) => void lines.push(line) }),
-  });
-  try {
-    const send = async (receipt_id: number) => {
-      const { status } = await post(url + paths.receipt, receiptCallback({ data: { receipt_id } }));
-      expect(status).toBe(200);
-      await until(async () => {
-        const found = await database.rows('select from receipts where receipt_id = $1', [receipt_id]);
-        return found.length === 1;
-      });
-    };
-    await send(1);
-    await client.config('SET', 'maxmemory', '1');
-    await send(2);
-    expect(lines.join()).toMatch(/Redis is unavailable.*deliveries are applied without jobs/);
-    await client.config('SET', 'maxmemory', '0');
-    await until(() => lines.some((line) => line.includes('deliveries get jobs again')));
-    await send(3);
-  } finally {
-    await stop();
-    await redis.stop();
   }
 });

@@ -6,6 +6,7 @@ import { withClient } from '../../../src/store/pool.ts';
 import { acceptsConnections } from '../../support/accepts-connections.ts';
 import { until } from '../../support/until.ts';
 import type { Deployment } from '../deployment.ts';
+import { minutes } from '../drawn.ts';
 import type { Fault } from '../faults.ts';
 import { both, longMs } from './outages.ts';
 
@@ -178,10 +179,7 @@ const inject: Record<string, Fault['inject']> = {
   'every connection taken': takeConnections,
   'statements cancelled again and again': ({ rows }) => repeat(() => rows(cancelAll), 20),
   'rows locked in the reverse order': ({ rows }) => repeat(() => rows(lockBackwards).catch(() => {}), 10),
-  'an analyst idle in a transaction': hold(
-    'select count(*) from deliveries',
-    process.env.CHAOS_MINUTES ? 60_000 : longMs,
-  ),
+  'an analyst idle in a transaction': hold('select count(*) from deliveries', minutes > 0 ? 60_000 : longMs),
   'vacuum and its locks': async (deployment, random, run) => {
     const tables = 'inbox, pending_deliveries, receipts';
     await hold(`lock table ${tables} in share update exclusive mode`, longMs)(deployment, random, run);

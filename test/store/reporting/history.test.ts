@@ -93,7 +93,7 @@ it('receipts_as_of returns the rows that the table had at each moment, for any h
         expect(await database.rows(then, [moment])).toEqual(rows);
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 10 },
   );
 });
 
@@ -109,6 +109,6 @@ it('the last version in receipt_history is the row of the table, for any history
       const rows = 'select business_id, receipt_id, delivery_id from reporting.all_receipts order by 1, 2';
       expect(last).toEqual(await database.rows(rows));
     }),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });

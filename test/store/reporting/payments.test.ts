@@ -127,7 +127,7 @@ it('the amounts of a day in appointment_payments are those in receipts_daily, fo
         await totals('receipts_daily', 'net_amount'),
       );
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 

@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { createLog } from '../../../src/common/log.ts';
-import { openDatabase } from '../../../src/store/database.ts';
-import { migrate } from '../../../src/store/migrate.ts';
 import { withClient } from '../../../src/store/pool.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
-import { createEmptyDatabase, useDatabase } from '../../support/database.ts';
+import { useDatabase } from '../../support/database.ts';
 import { apply } from '../../support/deliveries.ts';
 
 const database = useDatabase();
@@ -79,31 +75,5 @@ it('the role reporting_reader cannot change anything', async () => {
     'create table public.mine ()',
   ]) {
     await expect(asReader(statement)).rejects.toMatchObject({ code: '42501' });
-  }
-});
-
-it('a user without permission to create roles can migrate', async () => {
-  const own = await createEmptyDatabase();
-  const suffix = randomBytes(4).toString('hex');
-  const [user, reader] = [`owner_${suffix}`, `reader_${suffix}`];
-  await own.pool.query(`create role ${user} login password '${suffix}'; grant all on schema public to ${user};
-    do $$ begin execute format('grant create on database %I to ${user}', current_database()); end $$`);
-  const url = Object.assign(new URL(own.url), { username: user, password: suffix });
-  const limited = openDatabase(url.href, createLog('silent'), { connections: 2, name: 'test' });
-  try {
-    expect(await migrate(limited.db)).toContain('reporting');
-    // Another test may have created the role already; this one does not exist.
-    for (const [name, role] of [
-      ['5_reader', 'reporting_reader'],
-      ['6_masked', 'reporting_masked'],
-    ] as const) {
-      const file = join(import.meta.dirname, `../../../db/reporting/${name}.sql`);
-      await limited.pool.query(readFileSync(file, 'utf8').replaceAll(role, reader));
-      expect(await own.rows('select from pg_roles where rolname = $1', [reader])).toEqual([]);
-    }
-  } finally {
-    await limited.close();
-    await own.pool.query(`drop owned by ${user}; drop role ${user}`);
-    await own.close();
   }
 });

@@ -146,7 +146,7 @@ it('any order and repetition of versions, reconciled ones too, and any deletion 
       const left = made.filter((version) => !orderOf(version).endsWith(gone));
       expect(await starts()).toEqual(left.length > 0 ? startOf(left) : []);
     }),
-    { numRuns: 15 },
+    { numRuns: 6 },
   );
 });
 

