@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { openBrowser, signIn } from '../console/browser.ts';
+import { useConsole } from '../console/use-console.ts';
+import { adminToken } from '../console/visitor.ts';
+import { receiptCallback } from '../support/callbacks.ts';
+import { apply } from '../support/deliveries.ts';
+
+const { database, service } = useConsole();
+let browser: Browser;
+beforeAll(async () => {
+  const now = Date.now();
+  const data = { name: 'Asha Rao', net_amount: 450.5, created_at: now, updated_at: now };
+  await apply(database, [receiptCallback({ event_time: now, data })]);
+  browser = await openBrowser();
+});
+afterAll(() => browser?.close());
+
+it.each([1_280, 360])(
+  'in a browser that is %d px wide a user signs in, reads a report, shows its personal data and downloads it',
+  async (width) => {
+    const context = await browser.newContext({
+      viewport: { width, height: 800 },
+      acceptDownloads: true,
+      reducedMotion: 'reduce',
+    });
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (message) => {
+      // The page asks before anybody has signed in.
+      if (message.type() === 'error' && !message.text().includes('401')) errors.push(message.text());
+    });
+    await signIn(page, service.url, adminToken);
+    await page.goto(`${service.url}/console/reports/receipts`);
+    await page.getByText('450.50').locator('visible=true').first().waitFor();
+    expect(await page.getByText('Asha Rao').count()).toBe(0);
+    await page.getByRole('button', { name: 'Show personal data' }).click();
+    await page.getByText('Asha Rao').locator('visible=true').first().waitFor();
+    await page.getByText('Download', { exact: true }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).first().click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toContain(',450.5,');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(errors).toEqual([]);
+    await context.close();
+  },
+);

@@ -1,0 +1,24 @@
+import { type Deployment, startDeployment } from '../chaos/deployment.ts';
+import { type Acknowledged, keepSending, untilApplied } from './promise.ts';
+
+let deployment: Deployment;
+afterEach(() => deployment.stop());
+
+it.each(['redis', 'postgresql'] as const)(
+  'with the queue on %s, a receiver and a worker that are killed, then restarted, under load lose nothing that was acknowledged',
+  async (backend) => {
+    deployment = await startDeployment(backend);
+    const acknowledged: Acknowledged = new Map();
+    const load = keepSending(deployment.url, acknowledged);
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const)
+      for (const role of ['receiver', 'worker'] as const) {
+        await load.more(50);
+        const end = await deployment.processOf(role).end(signal);
+        expect(end).toBe(signal === 'SIGTERM' ? 0 : signal);
+        await deployment.start(role);
+      }
+    await load.more(50);
+    await load.stop();
+    await untilApplied(deployment, acknowledged);
+  },
+);
