@@ -39,6 +39,8 @@ const config: Config = {
   testTimeout: 240_000,
   // Most tests wait for processes of their own.
   maxWorkers: availableParallelism() + 2,
+  // Node.js frees a heap of more than a gigabyte in longer than the half second after which Jest kills a worker.
+  workerIdleMemoryLimit: '500MB',
 };
 
 export default config;
