@@ -28,7 +28,8 @@ const options = given.map((option) => (option === '--changed' ? '--onlyChanged' 
 process.exitCode = postgres ? await testOnPostgres(postgres) : suite === 'drills' ? runDrills() : runTests();
 
 function runDrills(): number {
-  const { status } = runJest(['--testMatch=**/*.drill.ts', ...options]);
+  // After the options: Jest would take paths after its list of patterns for more of them.
+  const { status } = runJest([...options, '--testMatch=**/*.drill.ts']);
   process.stderr.write(`Drawn from --seed ${seed}.\n`);
   return status;
 }
