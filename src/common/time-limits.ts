@@ -1,10 +1,10 @@
 /** Time limits of the stores, in ms: what takes longer is an outage. */
 export interface TimeLimits {
-  /** Of a commit, a connection and a probe of PostgreSQL. */
+  /** The limit of a commit, a connection and a probe of PostgreSQL. */
   databaseMs: number;
-  /** Of a commit in Redis. A request waits for both stores at most. */
+  /** The limit of a commit in Redis. A request waits for both stores at most. */
   redisMs: number;
-  /** Of each check of `/readyz`. */
+  /** The limit of each check of `/readyz`. */
   readinessMs: number;
 }
 

@@ -19,7 +19,7 @@ const optionsFor = {
   consumer: () => ({ maxRetriesPerRequest: null, enableOfflineQueue: true, socketTimeout: 15_000 }),
 };
 
-/** Of a command: more than that of a commit, whose confirmation it waits for. */
+/** The time limit of a command: more than that of a commit, whose confirmation it waits for. */
 const commandMs = (commitMs: number) => 1.5 * commitMs;
 
 const retryStrategy = (attempt: number) => Math.min(attempt * 100, 2_000);

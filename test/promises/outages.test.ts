@@ -45,6 +45,7 @@ it('while PostgreSQL is killed again and again under load, nothing acknowledged 
     await deployment.killDatabase();
   }
   await load.stop();
+  expect(load.refused).toEqual([]);
   await untilApplied(deployment, acknowledged);
 });
 

@@ -26,15 +26,19 @@ export const sendReceipts = (url: string, count: number, acknowledged?: Acknowle
 /** Sends receipts until it is stopped. */
 export function keepSending(url: string, acknowledged: Acknowledged, senders = 8) {
   let isSending = true;
+  const refused: (number | undefined)[] = [];
   const send = async () => {
     while (isSending) {
       const status = await sendReceipt(url, acknowledged);
+      if (status !== 200) refused.push(status);
       // A receiver that is being restarted refuses connections at once.
       await pause(status === 200 ? 10 : 50);
     }
   };
   const sending = Promise.all(Array.from({ length: senders }, send));
   return {
+    /** The statuses of those that were not acknowledged; undefined: no answer. */
+    refused,
     /** Resolves once so many more are acknowledged. */
     more: (count: number) => {
       const wanted = acknowledged.size + count;

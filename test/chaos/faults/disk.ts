@@ -67,7 +67,7 @@ export const diskFaults: Fault[] = [
   ...Object.entries(database).map(([name, [fault, pattern]]) => ({
     name,
     backends: both,
-    // The recovery of PostgreSQL may take longer than a short run; store-errors.proof.test.ts has the first one.
+    // The recovery of PostgreSQL may take longer than a short run.
     isLong: fault === 'failing sync',
     inject: ofDatabase(fault, pattern),
   })),
