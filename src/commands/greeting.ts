@@ -9,21 +9,19 @@ export function greeting(
   families: readonly Family[],
   generated: AdminToken | undefined,
 ): string {
-  const { socket, publicUrl } = config;
-  const base = publicUrl ?? (socket ? 'https://<the proxy>' : url);
+  const base = config.publicUrl ?? url;
   const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
   const [first] = shown.flatMap(({ name }) => config.paths[name]!);
   const lines = shown.flatMap((family) => {
     const name = takesEveryEvent(family) ? 'every event' : family.name.replaceAll('_', ' ');
     return config.paths[family.name]!.slice(0, 1).map((path) => `  ${name.padEnd(16)}${base}${path}`);
   });
-  const curl = socket ? `curl -s --unix-socket ${socket} http://localhost${first}` : `curl -s ${url}${first}`;
   return `
-The receiver is ready${socket ? ` at ${url}` : ''}. Callback URLs:
+The receiver is ready. Callback URLs:
 
 ${lines.join('\n')}
   (.env.example lists the paths of all families)
-${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(curl)}
+${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`curl -s ${url}${first}`)}
 `;
 }
 

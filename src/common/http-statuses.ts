@@ -4,13 +4,13 @@ const ofCallbacks = {
   401: 'The signature is missing, wrong or stale; on an administration path, its token is missing or wrong',
   403: 'The address, the client or the business is not on its list',
   405: 'The method is not POST',
-  408: 'The request was not complete in time, or its body arrived too slowly',
+  408: 'The request was not complete in time',
   413: 'The body is too large',
   415: 'The body is not application/json, not in UTF-8, or compressed',
   422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
   429: 'Too many requests, rejected requests or wrong tokens from this address',
   500: 'An error in the receiver; its log has the details',
-  503: 'No store can accept the delivery now, or too many large bodies are in progress',
+  503: 'No store can accept the delivery now',
 };
 
 /** The errors of requests that never reach a handler. */

@@ -25,12 +25,6 @@ const url = (example: string, pattern: RegExp) =>
       abort: true,
     });
 
-export const socket = z
-  .string()
-  .startsWith('/', 'must be an absolute path, such as /run/webhook-receiver/1/receiver.sock')
-  // Longer ones do not fit into the address of a socket.
-  .refine((path) => Buffer.byteLength(path) <= 107, 'must have at most 107 bytes');
-
 export const database = url(
   'postgresql://user:password@host:5432/database',
   /^postgres(ql)?:\/\/./,

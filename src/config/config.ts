@@ -23,10 +23,6 @@ const unauthenticated =
   'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from ' +
   'anybody, set ALLOW_UNAUTHENTICATED=true';
 
-const untrustedSocket =
-  'SOCKET needs TRUST_PROXY, the number of proxies in front, such as 1: a connection to a socket file has no address, so ' +
-  'that a sender’s address is known from the X-Forwarded-For of the proxy only';
-
 /** Whether unguessable paths are the only access check. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
   const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
@@ -69,7 +65,6 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
     problems.push('METRICS_TOKEN must differ from ADMIN_TOKEN: it opens nothing but /metrics');
   }
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
-  if (config?.socket && config.authentication.trustProxy === 0) problems.push(untrustedSocket);
   if (config) problems.push(...findMailProblems(config.alerts, given));
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);

@@ -39,12 +39,6 @@ const first = { first: true };
 const receive = {
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
-  SOCKET: address.socket
-    .optional()
-    .describe(
-      'A [socket file](proxies.md#socket-files) to listen on instead of `HOST` and `PORT`, such as ' +
-        '`/run/webhook-receiver/1/receiver.sock`; needs `TRUST_PROXY`',
-    ),
   ROLE: z
     .enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker')
     .default('all')

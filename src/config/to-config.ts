@@ -16,7 +16,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
   return {
     host: e.HOST,
     port: e.PORT,
-    socket: e.SOCKET,
     role: e.ROLE,
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
@@ -35,32 +34,11 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     limits: {
       requestsPerSecond: e.RATE_LIMIT,
       rejectionsPerMinute: e.REJECTION_LIMIT,
-      connections: {
-        total: 2_000,
-        /** From one address, without an accepted callback. */
-        perAddress: 500,
-        /** Beyond the total, for health checks. */
-        forHealth: 50,
-        /** Unfinished responses of a connection; further requests on it are ignored, and too many of those close it. */
-        pipelined: 8,
-        ignored: 64,
-      },
+      connections: 2_000,
       /** Time limit for a request to arrive. */
       requestMs: 15_000,
       // Longer than the usual minute of proxies: the client side has to close idle connections first.
       keepAliveMs: 65_000,
-      bodies: {
-        /** Memory for large bodies, of all connections together and of those from one address. */
-        bytes: 8 * 1024 * 1024,
-        bytesPerAddress: 2 * 1024 * 1024,
-        /** How fast a large body has to arrive. */
-        leastBytesPerS: 16 * 1024,
-        /** Bodies up to this size are read at once: the number of connections limits their memory. */
-        smallBytes: 16 * 1024,
-        /** How many large bodies may wait, and how long. */
-        maxWaiting: 500,
-        waitMs: 5_000,
-      },
     },
     quarantine: {
       bytes: e.QUARANTINE_LIMIT,

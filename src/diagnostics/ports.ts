@@ -11,12 +11,11 @@ import type { Check, ReportFinding, Subject } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** The ports or the socket file, and what the receiver says that listens there. */
+/** The ports, and what the receiver says that listens there. */
 export const checkPorts: Check = async (subject, report) => {
-  const { role, host, port, socket, metrics } = subject.config;
+  const { role, host, port, metrics } = subject.config;
   const places: Record<string, ListenOptions | undefined> = {
-    PORT: role === 'worker' || socket ? undefined : { host, port },
-    SOCKET: role === 'worker' || !socket ? undefined : { path: socket },
+    PORT: role === 'worker' ? undefined : { host, port },
     METRICS_PORT: metrics.port === undefined ? undefined : { host, port: metrics.port },
   };
   if (places.PORT?.port && places.PORT.port === metrics.port) {
@@ -36,10 +35,10 @@ async function checkPlace(
   report: ReportFinding,
 ): Promise<void> {
   const { config } = subject;
-  const name = place.path ?? place.port;
+  const name = place.port;
   try {
     const server = createServer((socket) => socket.destroy());
-    await listening(server.listen(place), { ...config, port: place.port ?? 0, socket: place.path });
+    await listening(server.listen(place), { ...config, port: place.port ?? 0 });
     server.close();
     const free = place.port === 0 ? 'any free one' : `${name} is free: the receiver does not run here`;
     report('ok', variable, free);
@@ -50,8 +49,6 @@ async function checkPlace(
     if ((health as { status?: string }).status === 'alive') {
       report('ok', variable, `the receiver runs at ${name}`);
       await includeReadiness(place, subject, report);
-    } else if (place.path && (health as { code?: string }).code === 'ECONNREFUSED') {
-      report('ok', variable, `${name} was left by a process that was killed; a start replaces it`);
     } else {
       report('fail', variable, error.message.replaceAll(/\bPORT\b/g, variable));
     }
@@ -79,15 +76,11 @@ async function includeReadiness(
  * @returns the parsed response, whatever its status
  * @throws the error of the connection, or of a response that is not JSON
  */
-async function ask(
-  { host, port, path: socketPath }: ListenOptions,
-  path: string,
-  token?: string,
-): Promise<unknown> {
+async function ask({ host, port }: ListenOptions, path: string, token?: string): Promise<unknown> {
   const hostname = host?.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1');
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   const signal = AbortSignal.timeout(timeoutMs);
-  const request = get({ ...(socketPath ? { socketPath } : { hostname, port }), path, headers, signal });
+  const request = get({ hostname, port, path, headers, signal });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return JSON.parse(await text(response));
 }

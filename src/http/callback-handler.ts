@@ -5,7 +5,6 @@ import type { Config } from '../config/config.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
 import type { AccessChecks } from './access/access-checks.ts';
-import type { BodyBudget } from './body-budget.ts';
 import { RequestAborted } from './errors.ts';
 import { readBody, requireJson, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
@@ -15,7 +14,6 @@ export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<voi
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
-  bodies: Pick<BodyBudget, 'use'>;
   intake: Pick<Intake, 'receive'>;
   observe?: Pick<Observer, 'responded'> | undefined;
   log: Log;
@@ -27,17 +25,15 @@ export interface CallbackDependencies {
  */
 export function createCallbackHandler(route: Route, dependencies: CallbackDependencies): Handler {
   const { family } = route;
-  const { config, access, bodies, intake, observe, log } = dependencies;
+  const { config, access, intake, observe, log } = dependencies;
 
   const receive = async (req: IncomingMessage) => {
     requirePost(req);
     const verify = access.authorize(req);
     requireJson(req);
-    return bodies.use(req, config.bodyLimitBytes, access.sourceOf, async (memory) => {
-      const body = await readBody(req, config.bodyLimitBytes, memory);
-      verify(body);
-      return intake.receive(body, route);
-    });
+    const body = await readBody(req, config.bodyLimitBytes);
+    verify(body);
+    return intake.receive(body, route);
   };
 
   return async (req, res) => {

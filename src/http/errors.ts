@@ -50,10 +50,6 @@ export class BodyTooLarge extends requestError(
     `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
 ) {}
 
-export class BodyTooSlow extends requestError(() => 'The body arrives too slowly.') {}
-
-export class Busy extends requestError(() => 'Too many large bodies are in progress now.') {}
-
 /** No response is possible. */
 export class RequestAborted extends requestError(
   () => 'The sender closed the connection before its request was complete.',

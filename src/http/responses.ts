@@ -32,19 +32,14 @@ const table = [
   row(403, [request.AddressNotAllowed, TenantNotAllowed]),
   row(404, [request.NotFound]),
   row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
-  // The rest of the body is not read, so the connection cannot be used again.
-  row(408, [request.BodyTooSlow], withHeader('Connection', 'close')),
   row(410, [CursorUnknown]),
+  // The rest of the body is not read, so the connection cannot be used again.
   row(413, [request.BodyTooLarge], withHeader('Connection', 'close')),
   row(415, [request.UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(
-    503,
-    [request.Busy, request.ClockUnknown, Unavailable, FeedUnavailable],
-    withHeader('Retry-After', '5'),
-  ),
+  row(503, [request.ClockUnknown, Unavailable, FeedUnavailable], withHeader('Retry-After', '5')),
 ].flat();
 
 export function sendJson(res: ServerResponse, status: number, body: object): void {

@@ -46,9 +46,7 @@ export async function sendTestCallback(config: TestConfig, path: string, url: st
   };
   // The address that means every address cannot be connected to.
   const { hostname, port } = new URL(url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]'));
-  const target = url.startsWith('unix:')
-    ? { socketPath: url.slice('unix:'.length) }
-    : { host: hostname.replace(/^\[|\]$/g, ''), port };
+  const target = { host: hostname.replace(/^\[|\]$/g, ''), port };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
     request({ ...target, path, method: 'POST', headers, signal }, resolve)

@@ -9,7 +9,6 @@ import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
 import { type AppDependencies, createApp } from '../http/app.ts';
-import { createBodyBudget } from '../http/body-budget.ts';
 import { createCallbackHandler } from '../http/callback-handler.ts';
 import { createChanges } from '../http/changes.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
@@ -60,7 +59,7 @@ export async function startReceiver(
   const changes = openChanges(config, families, parts);
   const routes = { callbacks, health, admin, metrics, changes: changes?.handle, console: console?.handle };
   const app = createApp({ ...routes, readinessMs: config.timeLimits.readinessMs, observe, log });
-  const server = await listen(app, callbacks, config, { reserved, requests, log });
+  const server = await listen(app, callbacks, config, { reserved, requests });
   onStop(server.stop);
   // Before the server, which waits for responses in progress.
   if (changes) onStop(changes.stop);
@@ -70,8 +69,7 @@ export async function startReceiver(
 
 /** The handler of each registered path. */
 function createHandlers(config: Config, families: Families, { access, intake, observe, log }: Parts) {
-  const bodies = createBodyBudget(config.limits.bodies);
-  const dependencies = { config, access, bodies, intake, observe, log };
+  const dependencies = { config, access, intake, observe, log };
   const routes = families.flatMap((family) => config.paths[family.name]!.map((path) => ({ family, path })));
   return new Map(routes.map((route) => [route.path, createCallbackHandler(route, dependencies)]));
 }

@@ -78,7 +78,6 @@ const reasons: Record<string, Reason> = {
     'The body is larger than BODY_LIMIT.',
     'If it is legitimate, raise BODY_LIMIT, and that of a proxy: abha.hiu_data_push contains health records.',
   ],
-  BodyTooSlow: ['The body arrived too slowly.', `See whether the network loses packets. ${resent}`],
   NotJson: ['The body is not JSON.', correct, 'not_json'],
   InvalidCallback: ['A field is missing or has another type.', correct, 'invalid'],
   EventInFuture: [
@@ -101,7 +100,6 @@ const reasons: Record<string, Reason> = {
     'The address sent too many requests, or too many rejected ones.',
     `See what was rejected before. Limits: RATE_LIMIT, REJECTION_LIMIT. ${resent}`,
   ],
-  Busy: ['Too many large bodies were in progress.', resent],
   Unavailable: ['No store was available.', `See the health checks, and the log of that time. ${resent}`],
   NotFound: ['Nothing is served at the path.', 'If the platform sent it, compare its registered addresses.'],
 };

@@ -106,15 +106,6 @@ describe('before the first callback', () => {
     expect(text).toContain('ALLOWED_IPS');
   });
 
-  it('a test callback reaches a receiver that listens on a socket file', async () => {
-    const socket = `/tmp/receiver-test-${process.pid}.sock`;
-    const { sendTestCallback } = await import('../../src/http/test-callback.ts');
-    const other = await startAnother({ socket });
-    expect(other.url).toBe(`unix:${socket}`);
-    const response = await sendTestCallback({ authentication, paths: {} }, paths.other, other.url);
-    expect(response).toMatchObject({ status: 200, id: expect.any(String) });
-  });
-
   it('the first real callback ends it', async () => {
     await post(service.url + paths.receipt, receiptCallback());
     const page = await visitor.read('/health');

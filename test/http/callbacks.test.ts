@@ -4,7 +4,6 @@ import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
-import { createBodyBudget } from '../../src/http/body-budget.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
@@ -28,11 +27,10 @@ beforeAll(async () => {
   const clock = createDatabaseClock(pool, circuit);
   const intake = createIntake({ config, families, pool, circuit, clock, log });
   const access = createAccessChecks({ config, clock, log });
-  const bodies = createBodyBudget(config.limits.bodies);
   const callbacks = new Map(
     families.map((family) => [
       paths[family.name],
-      createCallbackHandler({ family, path: paths[family.name] }, { config, access, bodies, intake, log }),
+      createCallbackHandler({ family, path: paths[family.name] }, { config, access, intake, log }),
     ]),
   );
   app = createApp({ callbacks, health: [], log });

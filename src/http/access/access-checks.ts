@@ -1,6 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { networkList, networkOf } from '../../common/address.ts';
+import { networkList } from '../../common/address.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
@@ -107,8 +107,6 @@ export function createAccessChecks({ config, limits, clock, log }: AccessDepende
         return tooManyRequests;
       }
     },
-    /** The network that limits count a request for. */
-    sourceOf: (req: IncomingMessage) => networkOf(addressFor(req)),
     /** The checks that are configured, in words; never a key, an id or a path. */
     describe: () => {
       const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';

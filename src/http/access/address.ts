@@ -6,8 +6,6 @@ import { plainAddress } from '../../common/address.ts';
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
  * before the part that our own proxies wrote can be forged by the sender.
  *
- * A connection to a socket file has no address: without the header its sender is `unknown`, which is on no list.
- *
  * @param proxies how many trusted proxies are in front of the receiver
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
