@@ -30,7 +30,7 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
       'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'completeness', 'aliases',
-      'payments', 'payments_daily', 'suspected_receipts', 'duplicate_receipts'
+      'suspected_receipts', 'duplicate_receipts'
     )
     and (
       atttypid in (

@@ -3,10 +3,9 @@ import { createIntake } from '../intake/intake.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import { findBusiness } from '../reconcile/business.ts';
 import { findDays } from '../reconcile/due.ts';
-import { countDue, type FollowUpOptions, followUp, mostDue } from '../reconcile/follow-up.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { reconcile } from '../reconcile/reconcile.ts';
-import { createLeases, type Leases } from '../store/lease.ts';
+import { createLeases } from '../store/lease.ts';
 import { parseDay } from './arguments.ts';
 import { print, printTable, withProgress } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
@@ -59,9 +58,7 @@ async function run(
         const signal = AbortSignal.any([interrupted.signal, lease.signal]);
         const onProgress = ({ agrees, missing, differs, erased, unknown }: Record<string, number>) =>
           advance(agrees! + missing! + differs! + erased! + unknown!);
-        const notesPrescriptions = config.followUps.with.includes('prescriptions');
-        const compared = { db, intake, platform, business, ...range, signal };
-        return reconcile({ ...compared, notesPrescriptions, dryRun, onProgress });
+        return reconcile({ db, intake, platform, business, ...range, signal, dryRun, onProgress });
       }),
     );
     if (!outcomes) throw new Error('Another process is comparing at the moment. Try again later.');
@@ -81,39 +78,8 @@ async function run(
     );
     for (const { from, to } of unsettled)
       print(`${from} to ${to}: the list changed all the time it was read; try again later`);
-    const asking = {
-      db,
-      intake,
-      platform,
-      business,
-      ...range,
-      signal: interrupted.signal,
-      ...config.followUps,
-    };
-    if (dryRun) await printDue(asking);
-    else await ask(asking, leases);
   } finally {
     await intake.close();
     await platform.close();
   }
-}
-
-async function printDue(asking: FollowUpOptions): Promise<void> {
-  for (const [kind, count] of Object.entries(await countDue(asking)))
-    print(`${kind} to be asked for now: ${count === mostDue ? `${count} or more` : count}`);
-}
-
-async function ask(asking: FollowUpOptions, leases: Leases): Promise<void> {
-  if (asking.with.length === 0) return;
-  const answers = await withProgress('prescriptions and payments asked for', undefined, ({ advance }) =>
-    leases.run('follow-ups', (lease) => {
-      const signal = AbortSignal.any([asking.signal!, lease.signal]);
-      return followUp({ ...asking, signal, onProgress: () => advance(1) });
-    }),
-  );
-  if (!answers) return print('Another process is asking for prescriptions and payments at the moment.');
-  const rows = Object.entries(answers).map(([kind, { found, unknown, unreadable }]) => [
-    ...[kind, found, unknown, unreadable],
-  ]);
-  printTable(['asked for', 'found', 'not known yet', 'not readable'], rows);
 }

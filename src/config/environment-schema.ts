@@ -356,15 +356,6 @@ const reconciliation = {
       'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
         'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
     ),
-  RECONCILE_WITH: list
-    .pipe(z.array(z.enum(['prescriptions', 'payments'], 'may name prescriptions and payments')))
-    .describe(
-      'What the reconciliation [follows up](reconciliation.md#follow-ups), comma-separated: `prescriptions` that appointments ' +
-        'name, `payments` of receipts. Unset: nothing',
-    ),
-  RECONCILE_WITH_PER_MINUTE: integer(1, 6_000)
-    .default(30)
-    .describe('At most so many requests a minute for `RECONCILE_WITH`'),
 };
 
 /** All variables, by what one wants to do. */

@@ -116,7 +116,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
           days: e.RECONCILE,
         }
       : undefined,
-    followUps: { with: e.RECONCILE_WITH, perMinute: e.RECONCILE_WITH_PER_MINUTE },
     /** The feed of changes; undefined: off. */
     changes:
       e.CHANGES_TOKENS.length > 0

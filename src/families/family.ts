@@ -59,8 +59,6 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   table: string;
   /** A table of all versions of each record: the columns of `table`, `received_at` and `applied_at`. */
   versions?: string;
-  /** A view of what the platform was asked about its records, with `delivery_id` and `event_time` of the row. */
-  followedUpIn?: string;
   /** The field that identifies a record of a business; undefined: each delivery is a record. */
   identifiedBy?: keyof F & string;
   /** The family of the record that its records belong to, and are erased with; `transaction_id` names it. */

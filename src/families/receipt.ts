@@ -9,7 +9,6 @@ export const receipt = defineFamily({
   path: { variable: 'RECEIPTS_PATH', default: ['/registered_url_for_receipt_events'], isBasic: true },
   table: 'receipts',
   versions: 'receipt_versions',
-  followedUpIn: 'receipt_payments',
   identifiedBy: 'receipt_id',
   orderedBy: 'updated_at',
   printed: 'receipt_number',

@@ -12,8 +12,8 @@ export function add(total: Counts, counts: Counts): number {
 export const sum = (counts: Counts) => Object.values(counts).reduce((total, rows) => total + rows, 0);
 
 /** The tables of a family's rows, and of what belongs to them. */
-export const tablesOf = ({ table, versions, followedUpIn }: Family) =>
-  [table, versions, followedUpIn].filter((name) => name !== undefined);
+export const tablesOf = ({ table, versions }: Family) =>
+  [table, versions].filter((name) => name !== undefined);
 
 /** Whether a row, `made`, was made of a delivery, `i`; found by the row's key. */
 export function madeOf(family: Family): RawBuilder<unknown> {

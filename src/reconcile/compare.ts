@@ -17,8 +17,6 @@ export interface Compared {
   comparedWith: string | null;
   /** The day on which it takes place; where the platform does not tell, the first one that was asked for. */
   day: string;
-  /** The prescription that it names. */
-  prescription: string | null;
   /** Milliseconds since 1970: when the row's event happened, or the missing appointment was booked. */
   at: number;
   /** The delivery without its event time, as JSON of PostgreSQL, which writes equal values in one way. */
@@ -63,7 +61,6 @@ with listed as (
     $6 and is_unlinked and not read ? 'next_aid' as is_told_apart,
     l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false)
       or a.delivery_id is null and coalesce(callback_time(read->'created_at') > $3::timestamptz - ${onItsWay}, false) as is_busy,
-    coalesce(read->>'prescription_id', nullif(a.extra->>'prescription_id', '')) as prescription,
     coalesce(reporting.day(callback_time(read->'start_time')), $5::date) as day,
     coalesce(a.event_time, callback_time(coalesce(read->'created_at', read->'start_time'))) as at,
     jsonb_build_object(
@@ -86,7 +83,7 @@ with listed as (
   where (is_missing or differs) and exists (select from erased)
 )
 select
-  id, day::text, compared_with as "comparedWith", prescription, coalesce(trunc(extract(epoch from at) * 1000), 0)::float8 as at, content::text,
+  id, day::text, compared_with as "comparedWith", coalesce(trunc(extract(epoch from at) * 1000), 0)::float8 as at, content::text,
   case
     when is_told_apart then 'busy'
     when not is_missing and not differs then 'agrees'

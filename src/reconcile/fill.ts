@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Intake } from '../intake/intake.ts';
 import type { Db } from '../store/tables.ts';
 import { type Compared, compare, type Outcome } from './compare.ts';
-import { type NamedPrescription, noteNamed } from './prescriptions.ts';
 import type { Reader, Reading } from './reader.ts';
-import { deliveryOf, supply } from './supply.ts';
+import { supply } from './supply.ts';
 
 /**
  * Numbers of appointments. `filled`: of those that were missing or differ, stored as deliveries. `unlisted`: asked for one by
@@ -31,8 +30,6 @@ export interface FillOptions {
   /** Nothing is stored. */
   dryRun: boolean;
   signal: AbortSignal | undefined;
-  /** Whether prescriptions that appointments name are noted, to be followed up. */
-  notesPrescriptions?: boolean;
   /**
    * Milliseconds: before what was found is compared again, because its callback may be on its way; then before each time that
    * an appointment which a callback is changing is asked for again.
@@ -66,7 +63,7 @@ const isFound = ({ outcome }: Compared) => outcome === 'missing' || outcome === 
 
 /** @returns those that are busy */
 async function fill(options: FillOptions, reading: Reading, day: string, counts: Counts, arrivalMs = 0) {
-  const { db, intake, business, dryRun, notesPrescriptions, signal } = options;
+  const { db, intake, business, dryRun, signal } = options;
   if (reading.appointments.length === 0) return [];
   let compared = await compare(db, business, day, reading);
   if (arrivalMs > 0 && compared.some(isFound)) {
@@ -75,13 +72,5 @@ async function fill(options: FillOptions, reading: Reading, day: string, counts:
   }
   for (const { outcome } of compared) if (outcome !== 'busy') counts[outcome] += 1;
   if (!dryRun) counts.filled += await supply(db, intake, business, compared.filter(isFound), reading.askedAt);
-  if (!dryRun && notesPrescriptions) await noteNamed(db, business, namedIn(compared, reading.askedAt));
   return compared.filter(({ outcome }) => outcome === 'busy');
 }
-
-const namedIn = (compared: readonly Compared[], askedAt: Date): NamedPrescription[] =>
-  compared.flatMap((one) => {
-    const { id: appointment, prescription: id, day, outcome } = one;
-    if (!id || outcome === 'busy' || outcome === 'erased') return [];
-    return [{ id, appointment, day, delivery: one.comparedWith ?? deliveryOf(one, askedAt).id }];
-  });

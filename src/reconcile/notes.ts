@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { appointment } from '../families/appointment.ts';
-import { receipt } from '../families/receipt.ts';
 import type { Db } from '../store/tables.ts';
 import type { Window } from './days.ts';
 import type { ReadPage } from './pages.ts';
@@ -104,23 +103,6 @@ export async function noteUnknown(db: Db, { business }: Pass, { delivery, day }:
     -- It may have been erased meanwhile.
     where exists (select from inbox where id = ${delivery}::uuid)
     on conflict (delivery_id) do update set found_at = excluded.found_at`.execute(db);
-}
-
-/** Counts the receipts of the days that other records name and that never came, for reporting.completeness. */
-export async function countSuspected(db: Db, { business, from, to }: Pass): Promise<void> {
-  await sql`
-    with counted as materialized (
-      select day, count(*) as missing from reporting.suspected_receipts
-      where business_id = ${business} and day between ${from}::date and ${to}::date group by day
-    ), others as (
-      delete from inferred_days
-      where business_id = ${business} and family = ${receipt.name} and day between ${from}::date and ${to}::date
-        and day not in (select day from counted)
-    )
-    insert into inferred_days (business_id, family, day, missing)
-    select ${business}, ${receipt.name}, day, missing from counted
-    on conflict (business_id, day, family)
-      do update set missing = excluded.missing, inferred_at = excluded.inferred_at`.execute(db);
 }
 
 /** Notes the end, and removes what the pass has not found again. */

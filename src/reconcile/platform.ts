@@ -23,13 +23,6 @@ export interface Platform {
     id: string,
     signal?: AbortSignal,
   ) => Promise<{ appointment: ReadAppointment; answeredAt: Date } | undefined>;
-  /** undefined: the platform does not know it. */
-  prescription: (
-    id: string,
-    signal?: AbortSignal,
-  ) => Promise<{ prescription: Readonly<Record<string, unknown>>; answeredAt: Date } | undefined>;
-  /** The status of the payment that a receipt names. undefined: the platform does not know it. */
-  payment: (id: string, signal?: AbortSignal) => Promise<Readonly<Record<string, unknown>> | undefined>;
   close: () => Promise<void>;
 }
 

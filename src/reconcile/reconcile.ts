@@ -2,7 +2,6 @@ import { type Window, windowsOf } from './days.ts';
 import { type Counts, compareAndFill, type FillOptions, noCounts } from './fill.ts';
 import {
   beginPass,
-  countSuspected,
   endPass,
   findUnlisted,
   noteComplete,
@@ -17,9 +16,7 @@ import { addTo, readUnlisted } from './read-unlisted.ts';
 import { readWindow } from './read-window.ts';
 import { createReader } from './reader.ts';
 
-export interface ReconcileOptions
-  extends Window,
-    Pick<FillOptions, 'db' | 'intake' | 'business' | 'notesPrescriptions'> {
+export interface ReconcileOptions extends Window, Pick<FillOptions, 'db' | 'intake' | 'business'> {
   platform: Platform;
   /** Compares only: nothing is stored or noted. */
   dryRun?: boolean;
@@ -97,7 +94,6 @@ export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
     },
   );
   if (!dryRun) {
-    await countSuspected(db, pass);
     await endPass(db, pass);
   }
   return { counts, unsettled };

@@ -13,9 +13,9 @@ type Supplied = Pick<Compared, 'at' | 'content' | 'day' | 'comparedWith'>;
  * The delivery of what was missing or differs. It has one id however often it is read: that of its content, together with the
  * delivery that it was compared with. The id's time is that of the booking, so that the retention and an erasure judge by it.
  */
-export function deliveryOf({ at, content }: Supplied, askedAt: Date, family: string = appointment.name) {
+function deliveryOf({ at, content }: Supplied, askedAt: Date) {
   const body = Buffer.from(`${content.slice(0, -1)}, "event_time": ${askedAt.getTime() / 1000}}`);
-  return { id: idOf(at, hash('sha256', content)), family, body };
+  return { id: idOf(at, hash('sha256', content)), family: appointment.name, body };
 }
 
 /**
@@ -31,14 +31,13 @@ export async function supply(
   business: string,
   found: readonly Supplied[],
   askedAt: Date,
-  family: string = appointment.name,
 ): Promise<number> {
   if (found.length === 0) return 0;
-  const deliveries = found.map((one) => ({ ...one, ...deliveryOf(one, askedAt, family) }));
+  const deliveries = found.map((one) => ({ ...one, ...deliveryOf(one, askedAt) }));
   const records = JSON.stringify(deliveries.map(({ id, day, comparedWith }) => ({ id, day, comparedWith })));
   await sql`
     insert into reconciled_deliveries (id, business_id, family, day, compared_with)
-    select id, ${business}, ${family}, day, "comparedWith"
+    select id, ${business}, ${appointment.name}, day, "comparedWith"
     from jsonb_to_recordset(${records}::jsonb) as made (id uuid, day date, "comparedWith" uuid) order by id
     on conflict do nothing`.execute(db);
   const results = await Promise.all(

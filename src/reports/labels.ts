@@ -11,8 +11,6 @@ const fieldOf: Record<string, string> = {
 
 /** Columns beside one that would have the same name. */
 const beside: Record<string, string> = {
-  payment_amount: 'Amount',
-  other_payments_amount: 'Amount of other payments',
   estimated_at: 'Estimated at',
   owner: 'Owner',
   doctor: 'Doctor’s name',

@@ -76,21 +76,3 @@ export async function readRelated(
   });
   return (await Promise.all(related)).flat();
 }
-
-export interface Payment {
-  amount: string | null;
-  state: string;
-  mode: string | null;
-  at: Date;
-}
-
-/** The payments of a receipt, as the platform told them. */
-export const readPayments = (db: Db, { family, business, id }: RecordKey) =>
-  family.followedUpIn === 'receipt_payments'
-    ? read(
-        db,
-        sql<Payment>`
-          select payment_amount::text as amount, state, mode, happened_at as at from reporting.payments
-          where business_id = ${business} and receipt_id = ${id}::bigint order by happened_at limit 20`,
-      )
-    : [];

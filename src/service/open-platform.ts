@@ -48,14 +48,6 @@ export function openPlatform(env: Record<string, string | undefined>): Platform 
       const found = await ifKnown(client.appointment({ id }, options(signal)), signal);
       return found && { appointment: asRead(found), answeredAt: found.answeredAt };
     },
-    prescription: async (id, signal) => {
-      const found = await ifKnown(client.prescription({ id }, options(signal)), signal);
-      return found && { prescription: found.raw, answeredAt: found.answeredAt };
-    },
-    payment: async (id, signal) => {
-      const found = await ifKnown(client.transactionStatus({ transaction_id: id }, options(signal)), signal);
-      return found?.raw;
-    },
     listSubscriptions: client.listSubscriptions,
     directory: client.directory,
     close: client.close,

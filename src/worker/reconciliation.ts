@@ -18,7 +18,7 @@ export type DailyPlatform = Platform & DailyClient;
 
 export interface ReconciliationDependencies extends Omit<Receiver, 'config'> {
   db: Db;
-  config: Pick<Config, 'reconcile' | 'followUps'> & Receiver['config'];
+  config: Pick<Config, 'reconcile'> & Receiver['config'];
   intake: Pick<Intake, 'store'>;
   /** undefined: RECONCILE is not set. */
   openPlatform?: (() => Promise<DailyPlatform>) | undefined;
@@ -84,7 +84,7 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
 
 /** Compares the appointments of some days, and fills what is missing. */
 async function runPass(
-  { db, config, intake, observe, log }: ReconciliationDependencies,
+  { db, intake, observe, log }: ReconciliationDependencies,
   platform: Platform,
   range: Window,
   signal: AbortSignal,
@@ -103,7 +103,6 @@ async function runPass(
   const { counts, unsettled } = await reconcile({
     ...{ db, intake, platform, business },
     ...range,
-    notesPrescriptions: config.followUps.with.includes('prescriptions'),
     ...{ signal, onProgress },
   });
   log.info({ ...range, ...counts }, 'the appointments were compared with the platform');

@@ -16,7 +16,6 @@ import { createStateCheck } from './check-states.ts';
 import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
 import { drain, drainSpilled } from './drain.ts';
 import { createFamilyPauses } from './family-pauses.ts';
-import { createFollowUps } from './follow-ups.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
 import { createRefolds } from './refolds.ts';
@@ -214,7 +213,6 @@ export function startWorker(dependencies: WorkerDependencies) {
 
   const { fallback } = backend;
   const reconciliation = createReconciliation({ ...dependencies, leases }, signal);
-  const followUps = createFollowUps({ ...dependencies, leases }, signal);
   const repeated = [
     repeat('the heartbeat', heartbeat.everyMs, heartbeat.beat),
     repeat('the sweep', config.sweep.everyMs, sweepOnce),
@@ -227,7 +225,6 @@ export function startWorker(dependencies: WorkerDependencies) {
     repeat('the retention', retentionCheckMs, createRetention({ ...dependencies, leases }, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
-    followUps && repeat('following up', reconciliationCheckMs, followUps),
     repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, leases, signal)),
     repeat('the check of states', stateCheckMs, createStateCheck({ ...dependencies, leases }, signal)),
     repeat('the fold of former rows', refoldCheckMs, createRefolds({ ...dependencies, leases }, signal)),

@@ -95,10 +95,6 @@ beforeAll(async () => {
   await database.rows(`
     update appointment_starts s set starts_at = a.event_time
     from appointments a where a.business_id = s.business_id and a.appointment_id = s.appointment_id`);
-  await database.rows(`
-    insert into payments (business_id, payment_id, receipt_id, amount, status, created_at, first_asked_at, asked_at, extra)
-    select business_id, receipt_id::text, receipt_id, net_amount, 'PAYMENT_SUCCESS', created_at, event_time, event_time, '{}'
-    from receipts`);
 });
 
 /** Sends requests, and returns those that the receiver could not answer, and what it logged. */

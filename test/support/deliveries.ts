@@ -74,8 +74,6 @@ const derived = [
   'body_words',
   'reconciled_deliveries',
   'unknown_records',
-  'payments',
-  'named_prescriptions',
   'inferred_days',
 ];
 

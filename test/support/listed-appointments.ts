@@ -52,8 +52,6 @@ export function listedAppointments(start = noon + 30 * daySeconds) {
       const found = listed.find(({ appointment_id }) => appointment_id === id);
       return found && { appointment: { ...found }, answeredAt: new Date(now * 1000) };
     },
-    prescription: async () => undefined,
-    payment: async () => undefined,
     close: async () => {},
   };
 

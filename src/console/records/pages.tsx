@@ -2,11 +2,11 @@ import { mayHaveSecrets, withoutHealthRecords } from '../../intake/secrets.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../../privacy/redact.ts';
 import { keptFields, type RecordDetails, type RecordKey, type Version } from '../../search/record.ts';
-import type { Payment, Related } from '../../search/related.ts';
+import type { Related } from '../../search/related.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { hrefTo, recordHref, words } from '../ui/links.ts';
+import { hrefTo, recordHref } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
-import { Amount, Moment } from '../ui/values.tsx';
+
 import { AsReceived, Groups } from './fields.tsx';
 import { Headline, RecordLine } from './headline.tsx';
 import { Timeline } from './timeline.tsx';
@@ -15,11 +15,10 @@ interface RecordProps {
   recordKey: RecordKey;
   record: RecordDetails;
   related: readonly Related[];
-  payments: readonly Payment[];
   revealed: boolean;
 }
 
-export function RecordPage({ recordKey, record, related, payments, revealed }: RecordProps) {
+export function RecordPage({ recordKey, record, related, revealed }: RecordProps) {
   const { family, business, id } = recordKey;
   const { versions, columns } = record;
   const { row } = versions[0];
@@ -54,7 +53,7 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
         Personal data is hidden.
       </PersonalNote>
       <Groups {...fields} kept={keptFields(row)} />
-      <Together {...{ related, payments }} />
+      <Together related={related} />
       <h2>What became of it</h2>
       <Timeline {...{ family, columns, versions, shown }} />
       <AsReceived {...fields} />
@@ -62,8 +61,8 @@ export function RecordPage({ recordKey, record, related, payments, revealed }: R
   );
 }
 
-function Together({ related, payments }: Pick<RecordProps, 'related' | 'payments'>) {
-  if (related.length + payments.length === 0) return null;
+function Together({ related }: Pick<RecordProps, 'related'>) {
+  if (related.length === 0) return null;
   return (
     <>
       <h2>Belongs together</h2>
@@ -71,12 +70,6 @@ function Together({ related, payments }: Pick<RecordProps, 'related' | 'payments
         {related.map((one) => (
           <li key={one.family.name + one.id}>
             <RecordLine {...one} />
-          </li>
-        ))}
-        {payments.map(({ amount, state, mode, at }, index) => (
-          <li key={index}>
-            Payment · {amount !== null && <Amount value={amount} />} {words(state)}
-            {mode && `, ${mode}`} · <Moment at={at} />
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import { titleOf } from '../../families/index.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
 import { redactRow } from '../../privacy/redact.ts';
 import { readRecord } from '../../search/record.ts';
-import { readPayments, readRelated } from '../../search/related.ts';
+import { readRelated } from '../../search/related.ts';
 import type { Section } from '../dependencies.ts';
 import { PageNotFound } from '../errors.ts';
 import { readForm, text } from '../read-form.ts';
@@ -32,12 +32,9 @@ export const section: Section = {
         const filter = { family: family.name, business, id };
         await logAccess(res, { action: 'reveal', patients, filter, rows: versions.length });
       }
-      const [related, payments] = await Promise.all([
-        readRelated(db, families, recordKey, row),
-        readPayments(db, recordKey),
-      ]);
+      const related = await readRelated(db, families, recordKey, row);
       const title = nameOfRecord(family, redactRow(row, family), timezone);
-      sendPage(res, title, <RecordPage {...{ recordKey, record, related, payments, revealed }} />);
+      sendPage(res, title, <RecordPage {...{ recordKey, record, related, revealed }} />);
     };
     routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));
     routes.post('/records/:family/personal', 'privacy', (req, res) => show(req, res, true));

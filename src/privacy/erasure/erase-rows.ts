@@ -39,7 +39,7 @@ export async function withholdDeliveries(
       const made = sql`
         select i.received_at, to_jsonb(made) as content
         from inbox i join ${sql.table(table)} made on ${madeOf(family)}
-        where ${isListed} and (${table === family.followedUpIn} or not i.envelope ? 'event_time')`;
+        where ${isListed} and not i.envelope ? 'event_time'`;
       rows += await withhold(db, table, made, withholding);
     }
   }

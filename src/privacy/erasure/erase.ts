@@ -108,8 +108,6 @@ const changedTables = (families: readonly Family[], counts: Counts): string[] =>
   'running_erasures',
   'erasing',
   ...families.flatMap(tablesOf).filter((table) => counts[table]),
-  // They go with their receipts.
-  ...(counts.receipts ? ['payments'] : []),
 ];
 
 /** Each step can be repeated, also by two processes at the same time. */

@@ -1,6 +1,6 @@
 import type { Report } from '../report.ts';
 import * as summed from '../summed-rows.ts';
-import { activities, amounts, byBusiness, byReceipt, daily, newestFirst, topTwelve } from './parts.ts';
+import { activities, amounts, byReceipt, daily, newestFirst, topTwelve } from './parts.ts';
 
 export const money: readonly Report[] = [
   {
@@ -70,23 +70,5 @@ export const money: readonly Report[] = [
     ...newestFirst('requested_at', 'delivery_id'),
     summed: summed.paymentRequests,
     chart: { ...amounts('net'), title: 'Amount requested per day' },
-  },
-  {
-    view: 'payments',
-    line: 'Payments by card, UPI and so on, and the receipts that they are for.',
-    families: ['receipt'],
-    ...byBusiness('happened_at', 'payment_id'),
-    chart: { by: 'state' },
-  },
-  {
-    view: 'payments_daily',
-    line: 'Successful payments by day and gateway, to match with the bank.',
-    families: ['receipt'],
-    ...newestFirst('day', 'gateway, mode'),
-    chart: {
-      title: 'Successful payments per day',
-      series: { amount: 'sum(successful_amount)' },
-      amounts: true,
-    },
   },
 ];

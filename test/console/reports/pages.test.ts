@@ -51,7 +51,6 @@ it('a report is found by a word of its title, its line, its columns and of what 
       ),
     ].map(([, view]) => view);
   expect(await findsBy('who owes')).toEqual(['outstanding_by_phone']);
-  expect(await findsBy('gateway')).toEqual(expect.arrayContaining(['payments', 'payments_daily']));
   expect(await findsBy('drift')).toEqual(['schema_drift']);
   expect(await findsBy('no such word')).toEqual([]);
 });
@@ -120,8 +119,6 @@ it.each(reports.map(({ view }) => view))(
     await database.pool.query(
       `insert into schema_drift values ('receipt.created', '/data/x', 'unknown', '', 1, now(), now(), gen_random_uuid());
        insert into uptime values (now() - interval '3 h', now() - interval '2 h'), (now() - interval '1 h', now());
-       insert into payments (business_id, payment_id, receipt_id, extra)
-       select business_id, receipt_id, receipt_id, '{}' from receipts;
        update receipts set received_at = now() - interval '9 days';
        update payment_requests set appointment_id = 'unpaid', url = '', event_time = now() - interval '2 hours'`,
     );

@@ -85,8 +85,6 @@ it('the role reporting_masked reads every view, and finds nothing personal in th
     insert into schema_drift (event, field, kind, value, count, first_seen, last_seen, example_delivery)
     values ('receipt.created', '/data/${canary}', 'value', '${canary}', 1, now(), now(), gen_random_uuid());
     insert into uptime values ('2026-01-01', '2026-01-02'), ('2026-01-03', '2026-01-04');
-    insert into payments (business_id, payment_id, receipt_id, mode, gateway, rrn, status, extra)
-    select business_id, '${canary}', receipt_id, 'UPI', 'gateway', '${canary}', 'PAYMENT_SUCCESS', '{"upi": "${canary}"}' from receipts limit 1;
     update receipts set received_at = '2000-01-01';
     delete from receipt_versions where receipt_id = 4711;
     insert into aliases (kind, id, alias, updated_by) values ('doctor', '${canary}', '${canary}', '${canary}')`);

@@ -1,0 +1,20 @@
+-- What the platform was asked about payments and prescriptions is not kept any more.
+
+drop view if exists reporting.payments_daily, reporting.payments, receipt_payments;
+drop trigger forget_payments on receipts;
+drop trigger forget_payments_truncated on receipts;
+drop function forget_payments();
+
+create or replace function forget_reconciled() returns trigger language plpgsql set search_path from current as $$
+begin
+  if tg_op = 'TRUNCATE' then
+    truncate reconciled_deliveries, unknown_records;
+    return null;
+  end if;
+  delete from reconciled_deliveries r using deleted d where r.id = d.id;
+  delete from unknown_records u using deleted d where u.delivery_id = d.id;
+  return null;
+end
+$$;
+
+drop table payments, named_prescriptions;
