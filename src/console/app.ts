@@ -17,7 +17,6 @@ import type { ConsoleDependencies, LogVisit } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes, requireFormToken } from './guard.ts';
-import { redirectMoved } from './moved.ts';
 import { navigation } from './navigation.ts';
 import { sections } from './sections.ts';
 import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
@@ -107,7 +106,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn, readForm), redirectMoved);
+  app.use(requireSession(signIn, readForm));
   // A corrected body, encoded as a form, or all names of a page.
   app.use(['/quarantine', '/aliases'], express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm, requireFormToken);

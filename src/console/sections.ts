@@ -5,7 +5,6 @@ import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
 import { section as destinations } from './destinations/routes.tsx';
 import { section as health } from './health/routes.tsx';
-import { section as keys } from './keys.tsx';
 import { section as notes } from './notes/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
 import { section as problems } from './problems/routes.tsx';
@@ -34,7 +33,6 @@ export const sections: readonly Section[] = [
   search,
   notes,
   health,
-  keys,
   setup,
   destinations,
   today,

@@ -17,18 +17,8 @@ export interface KnownId {
 /** A page has as many. */
 export const mostIds = 200;
 const mostSenders = 5_000;
-const mostOptions = 50;
 
 const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-
-/** Aliases whose id or name contains a text: the choices of a field while somebody types. */
-export async function findAliases(db: Db, { kind, text = '' }: IdFilter) {
-  const pattern = patternOf(text);
-  const found = sql<{ id: string; alias: string }>`
-    select id, alias from aliases where kind = ${kind} and alias is not null and (id ilike ${pattern} or alias ilike ${pattern})
-    order by alias, id limit ${mostOptions}`;
-  return read(db, found);
-}
 
 /**
  * The newest rows of a table, of each business equally many, and of so many businesses: the time grows neither with the table

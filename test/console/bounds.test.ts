@@ -30,18 +30,6 @@ describe('with thousands of businesses', () => {
       expect(list.match(/<option/g)?.length ?? 0).toBeLessThanOrEqual(200);
   });
 
-  it('a field finds the names that its list does not hold', async () => {
-    expect(await visitor.read('/deliveries')).toContain('data-aliases="business"');
-    const find = async (query: string) => (await visitor.get(`/aliases/options?${query}`)).json();
-    expect(await find('kind=business&text=road%202999')).toEqual([
-      { id: 'business-2999', alias: 'Lake Road 2999' },
-    ]);
-    expect(await find('kind=business&text=ness-2999')).toHaveLength(1);
-    expect(await find('kind=business&text=Lake')).toHaveLength(50);
-    expect(await find('kind=clinic&text=Lake')).toEqual([]);
-    expect(await find('kind=business&text=%25')).toEqual([]);
-  });
-
   it('the page of aliases still lists clinics and doctors', async () => {
     const html = await visitor.read('/aliases?kind=clinic');
     expect(html).toContain(

@@ -12,7 +12,7 @@ export interface Subjects {
 const views = reports.map(({ view }) => view);
 
 /** The first page leads to another. */
-const isPage = (path: string) => !/^\/?$|^\/(assets|sign-in)\/|\/(csv|xlsx|options)$/.test(path);
+const isPage = (path: string) => !/^\/?$|^\/(assets|sign-in)\/|\/(csv|xlsx)$/.test(path);
 
 /** The addresses of all pages of the console, as Express has them; of reports, those of these views. */
 export function pagesOf({ delivery, body, receipt }: Subjects, shown: readonly string[] = views): string[] {

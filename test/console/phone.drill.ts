@@ -1,6 +1,4 @@
 import type { Browser, Locator, Page } from 'playwright-core';
-import { receiptCallback } from '../support/callbacks.ts';
-import { apply } from '../support/deliveries.ts';
 import { openBrowser, signIn } from './browser.ts';
 import { makeUp } from './made-up.ts';
 import { useConsole } from './use-console.ts';
@@ -96,33 +94,6 @@ it('on a phone a report is filtered, sorted and added up with the keyboard', asy
   expect(amounts.length).toBeGreaterThan(1);
   expect(amounts).toEqual(amounts.toSorted((a, b) => a - b));
   expect((await cells('tfoot')).map((text) => text.replaceAll(/[₹,]/g, ''))).toEqual([found!.paid]);
-});
-
-it('on a phone new deliveries appear by themselves, as cards, until the switch is turned off with the keyboard', async () => {
-  const live = await page.context().newPage();
-  await live.clock.install();
-  await live.goto(`${service.url}/console/deliveries`);
-  const cards = live.locator('tbody tr');
-  const before = await cards.count();
-  await apply(database, [receiptCallback({ data: { receipt_id: 880_001 } })]);
-  const asked = live.waitForResponse((response) => response.url().includes('/deliveries'));
-  await live.clock.runFor(3_000);
-  await asked;
-  await live.getByRole('status').filter({ hasText: '1 new delivery' }).waitFor();
-  expect(await cards.first().textContent()).toContain('880001');
-  expect(await fits(cards.first())).toBe(true);
-  const shown = await cards.count();
-  expect(shown).toBeGreaterThanOrEqual(before);
-  await live.locator('.live input').focus();
-  await live.keyboard.press('Space');
-  let asks = 0;
-  live.on('request', () => {
-    asks += 1;
-  });
-  await apply(database, [receiptCallback({ data: { receipt_id: 880_002 } })]);
-  await live.clock.runFor(30_000);
-  expect([await cards.count(), asks]).toEqual([shown, 0]);
-  await live.close();
 });
 
 it('on a phone a chart is drawn in the width of the screen, and its data opens with the keyboard', async () => {

@@ -51,7 +51,6 @@ const table: Record<string, Expected> = {
 
   'GET /health': { statuses: signedIn },
   'GET /': { statuses: [401, 303, 303, 303, 303] },
-  'GET /keys': { statuses: signedIn },
   'GET /today': { statuses: signedIn },
   'GET /rejections': { statuses: signedIn },
   'POST /test-callback': { statuses: fromOperator },
@@ -106,7 +105,6 @@ const table: Record<string, Expected> = {
   'POST /patients/uncertain': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
   'POST /patients/uncertain/decide': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
   'GET /aliases': { statuses: signedIn },
-  'GET /aliases/options': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 200, 200, 200] },
   'GET /access-log': { statuses: onlyPrivacy },
   'POST /access-log': { fields: patient, statuses: [401, 403, 403, 303, 303] },

@@ -40,9 +40,6 @@ export async function tourConsole(
     expect([path, response.status]).toEqual([path, mayLead ? expect.any(Number) : 200]);
     expect(response.status).toBeLessThan(400);
     if (isPage(response)) see(path, text);
-    // The rest of a page that was begun.
-    for (const fault of ['Query timeout', 'Database unavailable', 'Internal error'])
-      expect([path, text.includes(fault)]).toEqual([path, false]);
   }
 
   const corrected = JSON.stringify(receiptCallback({ data: { receipt_id: 77_001, patient_oid: 'p-tour' } }));

@@ -1,5 +1,5 @@
 import { aliasKinds, changeSeenAliases } from '../../store/aliases.ts';
-import { findAliases, readKnownIds } from '../../store/known-ids.ts';
+import { readKnownIds } from '../../store/known-ids.ts';
 import type { Section } from '../dependencies.ts';
 import { choice, parseForm, text } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';
@@ -24,10 +24,6 @@ export const section: Section = {
     };
 
     routes.get('/aliases', 'viewer', (req, res) => show(res, req.query));
-
-    routes.get('/aliases/options', 'viewer', async (req, res) => {
-      res.json(await findAliases(db, parseForm(req.query, filter).data));
-    });
 
     routes.post('/aliases', 'operator', async (req, res) => {
       const changes = readChanges(req.body);

@@ -33,13 +33,11 @@ export const section: Section = {
       const { data: place } = readForm(req.query, placeFields);
       const list = async () => listDeliveries(db, families, data, place, 50, await pendingSince());
       const listed = status === 200 ? await list() : undefined;
-      // New deliveries appear on the first page.
-      const live = !place.before && !place.after;
       const page = (
         <>
           <Filters action="/console/deliveries" {...filter} folded />
           {listed && <ReplayThese entered={filter.entered} business={data.business} />}
-          {listed && <Lines {...{ ...listed, live }} entered={filter.entered} />}
+          {listed && <Lines {...listed} entered={filter.entered} />}
         </>
       );
       sendPage(res, 'Deliveries', page, { status });
@@ -135,16 +133,15 @@ function EventTime({ event_time, received_at }: DeliveryLine) {
   );
 }
 
-type LinesProps = Awaited<ReturnType<typeof listDeliveries>> &
-  Pick<FilterForm, 'entered'> & { live: boolean };
+type LinesProps = Awaited<ReturnType<typeof listDeliveries>> & Pick<FilterForm, 'entered'>;
 
-function Lines({ rows, older, newer, entered, live }: LinesProps) {
+function Lines({ rows, older, newer, entered }: LinesProps) {
   const [first, last] = [rows[0], rows.at(-1)];
   const { order = 'arrival' } = entered;
   const link = (changes: Record<string, string>) => hrefTo('/deliveries', { ...entered, ...changes });
   const href = (by: string) => link({ order: by === 'event' ? by : '' });
   return (
-    <div data-live={live ? 'delivery deliveries' : undefined}>
+    <>
       <Table
         label={`Deliveries, newest ${order} first`}
         sorting={{ by: order, descending: true, href }}
@@ -168,6 +165,6 @@ function Lines({ rows, older, newer, entered, live }: LinesProps) {
         newer={newer && first && link({ after: first.place })}
         older={older && last && link({ before: last.place })}
       />
-    </div>
+    </>
   );
 }

@@ -5,7 +5,7 @@ import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
 import { Fresh } from '../setup/routes.tsx';
 import type { Visit } from '../ui/context.ts';
-import { beginPage, sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/page.tsx';
 import { readHealth } from './checks.tsx';
 import { FiguresPage } from './pages.tsx';
 
@@ -25,7 +25,6 @@ export const section: Section = {
     routes.get('/health', 'viewer', async (req, res) => {
       const isAway = circuit.isOpen || Boolean(res.locals.outage);
       const [state] = (!isAway && (await read(db, freshQuery).catch(() => undefined))) || [];
-      beginPage(res, 'Health', { charts: !isAway && !state?.fresh });
       const [checks, figures] = await Promise.all([
         readHealth(dependencies, isAway),
         isAway ? undefined : readFigures(),
@@ -38,6 +37,7 @@ export const section: Section = {
           {checks}
           {figures && <FiguresPage {...figures} setup={setup} />}
         </>,
+        { charts: !isAway && !state?.fresh },
       );
     });
   },

@@ -19,7 +19,7 @@ import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { oneOf, parseForm, readForm, text } from '../read-form.ts';
 import { actorOf, type Visit } from '../ui/context.ts';
-import { beginPage, sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/page.tsx';
 import { sendDownload, sendFile } from './download.ts';
 import { type AskedForm, readReportForm } from './form.ts';
 import { GroupsPage } from './groups.tsx';
@@ -65,7 +65,6 @@ export const section: Section = {
         sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
         return;
       }
-      if (!revealed) beginPage(res, title, { charts: true });
       if (grouped.group && !revealed) {
         const groups = await unlessTimeout(readGroups(db, asked, grouped));
         sendPage(res, title, <GroupsPage {...asked} groups={groups} />, { charts: true });

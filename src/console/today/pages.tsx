@@ -172,27 +172,25 @@ function Tile({ name, takings, isUntilNow }: TileProps) {
 
 function Newest({ rows }: { rows: Figures['newest'] }) {
   return (
-    <div data-live="receipt receipts">
-      <Table
-        label="Newest receipts"
-        rows={rows}
-        empty="No receipts came today or yesterday."
-        columns={[
-          { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
-          {
-            head: 'Receipt',
-            cell: ({ business, id, number }) => (
-              <a href={recordHref('receipt', business, id)}>{number || id}</a>
-            ),
-          },
-          { head: 'Net', cell: ({ net }) => amount(net), numeric: true },
-          { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
-          { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
-          { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
-          { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
-        ]}
-      />
-    </div>
+    <Table
+      label="Newest receipts"
+      rows={rows}
+      empty="No receipts came today or yesterday."
+      columns={[
+        { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
+        {
+          head: 'Receipt',
+          cell: ({ business, id, number }) => (
+            <a href={recordHref('receipt', business, id)}>{number || id}</a>
+          ),
+        },
+        { head: 'Net', cell: ({ net }) => amount(net), numeric: true },
+        { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
+        { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+        { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
+        { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
+      ]}
+    />
   );
 }
 

@@ -13,8 +13,6 @@ export interface Entry {
   title: string;
   /** Below /console; pages below it belong to it. */
   path: string;
-  /** The key that opens it, after g. */
-  key: string;
   /** The paths of other pages that belong to it. */
   also?: readonly string[];
   /** Whether the number of problems stands beside it. */
@@ -25,8 +23,6 @@ export interface Entry {
 export interface Group {
   title: string;
   entries: readonly Entry[];
-  /** Words that only its users know, and what they mean. */
-  words?: Readonly<Record<string, string>>;
 }
 
 /** What every component of a page may need. */

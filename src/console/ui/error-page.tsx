@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { isTimeout } from '../../store/read.ts';
 import { BadInput, Forbidden, PageNotFound, TooManyDownloads } from '../errors.ts';
-import { isBegun, sendBarePage, sendPage } from './page.tsx';
+import { sendBarePage, sendPage } from './page.tsx';
 
 interface Kind {
   matches: (error: unknown) => boolean;
@@ -66,7 +66,7 @@ const kinds: Kind[] = [
  * @returns the status
  */
 export function sendError(res: Response, error: unknown, outage?: string): number {
-  if (res.headersSent && !isBegun(res)) {
+  if (res.headersSent) {
     res.destroy();
     return 500;
   }
@@ -74,7 +74,6 @@ export function sendError(res: Response, error: unknown, outage?: string): numbe
   const { status, title, text = (error as Error).message } = kind;
   const content = (
     <>
-      {isBegun(res) && <h2>{title}</h2>}
       <p>{text}</p>
       {outage && <p>{outage}</p>}
       {outage && res.locals.visit && (

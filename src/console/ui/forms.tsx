@@ -48,12 +48,7 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
 
 /** `list`: the id of a list of values. */
 type FieldProps = Omit<FormField, 'kind'> &
-  Partial<
-    Record<
-      'type' | 'value' | 'fault' | 'list' | 'placeholder' | 'data-aliases' | 'data-by-name',
-      string | undefined
-    >
-  >;
+  Partial<Record<'type' | 'value' | 'fault' | 'list', string | undefined>>;
 
 type LabelledProps = Pick<FieldProps, 'label' | 'fault'> & {
   input: (attributes: {
@@ -98,18 +93,13 @@ const mostOptions = 200;
 function AliasField({ kind, byName, value, ...field }: FieldProps & { kind: AliasKind }) {
   const { aliases } = useContext(VisitContext);
   const list = useId();
-  const known = [...(aliases?.[kind] ?? [])];
-  // Where this is a part of them, scripts look up the rest while somebody types.
-  const part = known.length > mostOptions;
-  const search = part
-    ? { placeholder: 'type to find a name', 'data-aliases': kind, 'data-by-name': byName ? 'yes' : undefined }
-    : {};
+  const known = [...(aliases?.[kind] ?? [])].slice(0, mostOptions);
   const shown = (byName && value && aliases?.[kind].get(value)) || value;
   return (
     <>
-      <Field {...field} value={shown} list={list} autocomplete="off" {...search} />
+      <Field {...field} value={shown} list={list} autocomplete="off" />
       <datalist id={list}>
-        {known.slice(0, mostOptions).map(([id, alias]) => (
+        {known.map(([id, alias]) => (
           <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
         ))}
       </datalist>

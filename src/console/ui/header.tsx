@@ -6,14 +6,14 @@ import { PostForm, Submit } from './forms.tsx';
 import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
 
-/** The entry that a page belongs to, and its group: the one with the longest path that the page is at or below. */
-export function findEntry(groups: readonly Group[], path: string) {
-  const places = groups.flatMap((group) =>
-    group.entries.flatMap((entry) => [entry.path, ...(entry.also ?? [])].map((at) => ({ group, entry, at }))),
+/** The entry that a page belongs to: the one with the longest path that the page is at or below. */
+export function findEntry(groups: readonly Group[], path: string): Entry | undefined {
+  const places = groups.flatMap(({ entries }) =>
+    entries.flatMap((entry) => [entry.path, ...(entry.also ?? [])].map((at) => ({ entry, at }))),
   );
   return places
     .filter(({ at }) => path === at || path.startsWith(`${at}/`))
-    .toSorted((one, other) => other.at.length - one.at.length)[0];
+    .toSorted((one, other) => other.at.length - one.at.length)[0]?.entry;
 }
 
 /** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
@@ -53,9 +53,6 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
         </summary>
         <div class="popup">
           {mayOpen('/sessions') && <a href="/console/sessions">Sessions</a>}
-          <a href="/console/keys" aria-keyshortcuts="?">
-            Keys
-          </a>
           <PostForm action="/console/sign-out">
             <Submit kind="quiet">Sign out</Submit>
           </PostForm>
@@ -68,11 +65,7 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
               .filter(({ path }) => mayOpen(path))
               .map((entry) => (
                 <li key={entry.path}>
-                  <a
-                    href={hrefTo(entry.path)}
-                    data-key={entry.key}
-                    aria-current={entry === current ? 'page' : undefined}
-                  >
+                  <a href={hrefTo(entry.path)} aria-current={entry === current ? 'page' : undefined}>
                     {entry.title}
                     {entry.counted && problems && <ProblemCount {...problems} />}
                   </a>

@@ -5,7 +5,7 @@ import { assetUrl } from '../assets.ts';
 import { type Visit, VisitContext } from './context.ts';
 import { findEntry, Header } from './header.tsx';
 import { hrefTo } from './links.ts';
-import { Facts, Moment } from './values.tsx';
+import { Moment } from './values.tsx';
 
 interface PageOptions {
   charts?: boolean;
@@ -14,45 +14,16 @@ interface PageOptions {
   query?: string;
 }
 
-/** Sends a page to a signed-in user; of a page that was begun, the rest: a status has no effect then. */
+/** Sends a page to a signed-in user. */
 export function sendPage(
   res: Response,
   title: string,
   children: ComponentChildren,
-  options: PageOptions = {},
+  { status = 200, ...options }: PageOptions = {},
 ): void {
-  const { rest, ...locals } = res.locals as PageLocals;
-  if (rest === undefined) {
-    sendHtml(
-      res,
-      options.status ?? 200,
-      <Page {...{ ...locals, ...options, path: res.req.path, title, children }} />,
-    );
-  } else {
-    const content = <VisitContext.Provider value={locals.visit}>{children}</VisitContext.Provider>;
-    res.end(renderToString(content) + rest);
-  }
+  const { visit } = res.locals as { visit: Visit };
+  sendHtml(res, status, <Page {...{ visit, ...options, path: res.req.path, title, children }} />);
 }
-
-/** Sends a page up to its title, before its content is read: the browser shows it meanwhile. */
-export function beginPage(res: Response, title: string, options: PageOptions): void {
-  const locals = res.locals as PageLocals;
-  const gap = '<!---->';
-  const children = <span dangerouslySetInnerHTML={{ __html: gap }} />;
-  const page = renderToString(<Page {...{ ...locals, ...options, path: res.req.path, title, children }} />);
-  const [begin, rest] = page.split(`<span>${gap}</span>`);
-  locals.rest = rest;
-  res.type('html').write(`<!doctype html>${begin}`);
-}
-
-interface PageLocals {
-  visit: Visit;
-  /** What follows the content of a page that was begun. */
-  rest?: string | undefined;
-}
-
-/** Whether only the content of a page is missing. */
-export const isBegun = (res: Response): boolean => (res.locals as PageLocals).rest !== undefined;
 
 interface PageProps extends PageOptions {
   visit: Visit;
@@ -63,7 +34,7 @@ interface PageProps extends PageOptions {
 }
 
 function Page({ visit, path, title, charts = false, query, children }: PageProps) {
-  const { entry, group } = findEntry(visit.navigation, path) ?? {};
+  const entry = findEntry(visit.navigation, path);
   return (
     <VisitContext.Provider value={visit}>
       <Document {...{ title, charts }} inside>
@@ -81,22 +52,12 @@ function Page({ visit, path, title, charts = false, query, children }: PageProps
           {children}
         </main>
         <footer>
-          {group?.words && <Words words={group.words} />}
           <p>
             As of <Moment at={new Date()} />. Times are in {visit.timezone}.
           </p>
         </footer>
       </Document>
     </VisitContext.Provider>
-  );
-}
-
-function Words({ words }: { words: Readonly<Record<string, string>> }) {
-  return (
-    <details>
-      <summary>What the words of these pages mean</summary>
-      <Facts facts={words} />
-    </details>
   );
 }
 

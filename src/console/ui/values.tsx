@@ -33,21 +33,11 @@ export function Nothing() {
   return <span class="nothing">–</span>;
 }
 
-/** An id: its ends, where it is long. A click on it, or beside the link, copies it. */
+/** An id: its ends, where it is long. */
 export function Id({ id, href }: { id: string; href?: string }) {
   const short = id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id;
-  const copy = { type: 'button', 'data-copy': id, title: `Copy ${id}` } as const;
-  if (!href) return <button {...copy} class="id" children={short} />;
-  return (
-    <>
-      <a class="id" href={href} title={id}>
-        {short}
-      </a>
-      <button {...copy} class="id" aria-label={`Copy ${id}`}>
-        copy
-      </button>
-    </>
-  );
+  const text = { class: 'id', title: id, children: short };
+  return href ? <a {...text} href={href} /> : <span {...text} />;
 }
 
 /** A business, a clinic or a doctor by its alias; without one, its id. */
