@@ -1,12 +1,23 @@
 import { Worker } from 'bullmq';
-import { logWorking } from './ready.ts';
-import { type ReceiptEnvelope, upsertInto } from './upsert.ts';
+import pg from 'pg';
+import { receiptColumns } from '../callbacks.ts';
 
+// One upsert for each job. BullMQ's default is one job at a time.
 const concurrency = Number(process.env.CONCURRENCY);
-const upsert = upsertInto(process.env.DATABASE_URL!, Math.min(concurrency, 20));
-const worker = new Worker<ReceiptEnvelope>('receipts', (job) => upsert(job.data), {
-  concurrency,
-  connection: { url: process.env.REDIS_URL! },
-});
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Math.min(concurrency, 20) });
+const columns = Object.keys(receiptColumns);
+const text = `
+  insert into receipts (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})
+  on conflict (business_id, receipt_id) do update
+  set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+  where excluded.updated_at >= receipts.updated_at`;
+const worker = new Worker(
+  'receipts',
+  async ({ data: { business_id, data } }) => {
+    const values = columns.map((column) => (column === 'business_id' ? business_id : data[column]));
+    await pool.query({ name: 'upsert', text, values });
+  },
+  { concurrency, connection: { url: process.env.REDIS_URL! } },
+);
 await worker.waitUntilReady();
-logWorking(() => worker.close());
+process.stdout.write(`${JSON.stringify({ msg: 'ready' })}\n`);

@@ -1,0 +1,112 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { receiptCallback } from './callbacks.ts';
+
+export interface LoadOrder {
+  url: string;
+  connections: number;
+  seconds: number;
+  /** Each series has other receipts. */
+  series: number;
+}
+
+export interface LoadFigures {
+  /** 200s within the time of the load, per second. */
+  perSecond: number;
+  /** All 200s. */
+  acknowledged: number;
+  /** When the first request was sent, milliseconds since 1970. */
+  began: number;
+  /** Milliseconds from a request to its response. */
+  p50: number;
+  p99: number;
+}
+
+export const receiptsPath = '/registered_url_for_receipt_events';
+export const signingKey = 'bench-signing-key';
+
+// More than a receiver of one thread answers.
+const maxPerSecond = 30_000;
+
+/**
+ * Sends as many signed receipts as the receiver answers, each once, over connections that are kept open. The requests are
+ * made before the first is sent; plain sockets cost a third of what a client of HTTP does.
+ *
+ * @throws Error when a response is not 200, or no request is left
+ */
+export async function sendLoad({ url, connections, seconds, series }: LoadOrder): Promise<LoadFigures> {
+  const { host, hostname, port } = new URL(url);
+  const requests = Array.from({ length: maxPerSecond * seconds }, (_, number) =>
+    requestOf(host, receiptCallback(series, number)),
+  );
+  const sockets = Array.from({ length: connections }, () => connect(Number(port), hostname).setNoDelay());
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+
+  const latencies: number[] = [];
+  let next = 0;
+  let acknowledged = 0;
+  const began = Date.now();
+  const end = performance.now() + seconds * 1000;
+  const sendOn = async (socket: Socket) => {
+    for (let sent = performance.now(); sent < end; sent = performance.now()) {
+      const request = requests[next++];
+      if (!request) throw new Error(`The load has no more than ${maxPerSecond} requests per second.`);
+      socket.write(request);
+      await responseOn(socket);
+      acknowledged += 1;
+      const now = performance.now();
+      if (now <= end) latencies.push(now - sent);
+    }
+  };
+  await Promise.all(sockets.map(sendOn));
+  for (const socket of sockets) socket.destroy();
+  latencies.sort((a, b) => a - b);
+  const percentile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  return {
+    perSecond: latencies.length / seconds,
+    acknowledged,
+    began,
+    p50: percentile(0.5),
+    p99: percentile(0.99),
+  };
+}
+
+function requestOf(host: string, body: string): Buffer {
+  const time = Math.floor(Date.now() / 1000);
+  const signature = createHmac('sha256', signingKey).update(`${time}.${body}`).digest('hex');
+  return Buffer.from(
+    `POST ${receiptsPath} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
+      `X-Webhook-Signature: t=${time},v1=${signature}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** Resolves when the whole response has arrived. */
+function responseOn(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const finish = (error?: Error) => {
+      socket.removeListener('data', read).removeListener('close', closed).removeListener('error', finish);
+      if (error) reject(error);
+      else resolve();
+    };
+    const closed = () => finish(new Error('The receiver closed a connection.'));
+    const read = (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      const head = text.indexOf('\r\n\r\n');
+      if (head === -1) return;
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1]);
+      if (text.length < head + 4 + length) return;
+      finish(text.startsWith('HTTP/1.1 200') ? undefined : new Error(`The receiver responded ${text}`));
+    };
+    socket.on('data', read).on('close', closed).on('error', finish);
+  });
+}
+
+// A process of its own: the load must not wait for the one that measures.
+process.on('message', (order: LoadOrder) => {
+  sendLoad(order).then(
+    (figures) => process.send!(figures),
+    (error: Error) => process.send!({ error: error.message }),
+  );
+});
