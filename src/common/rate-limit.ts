@@ -1,4 +1,3 @@
-import type { Cluster, Redis } from 'ioredis';
 import { networkOf } from './address.ts';
 
 /** Raised if an address has reached its limit. */
@@ -21,24 +20,12 @@ interface Period {
 
 const maxSources = 10_000;
 
-// Redis's clock may be stepped too: the caller limits the remaining time to one period.
-const countInRedis = `
-local count = redis.call('incr', KEYS[1])
-if count == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end
-return {count, redis.call('pttl', KEYS[1])}`;
-
 /**
- * A limit per period and address; an address of IPv6 counts as its /64. Each process counts by itself; with Redis,
- * receivers share the count. A response never waits for Redis, so the limit may take effect a moment late.
+ * A limit per period and address, in this process; an address of IPv6 counts as its /64.
  *
- * @param name the prefix of its keys in Redis
  * @param points how many requests are allowed in a period; further ones have to wait for its end
  */
-export function rateLimit(
-  name: string,
-  { points, durationS }: { points: number; durationS: number },
-  redis: Redis | Cluster | undefined,
-) {
+export function rateLimit({ points, durationS }: { points: number; durationS: number }) {
   const durationMs = durationS * 1000;
   const periods = new Map<string, Period>();
   const periodOf = (source: string): Period | undefined => {
@@ -69,15 +56,6 @@ export function rateLimit(
       checkSource(source);
       const period = periodOf(source) ?? begin(source);
       period.count += 1;
-      redis?.eval(countInRedis, 1, `${name}:${source}`, durationMs).then(
-        (reply) => {
-          const [shared, leftMs] = reply as [number, number];
-          if (shared < points) return;
-          period.count = Math.max(period.count, shared);
-          period.endsAt = performance.now() + Math.min(leftMs, durationMs);
-        },
-        () => {}, // While Redis is unavailable, this process counts by itself.
-      );
     },
   };
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseDatabaseUrl } from './database-url.ts';
 import { decode, fail, partsOf } from './texts.ts';
 
 /**
@@ -25,26 +24,15 @@ const url = (example: string, pattern: RegExp) =>
       abort: true,
     });
 
-export const database = url(
-  'postgresql://user:password@host:5432/database',
-  /^postgres(ql)?:\/\/./,
-).superRefine((address, context) => {
-  try {
-    parseDatabaseUrl(address);
-  } catch (error) {
-    fail(context, (error as Error).message);
-  }
-});
-
-const host = '(\\[[\\da-fA-F:.]+\\]|[^\\s/?#@,:[\\]]+)(:\\d{1,5})?';
-export const redis = url(
-  'redis://:password@host:6379/0, redis+sentinel://host,host/name or redis+cluster://host,host',
-  new RegExp(
-    `^rediss?(:\\/\\/([^/?#]*@)?${host}(\\/\\d*)?|` +
-      `\\+sentinel:\\/\\/([^/?#]*@)?${host}(,${host})*\\/[^/?#]+(\\/\\d*)?|` +
-      `\\+cluster:\\/\\/([^/?#]*@)?${host}(,${host})*\\/?)$`,
-  ),
+export const database = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).refine(
+  URL.canParse,
+  'must be a URL of one host, such as postgresql://user:password@host:5432/database',
 );
+
+export const redis = url(
+  'redis://:password@host:6379/0',
+  /^rediss?:\/\/([^/?#]*@)?[^\s/?#@,]+(\/\d*)?$/,
+).refine(URL.canParse, 'must be a URL of one host, such as redis://:password@host:6379/0');
 
 const path = z
   .string()

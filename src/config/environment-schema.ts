@@ -137,9 +137,8 @@ const queue = {
   REDIS_URL: address.redis
     .optional()
     .describe(
-      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://`, `rediss://`, ' +
-        '`redis+sentinel://host,host/name`, `redis+cluster://host,host`. Unset: the queue is in PostgreSQL, and there is ' +
-        'no fallback store',
+      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://` or `rediss://`. Unset: the queue ' +
+        'is in PostgreSQL, and there is no fallback store',
     )
     .meta(first),
   REDIS_FALLBACK: z

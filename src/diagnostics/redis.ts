@@ -1,13 +1,12 @@
 import type { Redis } from 'ioredis';
-import { checkKey, serversOf, withServer } from '../queue/check-redis.ts';
-import { parseRedisUrl, type RedisAddress } from '../queue/redis.ts';
+import { RedisUnusable, withRedis } from '../queue/check-redis.ts';
+import { keyPrefix } from '../queue/redis-backend.ts';
 import { judgeNode, readNode } from '../queue/redis-durability.ts';
-import { checkPermissions, RedisUnusable } from '../queue/redis-permissions.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { type Check, type ReportFinding, runEach, type Subject } from './finding.ts';
 import { checkClock } from './machine.ts';
 
-/** Each server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
+/** The server of REDIS_URL: whether it can be used, what it keeps, its memory, its clock. */
 export const checkRedis: Check = async (subject, report) => {
   const url = subject.config.redisUrl;
   if (!url) {
@@ -16,29 +15,22 @@ export const checkRedis: Check = async (subject, report) => {
     }
     return;
   }
-  const isCluster = parseRedisUrl(url).kind === 'cluster';
-  await Promise.all(
-    serversOf(url).map(async (server) => {
-      const explained = (error: unknown) => [explain(error as Error, server, subject)];
-      const examined = () =>
-        withServer(server, async (client) =>
-          runEach('redis', await checksOf(client, isCluster, subject, report), explained, report),
-        );
-      await runEach('redis', [examined], explained, report);
-    }),
-  );
+  const explained = (error: unknown) => [explain(error as Error, url, subject)];
+  const examined = () =>
+    withRedis(url, async (client) =>
+      runEach('redis', await checksOf(client, subject, report), explained, report),
+    );
+  await runEach('redis', [examined], explained, report);
 };
 
-async function checksOf(client: Redis, isCluster: boolean, subject: Subject, report: ReportFinding) {
-  const key = checkKey(subject.config.queuePrefix);
+async function checksOf(client: Redis, subject: Subject, report: ReportFinding) {
+  const key = `${keyPrefix(subject.config.queuePrefix)}:check`;
   // A user may lack the permission.
   const info = parseInfo(await client.info().catch(() => ''));
   report('ok', 'redis', `Redis ${info.redis_version ?? 'of an unknown version'}`);
-  const isReplica = info.role === 'slave';
-  if (isReplica)
+  if (info.role === 'slave')
     report('fail', 'redis', 'it is a replica, and takes no writes. Point REDIS_URL to the primary');
   return [
-    ...(isReplica ? [] : [() => checkPermissions(client, isCluster, key)]),
     () => checkClock('Redis', () => readTime(client), report),
     async () => checkMemory(info, report),
     () => checkPersistence(client, key, subject.config.redisFallback, report),
@@ -52,20 +44,15 @@ async function checkPersistence(
   mode: Subject['config']['redisFallback'],
   report: ReportFinding,
 ): Promise<void> {
-  try {
-    const { isSafe, detail, todo } = judgeNode(await readNode(client, key));
-    if (mode === 'off') {
-      report('ok', 'persistence', 'REDIS_FALLBACK is off: callbacks get 503 while PostgreSQL is unavailable');
-    } else if (mode === 'trusted') {
-      const trusted =
-        'REDIS_FALLBACK is trusted: callbacks are acknowledged from Redis whatever its settings are';
-      report(isSafe ? 'ok' : 'warn', 'persistence', `${trusted}. ${detail}`);
-    } else if (isSafe) report('ok', 'persistence', detail);
-    else report('fail', 'persistence', `${detail}. ${todo}`);
-  } catch (error) {
-    // Another node of the cluster stores the receiver's keys.
-    if (!(error as Error).message.startsWith('MOVED')) throw error;
-  }
+  const { isSafe, detail, todo } = judgeNode(await readNode(client, key));
+  if (mode === 'off') {
+    report('ok', 'persistence', 'REDIS_FALLBACK is off: callbacks get 503 while PostgreSQL is unavailable');
+  } else if (mode === 'trusted') {
+    const trusted =
+      'REDIS_FALLBACK is trusted: callbacks are acknowledged from Redis whatever its settings are';
+    report(isSafe ? 'ok' : 'warn', 'persistence', `${trusted}. ${detail}`);
+  } else if (isSafe) report('ok', 'persistence', detail);
+  else report('fail', 'persistence', `${detail}. ${todo}`);
 }
 
 /** Asked in a transaction that is discarded: Redis checks the permission and does nothing. */
@@ -106,8 +93,14 @@ function parseInfo(text: string): Record<string, string> {
   );
 }
 
-function explain(error: Error, { nodes }: RedisAddress, { redact }: Subject): string {
+function explain(error: Error, url: string, { redact }: Subject): string {
   if (error instanceof RedisUnusable) return redact(error.message);
-  const target = { variable: 'REDIS_URL', store: 'Redis', ...nodes[0]! } as const;
+  const { hostname, port } = new URL(url);
+  const target = {
+    variable: 'REDIS_URL',
+    store: 'Redis',
+    host: hostname,
+    port: Number(port) || 6379,
+  } as const;
   return explainConnection(error, target) ?? redact(error.message);
 }

@@ -22,7 +22,7 @@ export interface FallbackStreamOptions
     Pick<WatchOptions, 'redis' | 'forgetReplicaMs'> {
   /** REDIS_FALLBACK. Default: checked. */
   mode?: WatchOptions['mode'];
-  /** The prefix of all keys; in braces, so that a Redis Cluster stores them on one node. */
+  /** The prefix of all keys. */
   prefix: string;
   databaseUrl: string;
   db: Db;
@@ -238,9 +238,8 @@ export function createFallbackStream({
      */
     rewriteLog: async (): Promise<boolean> => {
       if ((await durability.keepsLog()) === false) return true;
-      const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
       try {
-        await Promise.all(nodes.map((node) => node.call('BGREWRITEAOF')));
+        await redis.call('BGREWRITEAOF');
         return true;
       } catch (error) {
         if (/in progress|scheduled/i.test((error as Error).message)) return false;

@@ -8,7 +8,7 @@ import { connectRedis, type RedisClient } from './redis.ts';
 /** Short outages change nothing: the jobs wait in Redis. */
 const unavailableMs = 10_000;
 
-/** The prefix of all keys in Redis: in braces, so that a Redis Cluster stores them on one node. */
+/** The prefix of all keys in Redis. */
 export const keyPrefix = (prefix: string) => `{${prefix}}`;
 
 /**

@@ -97,7 +97,7 @@ export function createNodeReader() {
 /**
  * Reads the settings of a node.
  *
- * @param key of the deliveries that wait in Redis: of a Redis Cluster, the node with this key is read
+ * @param key of the deliveries that wait in Redis
  * @throws Redis's error while it is unavailable; a setting without read permission is undefined
  */
 export async function readNode(

@@ -21,7 +21,7 @@ const replicaMs = 300;
 
 export interface WatchOptions {
   redis: RedisClient;
-  /** A key of the receiver's: in a Redis Cluster, its node is watched. */
+  /** A key of the receiver's. */
   key: string;
   mode: Config['redisFallback'];
   log: Log;

@@ -3,31 +3,24 @@ import { type RateLimit, rateLimit } from '../common/rate-limit.ts';
 import type { Config } from '../config/config.ts';
 import { createTokenAccess } from '../http/admin.ts';
 import { logAccess } from '../privacy/log/access-log.ts';
-import { connectRedis } from '../queue/redis.ts';
-import { keyPrefix } from '../queue/redis-backend.ts';
 import type { Db } from '../store/tables.ts';
-import type { OnStop } from './open-stores.ts';
 
 export type Limits = ReturnType<typeof openLimits>;
 
-/** How often something may happen; receivers count together where there is Redis. */
-export function openLimits(config: Config, onStop: OnStop) {
+/** How often something may happen, in each process. */
+export function openLimits(config: Config) {
   const { requestsPerSecond, rejectionsPerMinute } = config.limits;
-  const redis = config.redisUrl ? connectRedis(config.redisUrl, 'producer') : undefined;
-  redis?.on('error', () => {}); // without Redis, each process counts in memory
-  onStop(async () => redis?.disconnect());
-  const limit = (name: string, points: number, durationS: number) =>
-    rateLimit(`${keyPrefix(config.queuePrefix)}:${name}`, { points, durationS }, redis);
-  const failures = (name: string) => limit(name, 10, 300);
+  const limit = (points: number, durationS: number) => rateLimit({ points, durationS });
+  const failures = () => limit(10, 300);
   return {
-    requests: requestsPerSecond ? limit('requests', requestsPerSecond, 1) : undefined,
-    rejections: limit('rejections', rejectionsPerMinute, 60),
+    requests: requestsPerSecond ? limit(requestsPerSecond, 1) : undefined,
+    rejections: limit(rejectionsPerMinute, 60),
     // Apart, so that wrong tokens of one kind use up no attempts of another.
-    signIns: { 'admin token': failures('sign-ins'), 'identity provider': failures('provider-sign-ins') },
-    adminTokens: failures('admin-tokens'),
-    scrapes: failures('scrapes'),
-    changes: failures('changes'),
-    searches: { privacy: limit('searches', 30, 60), others: limit('phone-searches', 10, 60) },
+    signIns: { 'admin token': failures(), 'identity provider': failures() },
+    adminTokens: failures(),
+    scrapes: failures(),
+    changes: failures(),
+    searches: { privacy: limit(30, 60), others: limit(10, 60) },
   };
 }
 

@@ -35,7 +35,7 @@ export async function openStores(
   const { redisUrl, queuePrefix, databaseSchema: schema, timeLimits } = config;
   const { databaseMs } = timeLimits;
   const connections = divideConnections(config);
-  if (redisUrl) await checkRedis(redisUrl, queuePrefix, log);
+  if (redisUrl) await checkRedis(redisUrl, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
   const directUrl = config.directDatabaseUrl ?? databaseUrl;
   const { databaseId, stop } = await prepareDatabase(directUrl, config, log);

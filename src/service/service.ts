@@ -151,7 +151,7 @@ async function start(
   if (worker) onStop(worker.stop);
   if (worker) onStop(startDestinations({ db, families, config, circuit, observe, log }).stop);
 
-  const limits = openLimits(config, onStop);
+  const limits = openLimits(config);
   const access = createAccessChecks({ config, limits, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);

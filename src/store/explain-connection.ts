@@ -1,5 +1,4 @@
-import { DatabaseClient, silent } from './client.ts';
-import { hasCode } from './faults.ts';
+import { DatabaseClient } from './client.ts';
 
 export interface Target {
   /** The variable of its URL. */
@@ -33,9 +32,7 @@ export function withVariable(error: unknown, variable: string, url: string): unk
 
 /** Why a store cannot be reached, and what to change; undefined where the error is about something else. */
 export function explainConnection(error: unknown, target: Target): string | undefined {
-  const { message = '', code: own = '' } = (error ?? {}) as { code?: string; message?: string };
-  // A pool's own error says less.
-  const code = hasCode(error, silent) ? silent : own;
+  const { message = '', code = '' } = (error ?? {}) as { code?: string; message?: string };
   const { variable, store, host, port } = target;
   const [user, database] = [target.user, target.database].map(quote);
   const at = host.startsWith('/') ? host : `${host}:${port}`;
@@ -50,11 +47,6 @@ export function explainConnection(error: unknown, target: Target): string | unde
     [
       /^(ECONNRESET|EPIPE) |^ Connection (terminated un|is closed)/,
       `${at} closes the connection. Read its log`,
-    ],
-    [
-      new RegExp(`^${silent} `),
-      `${at} accepts connections, and does not answer. A connection pooler there may have no process left for them ` +
-        `(pgpool: raise num_init_children, or let fewer clients connect); or ${store} hangs, or expects TLS`,
     ],
     [
       /^(ETIMEDOUT|57014) |^ (timeout |Query read timeout|Connection terminated due|Command timed out|No response)/,
@@ -74,7 +66,7 @@ export function explainConnection(error: unknown, target: Target): string | unde
     ],
     [
       /^53300 /,
-      'all connections are in use. Close some, or raise max_connections, or the limit of the pooler (pgpool: num_init_children)',
+      'all connections are in use. Close some, or raise max_connections, or the limit of the pooler',
     ],
     [/^57P03 /, `${store} is starting, stopping or recovering. Read its log`],
   ];

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { timeLimits } from '../common/time-limits.ts';
-import { DatabaseClient, LeftUncommitted } from './client.ts';
-import { isReadOnly } from './faults.ts';
+import { DatabaseClient } from './client.ts';
 import { applyInTransactions, type SessionSettings } from './transaction-settings.ts';
 
 // The driver takes the option for a single statement too; its types have it only for a whole pool.
@@ -137,8 +136,8 @@ export async function withClient<T>(
 
 /**
  * Applies the settings of a new connection by a query, because a connection pooler such as PgBouncer rejects start-up
- * options. Behind a pooler, where the session may be another one for each transaction, or a transaction stay open that the
- * pooler has begun, they are applied in each transaction instead.
+ * options. Behind a pooler, where the session may be another one for each transaction, they are applied in each
+ * transaction instead.
  *
  * @param settings override those of every connection
  * @throws the database's error
@@ -159,24 +158,9 @@ async function applySettings(
     query_timeout: timeoutMs,
   });
   const { is_direct, known } = rows[0] as { is_direct: boolean; known: string[] };
-  if (is_direct && !(await leavesTransactionsOpen(client, timeoutMs))) return;
+  if (is_direct) return;
   const usable = Object.fromEntries(Object.entries(all).filter(([name]) => known.includes(name)));
   applyInTransactions(client, usable, (processId) => {
     client.sessionOfPooler = processId;
   });
-}
-
-/** Whether a pooler begins a transaction before a statement that writes, and does not end it: pgpool in the mode `raw`. */
-async function leavesTransactionsOpen(client: Connected, timeoutMs: number): Promise<boolean> {
-  try {
-    // Every role may update this view; no row matches.
-    const text = 'update pg_settings set setting = setting where $1::boolean';
-    await client.query({ text, values: [false], query_timeout: timeoutMs });
-    return false;
-  } catch (error) {
-    if (isReadOnly(error)) return false; // a standby: nothing is written
-    if (!(error instanceof LeftUncommitted)) throw error;
-    await client.query('rollback');
-    return true;
-  }
 }

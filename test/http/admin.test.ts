@@ -19,7 +19,7 @@ function app() {
       token: secret,
       name,
       trustProxy: 0,
-      attempts: rateLimit('attempts', { points: 3, durationS: 60 }, undefined),
+      attempts: rateLimit({ points: 3, durationS: 60 }),
       onWrong: (address) => void wrong.push(address),
     });
   const server = createApp({

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { sql } from 'kysely';
 import { createLog } from '../../src/common/log.ts';
-import { LeftUncommitted } from '../../src/store/client.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 
@@ -81,47 +80,6 @@ it('a connection that the server ends in the moment that it is ready is a failed
   for (let time = 0; time < 3; time += 1) await expect(query()).rejects.toThrow(/terminat|connection error/);
   expect(await query()).toEqual([{ one: 1 }]);
   expect(ended).toBe(3);
-  await close();
-  server.close();
-});
-
-it('a statement fails where the server is in a transaction afterwards that was not asked for', async () => {
-  const address = new URL(process.env.TEST_POSTGRES_URL!);
-  const target = Number(address.port);
-  const server = createServer((near) => {
-    const far = connect(target, '127.0.0.1');
-    let isLeftOpen = false;
-    near.on('data', (data) => {
-      isLeftOpen = data.includes('left open');
-      far.write(data);
-    });
-    far.on('data', (data) => {
-      const left = Buffer.concat([data.subarray(0, -1), Buffer.from('T')]);
-      near.write(isLeftOpen && data.subarray(-6).equals(readyForQuery) ? left : data);
-    });
-    for (const socket of [near, far]) socket.on('error', () => {});
-    near.on('close', () => far.destroy());
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  address.port = String((server.address() as AddressInfo).port);
-  const { db, pool, close } = openDatabase(address.href, createLog('silent'), {
-    connections: 1,
-    name: 'test',
-  });
-  for (const values of [[], ['left open']]) {
-    const text = values.length > 0 ? 'select $1::text' : `select 'left open'`;
-    await expect(pool.query(text, values)).rejects.toThrow(LeftUncommitted);
-    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-  }
-  for (const begin of ['begin', 'start transaction', 'begin; select 1']) {
-    const client = await pool.connect();
-    await client.query(begin);
-    await client.query('select $1::text', ['left open']);
-    await client.query('savepoint s; rollback to s');
-    await client.query('rollback');
-    client.release();
-  }
-  await db.transaction().execute((tx) => sql`select ${'left open'}::text`.execute(tx));
   await close();
   server.close();
 });
