@@ -1,6 +1,6 @@
 -- A database may be restored without its privileges.
 revoke execute on function
-  append_access_log, log_access, delete_log_entries, release_hold, destroy_withheld, outdate_days_of_receipts,
+  log_access, delete_log_entries, release_hold, destroy_withheld, outdate_days_of_receipts,
   outdate_days_of_erased_receipts, outdate_days_of_consent_forms, outdate_days_of_review_requests,
   outdate_days_of_appointments, outdate_day_of_version, outdate_days_of_payment_requests, outdate_days_of_applied_deliveries,
   outdate_day_of_resend, outdate_terms, link_appointment, write_summed_view, write_live_sums
@@ -20,7 +20,7 @@ begin
   -- Written once.
   revoke update on inbox from receiver_service;
   grant update (envelope, patients, family) on inbox to receiver_service; -- of expired bodies; by a replay of unknown events
-  revoke insert, update, delete on access_log, access_log_head from receiver_service;
+  revoke insert, update, delete on access_log from receiver_service;
   revoke insert, update, truncate on patient_pseudonyms from receiver_service;
   revoke delete on erased, erased_words, patient_holds from receiver_service;
   revoke update on erased_words from receiver_service;

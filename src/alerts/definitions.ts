@@ -64,17 +64,6 @@ export const definitions: readonly Definition[] = [
       'Give the copy another QUEUE_PREFIX or another Redis',
   },
   {
-    name: 'access log',
-    find: async ({ lostHead }) => {
-      const lost = await lostHead();
-      return single(lost && { head: `${lost.entry}:${lost.hash}` });
-    },
-    title: () => 'The access log has lost entries',
-    explain: ({ detail: { head } }) =>
-      `Entry ${`${head}`.split(':')[0]} was there, and is missing or another one now. Unless a backup was restored or a standby ` +
-      `promoted, somebody has changed the log: receiver audit verify --head ${head}`,
-  },
-  {
     name: 'processing',
     find: async ({ problems }) =>
       (await problems()).map(({ kind, subject, title, detail }) => ({

@@ -14,7 +14,6 @@ export interface Sources {
   rival: () => string | undefined;
   rejectionsPerMinute: number;
   /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
-  lostHead: () => Promise<{ entry: bigint; hash: string } | undefined>;
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */
   sinceRetentionMs: () => number | undefined;

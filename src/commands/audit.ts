@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises';
-import { InvalidArgumentError } from 'commander';
 import QueryStream from 'pg-query-stream';
 import { csvWriter } from '../common/csv.ts';
 import {
@@ -9,10 +8,9 @@ import {
   patientColumns,
   patientsSeen,
 } from '../privacy/log/audit.ts';
-import { type LogHead, type LogProblem, verifyLog } from '../privacy/log/verify-log.ts';
 import { mayBeIdle } from '../store/transactions.ts';
 import { parseTime } from './arguments.ts';
-import { print, printTable, withProgress } from './output.ts';
+import { printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 export const addAuditCommand: AddCommand = (program, env) => {
@@ -31,15 +29,6 @@ export const addAuditCommand: AddCommand = (program, env) => {
     .option(...until, parseTime)
     .option('--limit <n>', 'maximum number of entries', Number, 100)
     .action(onDatabase(env, list));
-  audit
-    .command('verify')
-    .description('find every entry that was changed, removed, added or moved; exit code 1 if there is one')
-    .option(
-      '--head <entry:hash>',
-      'a head that a former verify printed: it must still be in the log',
-      parseHead,
-    )
-    .action(onDatabase(env, verify));
   audit
     .command('report')
     .description('print the patients whose data an actor saw, as CSV')
@@ -67,44 +56,6 @@ async function list({ db }: Opened, { limit, ...filter }: AccessFilter & { limit
     return [row.entry, row.at, actor, row.address, row.action, patients, shown, row.rows];
   });
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
-}
-
-async function verify({ db }: Opened, { head: kept }: { head?: LogHead }): Promise<void> {
-  let entries = 0;
-  let problems = 0;
-  const head = await withProgress('verified', undefined, ({ setTotal, advance }) =>
-    verifyLog(db, {
-      kept,
-      onTotal: (total) => {
-        entries = total;
-        setTotal(total);
-      },
-      onProgress: advance,
-      onProblem: (problem) => {
-        problems += 1;
-        print(describe(problem));
-      },
-    }),
-  );
-  if (problems > 0) {
-    print(
-      `${entries} entries, ${problems} problems. What comes before a removed or replaced entry is proven only by a ` +
-        'head that was kept elsewhere (--head)',
-    );
-    process.exitCode = 1;
-  } else {
-    print(`${entries} entries, none was changed, removed or added\nhead ${head.entry}:${head.hash}`);
-  }
-}
-
-const describe = ({ from, to, problem }: LogProblem) =>
-  from === to ? `entry ${from}: ${problem}` : `entries ${from} to ${to}: ${problem}`;
-
-function parseHead(text: string): LogHead {
-  const [, entry, hash] = /^(\d{1,18}):([0-9a-f]{64})$/i.exec(text) ?? [];
-  if (!hash)
-    throw new InvalidArgumentError('A head must be as a former verify printed it: <entry>:<64 hex digits>.');
-  return { entry: BigInt(entry!), hash: hash.toLowerCase() };
 }
 
 async function report({ db, pool }: Opened, filter: AccessFilter): Promise<void> {

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { createLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
-import { type Access, type Actor, logAccess } from '../privacy/log/access-log.ts';
+import { type Access, type Actor, copyEntriesTo, logAccess } from '../privacy/log/access-log.ts';
 import { type Database, openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
@@ -40,6 +40,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const config = parseConfig({ LOG_LEVEL: 'warn', ...env }, families);
   const log = createLog(config.logLevel);
+  copyEntriesTo(log);
   if (!config.databaseUrl && !options.create && !hasDatabase(config.dataDir)) {
     throw new Error(
       `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set ` +

@@ -137,11 +137,6 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
       help: 'Rejected bodies that this receiver evicted from the full quarantine before they were replayed, by the reason of their rejection. Unless the sender resends them, they are lost: replay after a fix, or raise QUARANTINE_LIMIT',
       labelNames: ['reason'],
     }),
-    accessLogHead: gauge({
-      name: 'receiver_access_log_head',
-      help: 'The number of the last entry of the access log; the label is its hash. Where it is stored elsewhere, receiver audit verify --head proves that the log still contains it',
-      labelNames: ['hash'],
-    }),
     withheldOverdue: gauge({
       name: 'receiver_withheld_overdue_records',
       help: `Erased records that are due to be destroyed and are not held, counted up to ${maxCounted}. If it stays above 0: is a worker running? See its log`,

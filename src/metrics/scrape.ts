@@ -68,7 +68,6 @@ async function refresh(
     metrics.quarantine,
     metrics.lost,
     metrics.queueJobs,
-    metrics.accessLogHead,
     metrics.destinations,
     metrics.webhookRecords,
   ]) {
@@ -92,7 +91,6 @@ async function refresh(
     metrics.lost.set({ store: 'postgresql' }, tables.lostFromInbox);
     metrics.lost.set({ store: 'redis' }, tables.lostFromRedis);
     metrics.withheldOverdue.set(tables.overdue);
-    if (tables.head) metrics.accessLogHead.set({ hash: tables.head.hash }, tables.head.entry);
     for (const reason of quarantineReasons) {
       metrics.quarantine.set({ reason }, tables.quarantine.get(reason) ?? 0);
     }

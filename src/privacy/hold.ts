@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../store/tables.ts';
 import type { Patient } from './find-deliveries.ts';
-import { type Actor, logAccess } from './log/access-log.ts';
+import { type Actor, type Entry, logAccess, writeLine } from './log/access-log.ts';
 
 /**
  * Places a hold on a patient: nothing of the patient is deleted by retention, and what was erased is not destroyed, until
@@ -32,10 +32,13 @@ export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promi
 /** Releases a hold. @returns false where there is none */
 export async function releasePatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   const { id, name = null, address = null } = actor;
-  const { rows } = await sql<{ released: boolean }>`
-    select release_hold(
-      ${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address}) as released`.execute(db);
-  return rows[0]!.released;
+  const { rows } = await sql<Entry & { is_released: boolean }>`
+    select * from release_hold(${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address})`.execute(
+    db,
+  );
+  const { is_released, ...entry } = rows[0]!;
+  writeLine(entry, { actor, action: 'release', rows: Number(is_released) });
+  return is_released;
 }
 
 /** Whether a hold is placed on a patient: on exactly this business, or on every one. */

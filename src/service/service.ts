@@ -20,7 +20,7 @@ import { createIntake } from '../intake/intake.ts';
 import { defineMetrics } from '../metrics/definitions.ts';
 import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
-import { watchLogHead } from '../privacy/log/watch-head.ts';
+import { copyEntriesTo } from '../privacy/log/access-log.ts';
 import { recordUptime } from '../store/uptime.ts';
 import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';
@@ -53,6 +53,7 @@ export interface StartOptions {
  * @throws the first error, or the signal's reason; the parts that were started are stopped before
  */
 export async function startService(config: Config, families: Families, log: Log, options: StartOptions = {}) {
+  copyEntriesTo(log);
   const closers: (() => Promise<void>)[] = [];
   const stop = async () => {
     const errors: unknown[] = [];
@@ -206,7 +207,6 @@ function openAlerts(
     queueCircuit: backend.circuit,
     fallback: backend.fallback,
     rival: () => backend.fallback?.rival,
-    lostHead: watchLogHead(db),
     log,
   });
 }

@@ -5,7 +5,6 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** The receiver's tables that contain rows in a new database. */
 const filledByMigrations = [
-  'access_log_head',
   'database_identity',
   'erasure_salt',
   'refolds',
@@ -89,6 +88,9 @@ export async function copyDatabase(source: pg.Client, target: pg.Client, report:
       if (lastCopied.includes(table.name)) await target.query(`delete from ${table.name}`);
       await copyTable(source, target, table, report.onRows);
     }
+    await target.query(
+      `select setval(pg_get_serial_sequence('access_log', 'entry'), max(entry)) from access_log`,
+    );
   }
   const different: string[] = [];
   for (const [index, table] of tables.entries()) {

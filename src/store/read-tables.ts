@@ -11,7 +11,6 @@ set local statement_timeout = 1000;
 select reason, count(*)::int as rows from (
   select reason from quarantine where replayed_at is null order by last_received_at desc limit ${maxCounted}
 ) newest group by reason;
-select entry::float8, encode(hash, 'hex') as hash from access_log_head;
 set local enable_seqscan = off;
 set local enable_bitmapscan = off;
 select
@@ -37,12 +36,11 @@ select
  */
 export async function readTables(pool: pg.Pool, pendingSince: PendingSince = rememberPendingSince(pool)) {
   const results = (await pool.query(statements(await pendingSince()))) as unknown as pg.QueryResult[];
-  const [quarantine, heads, counts] = results.filter(({ command }) => command === 'SELECT');
+  const [quarantine, counts] = results.filter(({ command }) => command === 'SELECT');
   const { oldest, ...counted } = counts!.rows[0] as Record<
     'received' | 'failed' | 'oldest' | 'overdue' | 'lostFromInbox' | 'lostFromRedis',
     number
   >;
-  const head = heads!.rows[0] as { entry: number; hash: string } | undefined;
   const byReason = quarantine!.rows.map(({ reason, rows }): [string, number] => [reason, rows]);
-  return { ...counted, oldestPendingS: oldest, head, quarantine: new Map(byReason) };
+  return { ...counted, oldestPendingS: oldest, quarantine: new Map(byReason) };
 }

@@ -1,7 +1,6 @@
 import { definitions } from '../../src/alerts/definitions.ts';
 import type { Sources } from '../../src/alerts/find.ts';
 import { logAccess } from '../../src/privacy/log/access-log.ts';
-import { watchLogHead } from '../../src/privacy/log/watch-head.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -22,59 +21,6 @@ it('the retention is overdue after two days without a complete pass, where RETEN
   expect(retention.explain({ name: 'retention', ...condition! })).toMatch(
     /^No pass was completed for 3 days\./,
   );
-});
-
-describe('the head of the access log', () => {
-  let database: TestDatabase;
-  beforeEach(async () => {
-    database = await createDatabase();
-  });
-  afterEach(() => database.close());
-
-  const see = () => logAccess(database.db, { actor: { id: 'test' }, action: 'reveal' });
-  const tamper = (...statements: string[]) =>
-    database.rows(
-      ['begin', 'set local session_replication_role = replica', ...statements, 'commit'].join(';'),
-    );
-
-  it.each([
-    [
-      'the last entry was removed',
-      ['delete from access_log where entry = 3', 'update access_log_head set entry = 2'],
-    ],
-    [
-      'the log was emptied',
-      ['truncate access_log', `update access_log_head set entry = 0, hash = sha256('')`],
-    ],
-    ['its row was removed', ['delete from access_log_head']],
-    ['the last entry was replaced', [`update access_log set hash = sha256('') where entry = 3`]],
-  ])('that moved back, because %s, is an alert, also once there are more entries', async (_, statements) => {
-    const lostHead = watchLogHead(database.db);
-    const { find, explain } = definitions.find(({ name }) => name === 'access log')!;
-    expect(await find({ lostHead } as Sources)).toEqual([]);
-    for (let entry = 1; entry <= 3; entry += 1) await see();
-    expect(await find({ lostHead } as Sources)).toEqual([]);
-    await tamper(...statements);
-    const [condition] = await find({ lostHead } as Sources);
-    expect(explain({ name: 'access log', ...condition! })).toMatch(
-      /^Entry 3 was there.*: receiver audit verify --head 3:[0-9a-f]{64}$/,
-    );
-    await database.rows(
-      'insert into access_log_head select 2, hash from access_log where entry = 2 on conflict do nothing',
-    );
-    await tamper('delete from access_log where entry > 2', 'update access_log_head set entry = 2');
-    for (let entry = 3; entry <= 5; entry += 1) await see();
-    expect(await find({ lostHead } as Sources)).toEqual([condition]);
-  });
-
-  it('that follows entries which retention deleted is none', async () => {
-    const lostHead = watchLogHead(database.db);
-    await see();
-    expect(await lostHead()).toBeUndefined();
-    await see();
-    await tamper('delete from access_log where entry = 1');
-    expect(await lostHead()).toBeUndefined();
-  });
 });
 
 describe('what is found in the tables', () => {

@@ -5,7 +5,7 @@ import { createLog } from '../../src/common/log.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
-import { verifyLog } from '../../src/privacy/log/verify-log.ts';
+import { logAccess } from '../../src/privacy/log/access-log.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { withClient } from '../../src/store/pool.ts';
@@ -43,7 +43,7 @@ async function newDatabase(name: string): Promise<string> {
 }
 
 /** Without the access log, to which a move adds an entry, and the feed, which goes on elsewhere. */
-function withoutMarks({ access_log, access_log_head, change_feed, ...rest }: Record<string, unknown[]>) {
+function withoutMarks({ access_log, change_feed, ...rest }: Record<string, unknown[]>) {
   return rest;
 }
 
@@ -102,9 +102,10 @@ it('a move that was killed half way begins again; then every row is on the serve
   const { reminders, ...expected } = withoutMarks(everything);
   expect(reminders).toHaveLength(1);
   expect(withoutMarks(await readEverything(url))).toEqual(expected);
-  const problems: unknown[] = [];
-  await withDatabase(url, ({ db }) => verifyLog(db, { onProblem: (problem) => problems.push(problem) }));
-  expect(problems).toEqual([]);
+  const entry = await withDatabase(url, ({ db }) =>
+    logAccess(db, { actor: { id: 'test' }, action: 'reveal' }),
+  );
+  expect(await rowsOf(url, `select from access_log where entry > ${entry}`)).toEqual([]);
 
   // The former copy neither starts nor is moved twice.
   const start = await run('start');
@@ -137,7 +138,6 @@ it('the tables that contain rows in a new database are those that a move replace
     ([name, rows]) => rows.length > 0 && !name.startsWith('reporting.'),
   );
   expect(filled.map(([name]) => name).sort()).toEqual([
-    'access_log_head',
     'database_identity',
     'erasure_salt',
     'refolds',

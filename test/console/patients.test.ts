@@ -207,7 +207,7 @@ it('without an id, the form says what to enter', async () => {
 });
 
 it('where the access log cannot be written, nothing is shown, exported or erased', async () => {
-  await database.pool.query('alter table access_log_head rename to elsewhere');
+  await database.pool.query('alter function log_access rename to elsewhere');
   try {
     for (const path of ['/patients', '/patients/export']) {
       const { status, page } = await read(path);
@@ -218,6 +218,6 @@ it('where the access log cannot be written, nothing is shown, exported or erased
     expect(await count('receipts')).toBe(2);
     expect(await count('erased')).toBe(0);
   } finally {
-    await database.pool.query('alter table elsewhere rename to access_log_head');
+    await database.pool.query('alter function elsewhere rename to log_access');
   }
 });

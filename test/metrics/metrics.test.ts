@@ -1,7 +1,5 @@
 import { createLog } from '../../src/common/log.ts';
 import type { Config } from '../../src/config/config.ts';
-import { logAccess } from '../../src/privacy/log/access-log.ts';
-import { type LogProblem, verifyLog } from '../../src/privacy/log/verify-log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { postForm } from '../console/visitor.ts';
 import { consentFormCallback, paths, receiptCallback, registeredPaths } from '../support/callbacks.ts';
@@ -81,17 +79,6 @@ it('a job that is retried after a fault of the store is counted', async () => {
   expect((await scrape(url)).value('receiver_unapplied_deliveries', { status: 'received' })).toBe(1);
   await database.pool.query('alter table renamed rename to receipts');
   await until(async () => (await scrape(url)).value('receiver_deliveries_applied_total') === 1);
-});
-
-it('the head of the access log is in a scrape, and is the one that verifies', async () => {
-  const { url } = await start({ role: 'receiver' });
-  const heads = async () => (await scrape(url)).metrics.get('receiver_access_log_head')!.samples;
-  expect(await heads()).toMatchObject([{ value: 0 }]);
-  for (const id of ['a', 'b']) await logAccess(database.db, { actor: { id }, action: 'reveal' });
-  const problems: LogProblem[] = [];
-  const head = await verifyLog(database.db, { onProblem: (problem) => problems.push(problem) });
-  expect(problems).toEqual([]);
-  expect(await heads()).toMatchObject([{ value: 2, labels: { hash: head.hash } }]);
 });
 
 it('withheld records are overdue from the moment when they should have been destroyed, unless they are held', async () => {
@@ -215,7 +202,7 @@ it("nothing of a request's content appears in a scrape", async () => {
   const own = [...metrics].filter(([name]) => name.startsWith('receiver_'));
   const labels = own.flatMap(([, { samples }]) => samples.flatMap((sample) => Object.keys(sample.labels)));
   expect(new Set(labels)).toEqual(
-    new Set(['family', 'status', 'store', 'state', 'reason', 'hash', 'policy', 'outcome', 'le']),
+    new Set(['family', 'status', 'store', 'state', 'reason', 'policy', 'outcome', 'le']),
   );
 });
 

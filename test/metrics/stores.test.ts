@@ -41,7 +41,6 @@ it('while PostgreSQL is unavailable, a scrape shows that, omits what it cannot r
       'receiver_unapplied_deliveries',
       'receiver_oldest_pending_delivery_age_seconds',
       'receiver_quarantine_rows',
-      'receiver_access_log_head',
       'receiver_withheld_overdue_records',
     ]) {
       expect(outage.metrics.get(name)!.samples).toEqual([]);

@@ -64,8 +64,8 @@ const steps: [step: string, hold: string, isAtIt: string][] = [
   ['finds', 'lock table erasing in share mode', `relation = 'erasing'::regclass and not granted`],
   [
     'has deleted all, and not committed it',
-    'select from access_log_head for update',
-    `locktype = 'transactionid' and not granted`,
+    'lock table access_log in share mode',
+    `relation = 'access_log'::regclass and not granted`,
   ],
 ];
 const reach = (condition: string) => until(async () => (await count(`pg_locks where ${condition}`)) > 0);

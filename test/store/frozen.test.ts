@@ -55,6 +55,7 @@ const frozen: Record<string, string> = {
   '0042_fields_indexes.sql': '89e3545c26f4dff3',
   '0043_days.sql': 'd2ed15029780e1b5',
   '0044_refolds.sql': '8becff59bcb18ba2',
+  '0046_privacy_cut.sql': 'c31192915b539aa3',
   '0050_follow_ups_cut.sql': '524f3b18a8d0666c',
 };
 

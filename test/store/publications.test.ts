@@ -2,7 +2,7 @@ import { createLog } from '../../src/common/log.ts';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import { families } from '../../src/families/index.ts';
 import { erasePatient } from '../../src/privacy/erasure/erase.ts';
-import { logAccess } from '../../src/privacy/log/access-log.ts';
+import { holdPatient, releasePatient } from '../../src/privacy/hold.ts';
 import { runRetention } from '../../src/privacy/retention/retention.ts';
 import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
 import { receiptCallback } from '../support/callbacks.ts';
@@ -55,22 +55,23 @@ it('what is logged, erased and destroyed is so while all tables are published', 
 });
 
 it('a published table without a key is named by the log, and by doctor with what to do', async () => {
-  await database.rows('alter table access_log_head replica identity nothing');
+  await holdPatient(database.db, { id: 'one' }, actor);
+  await database.rows('alter table patient_holds replica identity nothing');
   try {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
-    await logAccess(database.db, { actor, action: 'reveal' }).catch((err) => log.error({ err }, 'failed'));
-    expect(JSON.parse(lines[0]!).err.message).toMatch(/^cannot update table "access_log_head"/);
+    await releasePatient(database.db, { id: 'one' }, actor).catch((err) => log.error({ err }, 'failed'));
+    expect(JSON.parse(lines[0]!).err.message).toMatch(/^cannot delete from table "patient_holds"/);
     expect(await findings()).toEqual([
       {
         status: 'fail',
         name: 'publications',
         detail: expect.stringMatching(
-          /^access_log_head is .* alter table access_log_head replica identity full$/,
+          /^patient_holds is .* alter table patient_holds replica identity full$/,
         ),
       },
     ]);
   } finally {
-    await database.rows('alter table access_log_head replica identity full');
+    await database.rows('alter table patient_holds replica identity full');
   }
 });

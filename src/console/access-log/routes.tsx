@@ -42,7 +42,6 @@ export const section: Section = {
         <>
           <p>
             Who saw or did what. Entries cannot be changed; reading them is an entry too.{' '}
-            <code>npx receiver audit verify</code> checks that none was changed or removed.{' '}
             <a href="/console/sessions">Sessions</a> lists who may be signed in, and ends their sessions.
           </p>
           {about ? (

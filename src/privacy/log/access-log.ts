@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Log } from '../../common/log.ts';
 import type { Db } from '../../store/tables.ts';
 
 /** The user who sees or does something. */
@@ -64,25 +65,46 @@ export interface Access {
   rows?: number;
 }
 
+/** What the database says of an added entry: its number, and the pseudonyms of its patients. */
+export interface Entry {
+  entry: string;
+  pseudonyms: Buffer[];
+}
+
+const maxPatientsInLine = 100;
+let processLog: Log | undefined;
+
+/** Each entry becomes a line of this log, too, which whoever may change the database cannot change. */
+export function copyEntriesTo(log: Log): void {
+  processLog = log;
+}
+
+/** Writes the line of an entry: of its filter only the names, because a value may be the id of a patient. */
+export function writeLine({ entry, pseudonyms }: Entry, { actor, action, filter = {}, rows }: Access): void {
+  const { id, address } = actor;
+  const patients = pseudonyms.slice(0, maxPatientsInLine).map((one) => one.toString('hex'));
+  const access = { entry: Number(entry), action, actor: id, address, filter: Object.keys(filter), rows };
+  processLog?.info({ access: { ...access, patients, patientCount: pseudonyms.length } }, 'access log');
+}
+
 /**
  * Adds an entry to the access log. Data may be shown only after it: where it cannot be written, nothing is shown.
  *
- * @param db a transaction, where the entry belongs to one; the log is locked until it ends
+ * @param db a transaction, where the entry belongs to one
  * @returns the number of the entry
  * @throws the database's error
  */
-export async function logAccess(
-  db: Db,
-  { actor, action, patients = [], anonymous = false, filter = {}, rows }: Access,
-): Promise<number> {
+export async function logAccess(db: Db, access: Access): Promise<number> {
+  const { actor, action, patients = [], anonymous = false, filter = {}, rows } = access;
   const { id, name = null, address = null } = actor;
   const logged = rows ? filter : withoutTyped(filter);
   // As an erasure looks for them.
   const ids = [...new Set(patients.map((one) => one.trim()))];
-  const { rows: result } = await sql<{ entry: string }>`
-    select log_access(${id}, ${name}, ${address}, ${action}, ${ids}::text[], ${!anonymous},
-                      ${JSON.stringify(logged)}::jsonb, ${rows ?? null}) as entry`.execute(db);
-  return Number(result[0]!.entry);
+  const { rows: added } = await sql<Entry>`
+    select * from log_access(${id}, ${name}, ${address}, ${action}, ${ids}::text[], ${!anonymous},
+                             ${JSON.stringify(logged)}::jsonb, ${rows ?? null})`.execute(db);
+  writeLine(added[0]!, access);
+  return Number(added[0]!.entry);
 }
 
 /** The filters that take any text. Where rows match, they are ids of businesses, clinics and so on; otherwise anything. */

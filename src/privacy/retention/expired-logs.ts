@@ -4,7 +4,6 @@ import type { Db } from '../../store/tables.ts';
 import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const bodiesPerStep = 200;
-const entriesPerStep = 20_000;
 
 /** Deletes rejected bodies, acknowledged ones too, in the order of their ids. */
 export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
@@ -45,46 +44,35 @@ async function findHeld(tx: Db, rows: readonly { id: string; body: Buffer | null
 
 /** Deletes the oldest entries of the access log; afterwards pseudonyms that no entry has. */
 export async function* deleteOldEntries(pass: Pass): AsyncGenerator<Step> {
-  const { cutoffs, inTransaction, actor } = pass;
-  const { access_log: cutoff } = cutoffs;
+  const { access_log: cutoff } = pass.cutoffs;
   if (!cutoff) return;
-  const { id, name = null, address = null } = actor;
-  let through: string | undefined;
-  for (;;) {
-    const step = await inTransaction(async (tx) => {
-      const { rows } = await sql<{ through: string | null; deleted: number }>`
-        select through, deleted::float8 as deleted from delete_log_entries(
-          ${through ?? 0}, ${cutoff}, ${entriesPerStep}, ${id}, ${name}, ${address})`.execute(tx);
-      return rows[0]!;
-    });
-    if (step.through === null) break;
-    through = step.through;
-    yield ['access_log', { access_log: step.deleted }];
-  }
-  if (through) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass, through) }];
+  const deleted = await pass.inTransaction(async (tx) => {
+    await sql`set local statement_timeout = 0`.execute(tx);
+    const { rows } = await sql<{ deleted: number }>`
+      select delete_log_entries(${cutoff})::float8 as deleted`.execute(tx);
+    return rows[0]!.deleted;
+  });
+  yield ['access_log', { access_log: deleted }];
+  if (deleted > 0) yield ['access_log', { patient_pseudonyms: await forgetPseudonyms(pass) }];
 }
 
 /**
- * Deletes pseudonyms that only deleted entries had. The log is read without a lock; the lock, for which new entries wait,
- * is held for what was added since.
+ * Deletes pseudonyms that only deleted entries had. The log is read without a lock; under the lock, for which new entries wait,
+ * only those that were found are looked up again.
  */
-async function forgetPseudonyms({ db, inTransaction }: Pass, through: string): Promise<number> {
-  const { rows } = await sql<{ entry: string; unused: string[] }>`
-    select (select entry from access_log_head) as entry, array(
+async function forgetPseudonyms({ db, inTransaction }: Pass): Promise<number> {
+  const { rows } = await sql<{ unused: string[] }>`
+    select array(
       select encode(pseudonym, 'hex') from (
-        select pseudonym from patient_pseudonyms
-        except select unnest(patients) from access_log where entry > ${through}
+        select pseudonym from patient_pseudonyms except select unnest(patients) from access_log
       ) as unused
     ) as unused`.execute(db);
-  const { entry, unused } = rows[0]!;
   return inTransaction(async (tx) => {
     await sql`lock table patient_pseudonyms in share row exclusive mode`.execute(tx);
     const { numAffectedRows } = await sql`
-      delete from patient_pseudonyms
-      where pseudonym = any(array(select decode(hex, 'hex') from unnest(${unused}::text[]) as hex))
-        and not exists (
-          select from access_log where entry > ${entry} and patient_pseudonyms.pseudonym = any(patients)
-        )`.execute(tx);
+      delete from patient_pseudonyms p
+      where p.pseudonym = any(array(select decode(hex, 'hex') from unnest(${rows[0]!.unused}::text[]) as hex))
+        and not exists (select from access_log a where a.patients @> array[p.pseudonym])`.execute(tx);
     return Number(numAffectedRows);
   });
 }

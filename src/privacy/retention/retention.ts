@@ -124,11 +124,9 @@ async function readCutoffs(db: Db, retention: Retention): Promise<Record<string,
   return Object.fromEntries(rows.map(({ policy, cutoff }) => [policy, cutoff]));
 }
 
-/** The log's own policy and the destruction of erased data have entries of their own. */
+/** The destruction of erased data has an entry of its own. */
 async function logDeleted(db: Db, actor: Actor, outcomes: readonly PolicyOutcome[]): Promise<void> {
-  const logged = outcomes.filter(
-    ({ policy, deleted }) => policy !== 'access_log' && policy !== 'erased' && sum(deleted) > 0,
-  );
+  const logged = outcomes.filter(({ policy, deleted }) => policy !== 'erased' && sum(deleted) > 0);
   if (logged.length === 0) return;
   const filter = Object.fromEntries(
     logged.map(({ policy, cutoff, deleted }) => [policy, { before: cutoff.toISOString(), deleted }]),
