@@ -55,15 +55,6 @@ export class Rejected extends ServiceError {
   readonly name = 'Rejected';
 }
 
-/** 410: what follows the cursor of the feed of changes is not known any more, such as after the restore of a backup. */
-export class ReadFromBeginning extends ServiceError {
-  readonly name = 'ReadFromBeginning';
-
-  constructor(rejected: Rejected) {
-    super('what follows the cursor is not known: read from the beginning, without it', rejected);
-  }
-}
-
 /** 5xx, time-out or network. */
 export class Unavailable extends ServiceError {
   readonly name = 'Unavailable';

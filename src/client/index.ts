@@ -1,18 +1,7 @@
 export type { CallOptions, RegistrationOptions } from './call.ts';
-export type { Change, FamilyName, Fields, RecordOf } from './changes/change.ts';
-export type { ChangedRecords } from './changes/changed-records.ts';
-export {
-  type ChangesClient,
-  type ChangesClientOptions,
-  type ChangesQuery,
-  createChangesClient,
-  type FollowQuery,
-} from './changes/changes-client.ts';
-export type { FollowOptions, Pool, Transaction } from './changes/follow-changes.ts';
 export {
   type ErrorCode,
   type ErrorContext,
-  ReadFromBeginning,
   RefusedInput,
   Rejected,
   ServiceError,

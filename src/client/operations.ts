@@ -14,7 +14,7 @@ export interface Operation {
    * A registration takes the headers of section 4.1 and returns a service identifier. A reading takes the token in two
    * headers, waits for a rate limit, and says when it was answered.
    */
-  readonly group: 'registration' | 'search' | 'subscriptions' | 'reading' | 'login' | 'changes';
+  readonly group: 'registration' | 'search' | 'subscriptions' | 'reading' | 'login';
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path below the base address, without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;

@@ -25,8 +25,7 @@ export function readResponse(
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
     retryAfterMs: retryAfterMs(response.headers['retry-after']),
   };
-  const responder = operation.group === 'changes' ? 'receiver' : 'platform';
-  const message = `the ${responder} responded with ${status}`;
+  const message = `the platform responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);
   if (status >= 400 && status < 500) throw new Rejected(message, context);
   if (status >= 500) throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true });

@@ -1,11 +1,8 @@
-import type pg from 'pg';
 import type {
   AbhaProfile,
   Appointment,
   AppointmentsPageQuery,
   AppointmentsQuery,
-  Change,
-  ChangesClient,
   CreateAddressByMobileResponse,
   CreateSubscriptionRequest,
   Drug,
@@ -148,35 +145,4 @@ it('takes a login as a token source', () => {
   // @ts-expect-error the secret is required
   const incomplete = () => loginTokenSource({ baseUrl: 'http://a', clientId: 'a' });
   expect([token, incomplete]).toHaveLength(2);
-});
-
-it('has the columns of a change by its family, none of what was erased, and none that is not public where that is asked for', () => {
-  function read(change: Change) {
-    if (change.kind === 'erased') holds<Same<typeof change.record, null>>();
-    if (change.family === 'receipt' && change.kind === 'changed') {
-      holds<Same<typeof change.record.net_amount, number | null>>();
-      // @ts-expect-error a column of appointments
-      return change.record.appointment_id;
-    }
-    // @ts-expect-error what is gone has no record
-    return change.record.business_id;
-  }
-  async function readSome(client: ChangesClient) {
-    for await (const change of client.changes({ families: ['receipt', 'appointment'], fields: 'public' })) {
-      holds<Same<(typeof change)['family'], 'receipt' | 'appointment'>>();
-      // @ts-expect-error another family
-      if (change.family === 'consent_form') return undefined;
-      if (change.kind === 'changed' && change.family === 'receipt') {
-        // @ts-expect-error a personal column
-        return [change.record.receipt_id, change.record.mobile];
-      }
-    }
-    // @ts-expect-error no family
-    return client.changes({ families: ['receipts'] });
-  }
-  const follow = (client: ChangesClient, pool: pg.Pool) =>
-    client.followChanges(pool, 'name', ({ family }) => holds<Same<typeof family, 'receipt'>>(), {
-      families: ['receipt'],
-    });
-  expect([read, readSome, follow]).toHaveLength(3);
 });
