@@ -45,7 +45,7 @@ const allowed = table({
   openapi: 'changes families',
   http: 'changes families intake store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
-  console: 'apply destinations families health intake privacy queue reports search sign-in store ../assets',
+  console: 'apply families health intake privacy queue reports search sign-in store ../assets',
   commands: 'alerts apply changes destinations families intake privacy reconcile store',
 
   // Composition.

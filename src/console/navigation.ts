@@ -29,7 +29,6 @@ export const navigation: readonly Group[] = [
         counted: true,
       },
       { title: 'Access log', path: '/access-log', also: ['/sessions'] },
-      { title: 'Webhooks', path: '/destinations' },
       { title: 'Names', path: '/aliases' },
     ],
   },

@@ -3,7 +3,6 @@ import { section as aliases } from './aliases/routes.tsx';
 import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
-import { section as destinations } from './destinations/routes.tsx';
 import { section as health } from './health/routes.tsx';
 import { section as notes } from './notes/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
@@ -34,6 +33,5 @@ export const sections: readonly Section[] = [
   notes,
   health,
   setup,
-  destinations,
   today,
 ];

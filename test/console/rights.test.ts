@@ -46,9 +46,6 @@ const table: Record<string, Expected> = {
   'GET /assets/icon.svg': { statuses: everybody(200) },
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
-  'GET /destinations': { statuses: fromOperator },
-  'POST /destinations': { fields: { id: 'none', command: 'pause' }, statuses: [401, 403, 303, 303, 303] },
-
   'GET /health': { statuses: signedIn },
   'GET /': { statuses: [401, 303, 303, 303, 303] },
   'GET /today': { statuses: signedIn },
