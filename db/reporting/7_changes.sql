@@ -1,40 +1,3 @@
--- The id of a record in the feed where the real one may identify a patient.
-create or replace function pseudonym_of_change(business text, id text) returns text
-  language sql stable
-  return (
-    select left(encode(sha256(secret || convert_to(business || chr(1) || id, 'UTF8')), 'hex'), 32) from change_feed
-  );
-
--- The records are gone: what led to them is replaced, also where it was recorded before.
-create or replace function forget_changed_ids(family text, gone text[]) returns void language plpgsql as $$
-declare
-  recorded text;
-begin
-  -- In this order: rows are moved from the first to the second.
-  foreach recorded in array array['changed_records', 'changes'] loop
-    execute format($update$
-      update %I c set ids = (
-        select array_agg(
-          case when e.family = $1 and e.id = any($2) then pseudonym_of_change(e.business_id, e.id) else e.id end order by e.n)
-        from unnest(c.families, c.business_ids, c.ids) with ordinality as e (family, business_id, id, n)
-      )
-      where $1 = any(c.families) and c.ids && $2 and exists (select from change_feed)
-    $update$, recorded) using family, gone;
-  end loop;
-  with moved as (
-    delete from destination_waiting w where w.family = $1 and w.record_id = any($2)
-    returning w.destination_id, w.business_id, w.record_id, w.kind, w.version, w.attempts, w.failed_at, w.next_at, w.parked_at, w.outcome
-  )
-  insert into destination_waiting (
-    destination_id, family, business_id, record_id, kind, version, attempts, failed_at, next_at, parked_at, outcome
-  )
-  select m.destination_id, $1, m.business_id, pseudonym_of_change(m.business_id, m.record_id), m.kind, m.version, m.attempts,
-         m.failed_at, m.next_at, m.parked_at, m.outcome
-  from moved m where exists (select from change_feed)
-  on conflict do nothing;
-end
-$$;
-
 -- The database by its server, its name there, the creation of its tables, and the backup of the embedded database that it was
 -- restored from. A copy of it has another one.
 create or replace function place_of_changes() returns text
@@ -129,7 +92,5 @@ begin
   end if;
 end
 $$;
-comment on function pseudonym_of_change is 'The id of a record in the feed of changes where the real one may identify a patient';
-comment on function forget_changed_ids is 'Replaces the ids of records that are gone by their pseudonyms, in what is recorded for the feed of changes';
 comment on function place_of_changes is 'The database that the feed of changes belongs to';
 comment on function number_changes is 'Gives positions to the changed records that are committed, and returns the last one with its tag; complete: nothing is left that was committed before the call';

@@ -1,7 +1,7 @@
 import { foldedRows, foldOnConflict, isAmong, recordsToFold } from '../families/fold.ts';
 import type { Family } from '../families/index.ts';
 import { rowsMadeOf } from '../families/rows.ts';
-import { equal, keyOf, listOf, literal, qualified, quoted, recordsOf } from '../families/sql.ts';
+import { equal, keyOf, listOf, literal, qualified, quoted, recordsInFeed } from '../families/sql.ts';
 import { versionKeyOf, versionOrder } from '../families/version-order.ts';
 import { isFeedOpen, recordChanges } from '../store/changed-records.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
@@ -87,7 +87,7 @@ function makeStatement(families: readonly Family[], status: Taken, recordsChange
       : status === 'applied'
         ? ['changed', 'superseded']
         : ['incoming'];
-    return from.map((name) => recordsOf(family, quoted(`${name}_${family.name}`)));
+    return from.map((name) => recordsInFeed(family, quoted(`${name}_${family.name}`)));
   });
   const numberOf = (name: string) => `(select count(*) from ${name})`;
   const numberChanged = changed.map(numberOf).join(' + ');

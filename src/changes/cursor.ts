@@ -1,4 +1,3 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 
 /** A position of the feed, and how many of its changes were read. */
@@ -13,7 +12,7 @@ const inTables = z.object({
 });
 
 /** The last position when it was read, and its tag: all that the reader has seen is not after it. */
-const seen = z.object({ position: z.int(), tag: z.string() });
+const seen = z.object({ position: z.int(), tag: z.uuid() });
 
 const cursorSchema = z.object({ at: z.union([inTables, inFeed]), seen });
 
@@ -22,42 +21,36 @@ export type InTables = z.infer<typeof inTables>;
 export type Seen = z.infer<typeof seen>;
 export type Cursor = z.infer<typeof cursorSchema>;
 
+/** Raised for a text that is no cursor. */
+export class CursorInvalid extends Error {
+  override message = 'after: It is no cursor.';
+}
+
 /** More than a position has. */
 export const allOfIt = 2 ** 40;
 
-const ivBytes = 12;
-const tagBytes = 16;
+const inFeedText = /^(\d+)\.(\d+)\.(\d+)\.([0-9a-f-]{36})$/;
 
-/** A cursor in the feed as a text: a page has one for each change, and a cipher takes longer than the rest of a change. */
-const plainText = /^(\d+)\.(\d+)\.(\d+)\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-
-/**
- * Makes a cursor a text. In the tables it contains the id of a record, and is part of addresses: there it is sealed. In the feed it
- * is known by its tag, which nobody can guess.
- */
-export function sealCursor(cursor: Cursor, secret: Buffer): string {
+/** Makes a cursor a text: in the feed its numbers, in the tables JSON as base64url. */
+export function cursorText(cursor: Cursor): string {
   const { at, seen } = cursor;
   if (!('family' in at)) return `${at.position}.${at.read}.${seen.position}.${seen.tag}`;
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv('aes-256-gcm', secret, iv);
-  const sealed = Buffer.concat([cipher.update(JSON.stringify(cursor)), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
 
-/** @returns undefined for a text that is no cursor, or in the tables one of another feed */
-export function openCursor(text: string, secret: Buffer): Cursor | undefined {
+/** @throws CursorInvalid */
+export function parseCursor(text: string): Cursor {
   try {
-    const plain = plainText.exec(text);
-    if (plain) {
-      const [position, read, seenPosition] = plain.slice(1, 4).map(Number);
-      return cursorSchema.parse({ at: { position, read }, seen: { position: seenPosition, tag: plain[4] } });
-    }
-    const bytes = Buffer.from(text, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', secret, bytes.subarray(0, ivBytes));
-    decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-    const opened = Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]);
-    return cursorSchema.parse(JSON.parse(opened.toString()));
+    const [, position, read, seenPosition, tag] = inFeedText.exec(text) ?? [];
+    return cursorSchema.parse(
+      position
+        ? {
+            at: { position: Number(position), read: Number(read) },
+            seen: { position: Number(seenPosition), tag },
+          }
+        : JSON.parse(Buffer.from(text, 'base64url').toString()),
+    );
   } catch {
-    return undefined;
+    throw new CursorInvalid();
   }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterStatementsInProgress, lockErasures } from '../privacy/erasure/erasure-lock.ts';
 import type { Db } from '../store/tables.ts';
@@ -8,15 +7,13 @@ import type { Seen } from './cursor.ts';
  * Opens the feed of changes, if it is not: from then on every transaction records what it changes. Otherwise it notes that the
  * feed is served.
  *
- * @returns its secret
  * @throws ErasureDelayed where the statements in progress do not end in time
  */
-export async function openFeed(db: Db): Promise<Buffer> {
-  const { rows } = await sql<{ secret: Buffer }>`
-    insert into change_feed (secret, place, server_started_at)
-    values (${randomBytes(32)}, place_of_changes(), pg_postmaster_start_time())
-    on conflict (only_row) do update set served_at = now()
-    returning secret`.execute(db);
+export async function openFeed(db: Db): Promise<void> {
+  await sql`
+    insert into change_feed (place, server_started_at)
+    values (place_of_changes(), pg_postmaster_start_time())
+    on conflict (only_row) do update set served_at = now()`.execute(db);
   const { rows: first } = await sql`select from changes limit 1`.execute(db);
   if (first.length === 0) {
     // Its versions are greater than those of a feed that was closed. What began before may record nothing; it is seen in the tables by whoever reads from the first position on.
@@ -29,7 +26,6 @@ export async function openFeed(db: Db): Promise<Buffer> {
         where not exists (select from changes)`.execute(tx);
     });
   }
-  return rows[0]!.secret;
 }
 
 /** Lets the database to which all of this one is copied go on with the feed: cursors stay known there. */

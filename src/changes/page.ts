@@ -19,10 +19,9 @@ export interface Change {
   /** The change as JSON. */
   json: string;
   family: string;
-  /** The key of its row; unlike the id in the JSON it may identify a patient. */
   key: RecordKey;
-  publicId: string;
   kind: ChangeKind;
+  /** The last event of the record; null where it is gone. */
   event: string | null;
   version: number;
   changedAt: Date | null;
@@ -34,10 +33,6 @@ export interface Page {
   next: string;
   /** Whether something may follow now. */
   more: boolean;
-  /** Whether something followed already when it was read. */
-  isCut: boolean;
-  /** The last position when it was read. */
-  head: number;
   /** How many records it contains, and the patients whom they name. */
   records: number;
   patients: string[];
@@ -45,8 +40,7 @@ export interface Page {
 
 export interface PageDependencies {
   db: Db;
-  secret: Buffer;
-  /** All families. */
+  /** Those of the feed. */
   families: readonly Family[];
   records: RecordReader;
 }

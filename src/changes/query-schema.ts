@@ -1,9 +1,14 @@
 import { z } from 'zod';
+import type { Family } from '../families/index.ts';
+import { familiesInFeed } from './families.ts';
 
 const mostPerPage = 1_000;
 
+const namesOf = (families: readonly Family[]) =>
+  familiesInFeed(families).map(({ name }) => name) as [string, ...string[]];
+
 /** The parameters of a request for changes. Unknown ones are errors: a selection that is misspelt would read everything. */
-export const querySchema = (families: readonly string[]) =>
+export const querySchema = (families: readonly Family[]) =>
   z.strictObject({
     after: z
       .string()
@@ -17,24 +22,22 @@ export const querySchema = (families: readonly string[]) =>
       .string()
       .default('')
       .transform((text) => text.split(',').filter(Boolean))
-      .pipe(z.array(z.enum(families as [string, ...string[]])))
-      .describe(`Comma-separated, of ${families.join(', ')}; without it, all`),
+      .pipe(z.array(z.enum(namesOf(families))))
+      .describe(`Comma-separated, of ${namesOf(families).join(', ')}; without it, all`),
     business_id: z.string().max(200).optional().describe('Of one business'),
     limit: z.coerce.number().int().min(1).max(mostPerPage).default(500).describe('Changes of a page'),
-    fields: z.enum(['all', 'public']).default('all').describe('public: without personal columns'),
   });
 
 /** A page of changes, as it is sent. */
-export const pageSchema = (families: readonly string[]) =>
+export const pageSchema = (families: readonly Family[]) =>
   z.object({
     changes: z.array(
       z.object({
         cursor: z.string().describe('What follows this change is read after it'),
-        family: z.enum(families as [string, ...string[]]),
+        family: z.enum(namesOf(families)),
         business_id: z.string(),
-        id: z.string().describe('That of the record; of a health account, a pseudonym'),
+        id: z.string().describe('That of the record'),
         kind: z.enum(['changed', 'deleted', 'erased']),
-        event: z.string().nullable().describe("The record's last event; null where it is gone"),
         version: z.int().describe('Of two changes of one record the greater one is the newer'),
         changed_at: z.iso.datetime().nullable(),
         record: z

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { hasPersonalKey } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
-import { type Cursor, openCursor, type Seen, sealCursor } from './cursor.ts';
+import { type Cursor, cursorText, parseCursor, type Seen } from './cursor.ts';
 import { type Found, readFeed, readTables } from './find-changes.ts';
 import { inSnapshot } from './in-snapshot.ts';
 import { numberChanges } from './open-feed.ts';
@@ -18,12 +16,11 @@ export class CursorUnknown extends Error {
  * Reads a page of changes. Its records are as they are now; what was committed before it was read has a position by the end,
  * and every cursor of the page names the last one: whoever finds that position again has all that the reader has seen.
  *
- * @throws CursorUnknown, FeedClosed
+ * @throws CursorInvalid, CursorUnknown, FeedClosed
  */
 export async function readPage(dependencies: PageDependencies, query: PageQuery): Promise<Page> {
-  const { db, secret } = dependencies;
-  const cursor = query.after === undefined ? undefined : openCursor(query.after, secret);
-  if (query.after !== undefined && !cursor) throw new CursorUnknown();
+  const { db } = dependencies;
+  const cursor = query.after === undefined ? undefined : parseCursor(query.after);
   await numberChanges(db);
   const { found, next, more } = await inSnapshot(db, async (tx) => {
     const head = await requireKnown(tx, cursor);
@@ -40,11 +37,9 @@ export async function readPage(dependencies: PageDependencies, query: PageQuery)
   const seen = await numberChanges(db);
   const currents = found.flatMap(({ current }) => current ?? []);
   return {
-    changes: found.map((one) => toChange(one, seen, secret)),
-    next: sealCursor({ at: next, seen }, secret),
+    changes: found.map((one) => toChange(one, seen)),
+    next: cursorText({ at: next, seen }),
     more: more || next.position < seen.position,
-    isCut: more,
-    head: seen.position,
     records: currents.filter(({ record }) => record !== null).length,
     patients: [...new Set(currents.flatMap(({ patient_id }) => patient_id || []))],
   };
@@ -62,30 +57,20 @@ async function requireKnown(tx: Db, cursor: Cursor | undefined): Promise<number>
   return Number(head);
 }
 
-export function toChange(
-  { at, kind, family, key, changedAt, current }: Found,
-  seen: Seen,
-  secret: Buffer,
-): Change {
-  const cursor = sealCursor({ at, seen }, secret);
-  const id = current && hasPersonalKey(family) ? pseudonym(key, secret) : key.id;
+function toChange({ at, kind, family, key, changedAt, current }: Found, seen: Seen): Change {
+  const cursor = cursorText({ at, seen });
   const shownKind = current ? (current.is_deleted ? 'deleted' : 'changed') : kind;
-  const event = current?.event ?? null;
   const version = at.position;
   const change = {
     cursor,
     family: family.name,
     business_id: key.business_id,
-    id,
+    id: key.id,
     kind: shownKind,
-    event,
     version,
     changed_at: changedAt,
   };
   const json = `${JSON.stringify(change).slice(0, -1)},"record":${current?.record ?? 'null'}}`;
-  return { cursor, json, family: family.name, key, publicId: id, kind: shownKind, event, version, changedAt };
+  const event = current?.event ?? null;
+  return { cursor, json, family: family.name, key, kind: shownKind, event, version, changedAt };
 }
-
-/** As the function pseudonym_of_change makes it. */
-const pseudonym = ({ business_id, id }: { business_id: string; id: string }, secret: Buffer) =>
-  createHash('sha256').update(secret).update(`${business_id}\u0001${id}`).digest('hex').slice(0, 32);

@@ -1,23 +1,23 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { cursorOfNow } from '../changes/cursor-of-now.ts';
+import { familiesInFeed } from '../changes/families.ts';
+import { openFeed } from '../changes/open-feed.ts';
+import { readPage } from '../changes/read-page.ts';
+import { createRecordReader, readColumns } from '../changes/read-records.ts';
 import type { Environment } from '../config/config.ts';
-import { addressRules } from '../destinations/address-rules.ts';
-import { listAttempts } from '../destinations/attempt-table.ts';
 import {
   addDestination,
   type Destination,
   findDestination,
   listDestinations,
+  pauseDestination,
   removeDestination,
-  rotateSecret,
-  setState,
+  resumeDestination,
+  skipTo,
 } from '../destinations/destination-table.ts';
-import { openAgent } from '../destinations/open-agent.ts';
-import { parseUrl } from '../destinations/parse-url.ts';
-import { isAccepted } from '../destinations/post.ts';
-import { sendTest } from '../destinations/send-test.ts';
+import { isAccepted, post } from '../destinations/post.ts';
 import { secretText } from '../destinations/sign.ts';
-import { listWaiting, redrive, shownId } from '../destinations/waiting-table.ts';
+import { testMessage } from '../destinations/to-message.ts';
 import { families } from '../families/index.ts';
 import { print, printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
@@ -27,10 +27,8 @@ interface AddOptions {
   business?: string;
   public?: true;
   all?: true;
-  inFlight: number;
+  insecure?: true;
 }
-
-const shown = 20;
 
 export const addDestinationsCommand: AddCommand = (program, env) => {
   const destinations = program
@@ -44,19 +42,14 @@ export const addDestinationsCommand: AddCommand = (program, env) => {
     .option('--business <id>', 'only those of one business')
     .option('--public', 'without personal columns')
     .option('--all', 'first all records that are there')
-    .option('--in-flight <number>', 'the most requests at the same time, 1 to 100', parseInFlight, 20)
+    .option('--insecure', 'permit an address without TLS')
     .action(onDatabase(env, add));
   destinations.command('list').description('list them').action(onDatabase(env, list));
   const about = aboutOne(destinations, env);
-  about('show', 'print its last attempts, and the records that wait', show);
-  about('test', 'send it a signed message without data, and print the answer', test);
+  about('test', 'send it a signed message without data, and print the status', test);
   about('pause', 'send it nothing until it is resumed', pause);
   about('resume', 'continue where it was, with the newest state of what has changed', resume);
-  about('redrive', 'send it again the records that were given up', async ({ db }, { id }) => {
-    await logChange(db, 'redrive', id);
-    print(`${await redrive(db, id, true)} records`);
-  });
-  about('rotate', 'print a new secret; for a day, the former one signs too', rotate);
+  about('skip', 'leave out the next change, which it does not accept', skip);
   about('remove', 'forget it', async ({ db }, { id }) => {
     await logChange(db, 'remove', id);
     await removeDestination(db, id);
@@ -81,37 +74,42 @@ const aboutOne =
       );
 
 function parseFamilies(text: string): string[] {
-  const names: readonly string[] = families.map(({ name }) => name);
+  const names: readonly string[] = familiesInFeed(families).map(({ name }) => name);
   const given = text.split(',').filter(Boolean);
   if (given.length > 0 && given.every((name) => names.includes(name))) return given;
   throw new InvalidArgumentError(`It must name some of ${names.join(', ')}.`);
 }
 
-function parseInFlight(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= 1 && number <= 100) return number;
-  throw new InvalidArgumentError('It must be a number from 1 to 100.');
+/** @throws Error with what is wrong with it */
+function parseUrl(text: string, isInsecure: boolean): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new Error('The address must be a URL such as https://example.org/hooks.');
+  if (url.username || url.password || url.hash)
+    throw new Error('The address must have no user, password or fragment.');
+  if (url.protocol === 'http:' && !isInsecure)
+    throw new Error('Changes would be sent without TLS: use https, or permit that with --insecure.');
+  return url.href;
 }
 
 const logChange = (db: Opened['db'], command: string, id: string, filter = {}) =>
   logCommand(db, { action: 'destination', filter: { command, destination: id, ...filter } });
 
-async function add({ db, config }: Opened, url: string, options: AddOptions): Promise<void> {
+async function add({ db }: Opened, url: string, options: AddOptions): Promise<void> {
   const selection = {
-    url: parseUrl(url, addressRules(config.destinations.allow)),
+    url: parseUrl(url, options.insecure === true),
     families: options.families,
     businessId: options.business ?? null,
     isPublic: options.public === true,
-    maxInFlight: options.inFlight,
   };
   const begin = options.all ? null : await cursorOfNow(db);
-  const { id, secrets } = await db.transaction().execute(async (tx) => {
+  const { id, secret } = await db.transaction().execute(async (tx) => {
     const destination = await addDestination(tx, selection, begin);
     const { families, isPublic } = selection;
     await logChange(tx, 'add', destination.id, { host: new URL(url).host, families, isPublic });
     return destination;
   });
-  print(`${id} is added. Its secret, which is not shown again:\n${secretText(secrets[0]!)}`);
+  print(`${id} is added. Its secret, which is not shown again:\n${secretText(secret)}`);
 }
 
 async function list({ db }: Opened): Promise<void> {
@@ -121,72 +119,55 @@ async function list({ db }: Opened): Promise<void> {
     one.families.join(', '),
     one.businessId,
     one.isPublic ? 'public' : 'all',
-    one.reason ? `${one.state}: ${one.reason}` : one.failingSince ? 'failing' : one.state,
+    [one.state, one.reason].filter(Boolean).join(': '),
+    one.attempts,
+    one.nextAt,
     one.delivered,
     one.deliveredAt,
-    one.waiting - one.parked,
-    one.parked,
   ]);
   const head = [
-    'id',
-    'address',
-    'families',
-    'business',
-    'columns',
-    'state',
-    'accepted',
-    'last',
-    'waiting',
-    'given up',
+    ...['id', 'address', 'families', 'business', 'columns', 'state'],
+    ...['failed attempts', 'next', 'accepted', 'last'],
   ];
   printTable(head, rows);
 }
 
-async function show({ db }: Opened, { id }: Destination): Promise<void> {
-  const attempts = await listAttempts(db, id, shown);
-  printTable(
-    ['attempt', 'type', 'outcome', 'ms', 'answer'],
-    attempts.map(({ at, type, outcome, ms, answer }) => [at, type, outcome, ms, answer]),
-  );
-  const waiting = await listWaiting(db, id, shown);
-  printTable(
-    ['family', 'business', 'record', 'attempts', 'outcome', 'since', 'next', 'given up'],
-    waiting.map((one) => [
-      ...[one.family, one.businessId, shownId(one), one.attempts, one.outcome, one.failedAt],
-      ...[one.parkedAt ? null : one.nextAt, one.parkedAt],
-    ]),
-  );
-}
-
 async function test({ config }: Opened, destination: Destination): Promise<void> {
-  const { allow, times } = config.destinations;
-  const dispatcher = openAgent(addressRules(allow), times.timeoutMs);
-  try {
-    const outcome = await sendTest(destination, dispatcher, times.timeoutMs);
-    print(`${outcome.outcome} after ${outcome.ms} ms\n${outcome.answer}`);
-    if (!isAccepted(outcome)) process.exitCode = 1;
-  } finally {
-    await dispatcher.destroy();
-  }
+  const outcome = await post(destination, testMessage(destination.id), config.destinations.timeoutMs);
+  print(`${outcome.outcome} after ${outcome.ms} ms`);
+  if (!isAccepted(outcome)) process.exitCode = 1;
 }
 
 async function pause({ db }: Opened, { id }: Destination): Promise<void> {
   await logChange(db, 'pause', id);
-  await setState(db, id, 'paused', null);
+  await pauseDestination(db, id, null);
   print(`${id} is paused: the changes of the last 30 days are kept for it`);
 }
 
 async function resume({ db }: Opened, { id }: Destination): Promise<void> {
   await logChange(db, 'resume', id);
-  await setState(db, id, 'active', null);
-  await redrive(db, id, false);
+  await resumeDestination(db, id);
   print(`${id} is active`);
 }
 
-async function rotate({ db }: Opened, { id }: Destination): Promise<void> {
-  await logChange(db, 'rotate', id);
-  const { secrets } = (await rotateSecret(db, id))!;
-  print(
-    `The secret of ${id}, which is not shown again; for a day, the former one signs too:\n${secretText(secrets[0]!)}`,
-  );
+async function skip({ db }: Opened, destination: Destination): Promise<void> {
+  const { id, cursor, businessId, attempts } = destination;
+  const nothing = new Error('There is no change that it has not accepted.');
+  if (attempts === 0) throw nothing;
+  await openFeed(db);
+  const inFeed = familiesInFeed(families);
+  const records = createRecordReader(await readColumns(db, inFeed));
+  const wanted = inFeed.filter(({ name }) => destination.families.includes(name));
+  const query = { families: wanted, businessId: businessId ?? undefined, limit: 1, isPublic: true };
+  let page = await readPage({ db, families: inFeed, records }, { ...query, after: cursor ?? undefined });
+  while (page.changes.length === 0 && page.more)
+    page = await readPage({ db, families: inFeed, records }, { ...query, after: page.next });
+  const [change] = page.changes;
+  if (!change) throw nothing;
+  await db.transaction().execute(async (tx) => {
+    if (!(await skipTo(tx, destination, change.cursor)))
+      throw new Error('It is being sent to: pause it, or try again in a moment.');
+    await logChange(tx, 'skip', id, { family: change.family, record: change.key.id });
+  });
+  print(`${change.family} ${change.key.id} is skipped`);
 }

@@ -55,8 +55,6 @@ export interface Observer {
   unrouted?: (req: IncomingMessage, status: number, reason: string) => void;
   /** A request for changes that was responded to with an error. */
   feedRefused?: (req: IncomingMessage, status: number, reason: string) => void;
-  /** Called with the number of streams of changes that are open. */
-  streams?: (open: number) => void;
   /** An attempt to send a webhook. @param status undefined: no answer came */
   webhook?: (status: number | undefined) => void;
   received?: (family: string, status: Stored, eventTimeMs: number) => void;

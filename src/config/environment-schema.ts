@@ -320,15 +320,6 @@ const changes = {
     'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
       'least 16 characters each. Unset: changes are neither recorded nor served',
   ),
-  CHANGES_ALLOWED_IPS: list
-    .pipe(z.array(address.network))
-    .describe('Addresses and CIDRs that changes may be read from, comma-separated. Unset: any'),
-  DESTINATIONS_ALLOW: list
-    .pipe(z.array(address.network))
-    .describe(
-      'Private addresses and CIDRs that [webhooks](changes.md#webhooks) may be sent to, also without TLS, comma-separated, such as ' +
-        '`10.1.2.0/24`. Unset: public addresses only',
-    ),
 };
 
 /** The client has its own code to read these, because it imports nothing else: `src/client/commands/settings.ts`. */

@@ -117,30 +117,15 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
         }
       : undefined,
     /** The feed of changes; undefined: off. */
-    changes:
-      e.CHANGES_TOKENS.length > 0
-        ? {
-            tokens: e.CHANGES_TOKENS,
-            allowedIps: e.CHANGES_ALLOWED_IPS,
-            /** How many streams a process serves. */
-            streams: 50,
-            heartbeatMs: 15_000,
-            stalledMs: 10_000,
-          }
-        : undefined,
+    changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
     destinations: {
-      /** Networks that are not public and may be sent to. */
-      allow: e.DESTINATIONS_ALLOW,
-      times: {
-        timeoutMs: 15_000,
-        // Longer than a request, with time to renew it.
-        leaseMs: 30_000,
-        lookMs: 1_000,
-        noteMs: 200,
-        readMs: 20,
-        graceMs: 2_000,
-        failingMs: 24 * 60 * 60_000,
-      },
+      /** How long a destination may take to answer. */
+      timeoutMs: 15_000,
+      /** Longer than a request, with time to renew it. */
+      leaseMs: 30_000,
+      lookMs: 1_000,
+      /** How long a stop waits for answers. */
+      graceMs: 2_000,
     },
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,

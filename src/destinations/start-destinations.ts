@@ -8,12 +8,8 @@ import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
-import { addressRules } from './address-rules.ts';
 import { deliver } from './deliver.ts';
-import { forgetPosition } from './destination-table.ts';
-import { findFree, releaseLease, takeLease } from './lease.ts';
-import { openAgent } from './open-agent.ts';
-import { createSource } from './source.ts';
+import { findFree, forgetPosition, releaseLease, takeLease } from './destination-table.ts';
 
 export interface DestinationsDependencies {
   db: Db;
@@ -29,11 +25,11 @@ export interface DestinationsDependencies {
  * only looks for them.
  */
 export function startDestinations({ db, families, config, circuit, observe, log }: DestinationsDependencies) {
-  const { allow, times } = config.destinations;
+  const times = config.destinations;
   const stopping = new AbortController();
+  const cutting = new AbortController();
   const { signal } = stopping;
   const holder = randomUUID();
-  const dispatcher = openAgent(addressRules(allow), times.timeoutMs);
   const running = new Map<string, Promise<void>>();
   const report = throttled((more, err) => log.warn({ err, ...more }, 'webhooks are delayed'));
   const explain = async (error: unknown) => {
@@ -42,14 +38,13 @@ export function startDestinations({ db, families, config, circuit, observe, log 
   };
   let feed: Feed | undefined;
 
-  const send = async (id: string, changes: Feed) => {
+  const send = async (id: string, feed: Feed) => {
     const lease = { id, holder, leaseMs: times.leaseMs };
     try {
-      const leasedAt = performance.now();
       const destination = await takeLease(db, lease);
       if (!destination) return;
-      const source = createSource(db, changes, families, destination);
-      await deliver(destination, { db, source, dispatcher, lease, leasedAt, times, observe }, signal);
+      const dependencies = { db, feed, families, lease, times, cut: cutting.signal, observe, log };
+      await deliver(destination, dependencies, signal);
     } catch (error) {
       if (error instanceof CursorUnknown) await forgetPosition(db, id);
       else await explain(error);
@@ -59,7 +54,7 @@ export function startDestinations({ db, families, config, circuit, observe, log 
   };
 
   const look = async () => {
-    const destinations = await findFree(db, holder);
+    const destinations = await findFree(db);
     if (destinations.length === 0) {
       await feed?.stop();
       feed = undefined;
@@ -67,7 +62,6 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     }
     feed ??= startFeed(db, families, circuit, log);
     // Until then nobody knows whether this is a copy, whose destinations get nothing.
-    await feed.whenAfter(0, times.lookMs, signal);
     if (!feed.isOpen()) return;
     for (const { id, isFree } of destinations) {
       if (!isFree || running.has(id)) continue;
@@ -89,10 +83,11 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     /** Waits a moment for answers, and lets other processes continue. */
     stop: async () => {
       stopping.abort();
+      const cut = setTimeout(() => cutting.abort(), times.graceMs);
       await looking;
       await Promise.all(running.values());
+      clearTimeout(cut);
       await feed?.stop();
-      await dispatcher.destroy();
     },
   };
 }

@@ -32,10 +32,7 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
 };
 
 /** Whether a list of addresses can match nobody: requests come from this machine, by a proxy that TRUST_PROXY does not count. */
-export function isBehindUncountedProxy(
-  { host, authentication }: Config,
-  allowedIps: readonly string[],
-): boolean {
+function isBehindUncountedProxy({ host, authentication }: Config, allowedIps: readonly string[]): boolean {
   const isLocal = /^(127\.|::1$|localhost$)/.test(host);
   const isUncounted = authentication.trustProxy === 0 && isLocal;
   return isUncounted && allowedIps.length > 0 && !networkList(allowedIps)('127.0.0.1');

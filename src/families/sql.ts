@@ -20,16 +20,13 @@ export const equal = (one: string, other: string, columns: readonly string[]) =>
 export const keyOf = ({ identifiedBy }: Family) =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
 
-/**
- * The query for the records that rows of a family's table are about: `family`, `business_id` and `id`, as text.
- *
- * @param areGone an id that may identify a patient is replaced by its pseudonym
- */
-export function recordsOf(family: Family, rows: string, areGone = false): string {
-  const key = `${quoted(keyOf(family).at(-1)!)}::text`;
-  const id = areGone && hasPersonalKey(family) ? `pseudonym_of_change(business_id, ${key})` : key;
-  return `select ${literal(family.name)} as family, business_id, ${id} as id from ${rows}`;
-}
+/** The query for the records that rows of a family's table are about: `family`, `business_id` and `id`, as text. */
+export const recordsOf = (family: Family, rows: string): string =>
+  `select ${literal(family.name)} as family, business_id, ${quoted(keyOf(family).at(-1)!)}::text as id from ${rows}`;
+
+/** Those of them that the feed of changes has: ids that may identify a patient are not recorded. */
+export const recordsInFeed = (family: Family, rows: string): string =>
+  `${recordsOf(family, rows)}${hasPersonalKey(family) ? ' where false' : ''}`;
 
 /**
  * SQL for the value of a field that identifies a family's records, with the type of its column: 1.0 and 1 are the same

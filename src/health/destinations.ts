@@ -1,28 +1,16 @@
 import { defineCheck } from './problem.ts';
 
-/** Destinations of webhooks that get nothing, or not all. Paused by a person, a destination has no reason. */
-export const destinations = defineCheck<{
-  id: string;
-  state: string;
-  reason: string | null;
-  parked: number;
-}>(
+/** Destinations of webhooks that get nothing. Paused by a person, a destination has no reason. */
+export const destinations = defineCheck<{ id: string; state: string; reason: string }>(
   `
-select d.id, d.state, d.reason, parked.count as parked
-from destinations d, lateral (
-  select count(*)::int as count from (
-    select from destination_waiting w where w.destination_id = d.id and w.parked_at is not null limit 1000
-  ) some_parked
-) parked
-where d.state <> 'active' and d.reason is not null or parked.count > 0
-order by d.created_at limit 20`,
-  ({ id, state, reason, parked }) => ({
+select id, state, reason from destinations
+where reason is not null and (state <> 'active' or failing_since < now() - interval '1 hour')
+order by created_at limit 20`,
+  ({ id, state, reason }) => ({
     kind: 'destination',
     subject: id,
     status: 'warn',
-    title: `Destination ${id} ${reason ? `is ${state}` : 'has records that were given up'}`,
-    detail: reason
-      ? `${reason}. It gets no webhooks: receiver destinations resume ${id}, or remove ${id}`
-      : `${parked} records were not accepted for three days: receiver destinations show ${id} lists them, and receiver destinations redrive ${id} sends them again`,
+    title: `Destination ${id} is ${state === 'active' ? 'failing' : state}`,
+    detail: `${reason}. It gets no webhooks: receiver destinations resume ${id}, skip ${id} to leave out the next change, or remove ${id}`,
   }),
 );

@@ -1,4 +1,5 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { CursorInvalid } from '../changes/cursor.ts';
 import { CursorUnknown } from '../changes/read-page.ts';
 import { FeedUnavailable } from '../changes/start-feed.ts';
 import type { ErrorStatus } from '../common/http-statuses.ts';
@@ -21,7 +22,7 @@ const withHeader = (name: string, value: string) => () => ({ headers: { [name]: 
 
 /** The only place that decides which error is which response. */
 const table = [
-  row(400, [NotJson, request.QueryInvalid]),
+  row(400, [NotJson, request.QueryInvalid, CursorInvalid]),
   row(400, [request.HostMissing], withHeader('Connection', 'close')),
   row(
     401,

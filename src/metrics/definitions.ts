@@ -20,7 +20,7 @@ export const comparisonOutcomes = [
   'filled',
 ] as const;
 
-const feedStatuses = [400, 401, 403, 410, 429, 500, 503];
+const feedStatuses = [400, 401, 410, 429, 500, 503];
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const longSeconds = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
@@ -190,33 +190,20 @@ export function defineMetrics(familyNames: readonly string[], { enableExemplars 
       name: 'receiver_feed_lag_seconds',
       help: 'Age of the oldest change that has no position yet. Above a few seconds: does a process that serves the feed run? See its log',
     }),
-    feedStreams: gauge({
-      name: 'receiver_feed_streams',
-      help: 'Streams of changes that this process serves; at 50 it refuses others',
-    }),
     feedRefused: counter({
       name: 'receiver_feed_refused_total',
-      help: 'Requests for changes that were refused, by response status. 401: a token is wrong; 410: a reader has to begin anew; 503: too many readers, or the database is unavailable',
+      help: 'Requests for changes that were refused, by response status. 401: a token is wrong; 410: a reader has to begin anew; 503: the database is unavailable',
       labelNames: ['status'],
     }),
     webhooks: counter({
       name: 'receiver_webhooks_total',
-      help: 'Attempts of this worker to send a webhook, by the class of the response’s status; none: there was no response. See receiver destinations show',
+      help: 'Attempts of this worker to send a webhook, by the class of the response’s status; none: there was no response. See receiver destinations list',
       labelNames: ['outcome'],
     }),
     destinations: gauge({
       name: 'receiver_destinations',
-      help: 'Destinations of webhooks by state. failing: nothing was accepted lately; stopped: the receiver has paused or disabled it, see receiver destinations list',
+      help: 'Destinations of webhooks by state. failing: the next change was not accepted; stopped: the receiver has paused it, see receiver destinations list',
       labelNames: ['state'],
-    }),
-    webhookRecords: gauge({
-      name: 'receiver_webhook_records',
-      help: `Records whose last change a destination did not accept, counted up to ${maxCounted}. waiting: it is sent again; parked: given up, see receiver destinations redrive`,
-      labelNames: ['state'],
-    }),
-    oldestUndelivered: gauge({
-      name: 'receiver_webhook_oldest_undelivered_age_seconds',
-      help: 'How long the oldest change has been refused that is still sent, or an active destination has been failing',
     }),
     requeued: counter({
       name: 'receiver_requeued_deliveries_total',

@@ -23,7 +23,6 @@ export function metricsObserver(metrics: Metrics, exemplarOf?: ExemplarOf): Obse
     },
     unrouted: (_req, status) => metrics.requests.inc({ family: 'none', status }),
     feedRefused: (_req, status) => metrics.feedRefused.inc({ status }),
-    streams: (open) => metrics.feedStreams.set(open),
     webhook: (status) => metrics.webhooks.inc({ outcome: status ? `${Math.floor(status / 100)}xx` : 'none' }),
     received: (family, status, eventTimeMs) => {
       if (status === 'duplicate') metrics.duplicates.inc({ family });

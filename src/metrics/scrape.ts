@@ -69,7 +69,6 @@ async function refresh(
     metrics.lost,
     metrics.queueJobs,
     metrics.destinations,
-    metrics.webhookRecords,
   ]) {
     gauge.reset();
   }
@@ -80,7 +79,6 @@ async function refresh(
     metrics.withheldOverdue,
     metrics.feedPosition,
     metrics.feedLag,
-    metrics.oldestUndelivered,
   ]) {
     gauge.remove();
   }
@@ -98,9 +96,6 @@ async function refresh(
   if (sending) {
     metrics.feedPosition.set(sending.position);
     metrics.feedLag.set(sending.lagS);
-    metrics.oldestUndelivered.set(sending.oldestS);
-    metrics.webhookRecords.set({ state: 'waiting' }, sending.waiting);
-    metrics.webhookRecords.set({ state: 'parked' }, sending.parked);
     for (const state of destinationStates) {
       metrics.destinations.set({ state }, sending.destinations.get(state) ?? 0);
     }

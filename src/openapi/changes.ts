@@ -6,10 +6,9 @@ import { parametersOf } from './operations.ts';
 const errors = {
   400: 'A parameter is unknown or invalid',
   401: 'The token is missing or wrong',
-  403: 'The address is not allowed',
   410: 'What follows the cursor is not known: read from the beginning',
   429: 'Too many wrong tokens from the address',
-  503: 'The feed is not open yet, too many readers, or PostgreSQL is unavailable',
+  503: 'The feed is not open yet, or PostgreSQL is unavailable',
 };
 
 /** The receiver's own operation: the feed of changes. */
@@ -24,28 +23,14 @@ export const changesPath = (families: readonly Family[]) => ({
   get: {
     operationId: 'readChanges',
     summary: 'Read changes',
-    description:
-      'Which records have changed, and what they contain now: a page, or with Accept: text/event-stream a stream of changes ' +
-      'as server-sent events, whose id is the cursor. See docs/changes.md.',
+    description: 'Which records have changed, and what they contain now. See docs/changes.md.',
     tags: ['changes'],
     security: [{ changesToken: [] }],
-    parameters: [
-      ...parametersOf(() => 'query', querySchema(families.map(({ name }) => name))),
-      {
-        name: 'Last-Event-ID',
-        in: 'header',
-        required: false,
-        description: 'The cursor after which a stream continues; it precedes after',
-        schema: { type: 'string' },
-      },
-    ],
+    parameters: parametersOf(() => 'query', querySchema(families)),
     responses: {
       200: {
-        description: 'A page, or a stream',
-        content: {
-          'application/json': { schema: schemaRef('ChangesPage') },
-          'text/event-stream': { schema: { type: 'string' } },
-        },
+        description: 'A page',
+        content: { 'application/json': { schema: schemaRef('ChangesPage') } },
       },
       ...Object.fromEntries(
         Object.entries(errors).map(([status, description]) => [

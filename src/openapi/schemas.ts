@@ -11,7 +11,7 @@ export function schemas(families: readonly Family[], service: ServiceInterface):
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
   add('Acknowledgement', acknowledgement);
   add('Problem', problem);
-  add('ChangesPage', pageSchema(families.map(({ name }) => name)).meta({ title: 'Changes' }));
+  add('ChangesPage', pageSchema(families).meta({ title: 'Changes' }));
   for (const family of families) {
     add(callbackOf(family), takesEveryEvent(family) ? otherEnvelope : envelopeSchema([family]));
     add(dataOf(family), family.data);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { foldedRows } from '../families/fold.ts';
-import { type Family, hasPersonalKey, readKey } from '../families/index.ts';
+import { type Family, readKey } from '../families/index.ts';
 import { rowsMadeOf } from '../families/rows.ts';
-import { equal, keyOf, listOf, qualified, quoted, recordsOf } from '../families/sql.ts';
+import { equal, keyOf, listOf, qualified, quoted, recordsInFeed, recordsOf } from '../families/sql.ts';
 import { versionOrder } from '../families/version-order.ts';
 import { type ChangeKind, recordChanges } from '../store/changed-records.ts';
 import type { Db } from '../store/tables.ts';
@@ -30,7 +30,6 @@ export async function deleteDeliveries(
   for (const family of families) {
     const rows = await runText<{ business_id: string; id: string }>(db, rowsStatement(family, kind), [ids]);
     if (rows.length > 0) deleted[family.table] = rows.length;
-    if (hasPersonalKey(family)) await forgetIds(db, family, rows);
     if (family.identifiedBy) await runText(db, forgetValuesStatement(family), [ids]);
     if (!family.versions) continue;
     // A statement of its own: it sees versions that another worker has superseded while the rows were being locked.
@@ -41,12 +40,6 @@ export async function deleteDeliveries(
   }
   const { numAffectedRows } = await sql`delete from inbox where id = any(${ids}::uuid[])`.execute(db);
   return { ...deleted, deliveries: Number(numAffectedRows) };
-}
-
-/** Replaces ids in the feed of changes, which may identify a patient, by their pseudonyms. */
-async function forgetIds(db: Db, { name }: Family, rows: readonly { id: string }[]): Promise<void> {
-  const ids = rows.map(({ id }) => id);
-  if (ids.length > 0) await sql`select forget_changed_ids(${name}, ${ids}::text[])`.execute(db);
 }
 
 /**
@@ -83,7 +76,7 @@ with ${keys(family)}, locked as materialized (
 ), gone as (
   delete from ${table} existing using locked where ${equal('existing', 'locked', found)}
   returning ${qualified('existing', recordKey(family))}
-), recorded as (${recordChanges(kind, recordsOf(family, 'gone', true))}
+), recorded as (${recordChanges(kind, recordsInFeed(family, 'gone'))}
 )
 ${recordsOf(family, 'gone')}`;
 }
@@ -93,7 +86,7 @@ function versionsStatement(family: Family): string {
 with ${keys(family)}, gone as (
   delete from ${quoted(family.versions!)} superseded
   using keys where ${equal('superseded', 'keys', versionKey(family))} returning ${qualified('superseded', recordKey(family))}
-), recorded as (${recordChanges('changed', recordsOf(family, 'gone'))}
+), recorded as (${recordChanges('changed', recordsInFeed(family, 'gone'))}
 )
 select from gone`;
 }
@@ -149,7 +142,7 @@ with ${keys(family)}, holding as materialized (
   update ${quoted(table)} existing set (${listOf(columns)}) = row(${qualified('again', columns)})
   from again where ${equal('existing', 'again', key)}
   returning ${qualified('existing', recordKey(family))}
-), recorded as (${recordChanges('changed', recordsOf(family, 'changed'))}
+), recorded as (${recordChanges('changed', recordsInFeed(family, 'changed'))}
 )
 ${recordsOf(family, 'changed')}`;
 }

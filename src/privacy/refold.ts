@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { foldedRows } from '../families/fold.ts';
 import type { Family } from '../families/index.ts';
 import { isSaidTime, rowsMadeOf } from '../families/rows.ts';
-import { equal, keyOf, listOf, literal, qualified, quoted, readKey, recordsOf } from '../families/sql.ts';
+import { equal, keyOf, listOf, literal, qualified, quoted, readKey, recordsInFeed } from '../families/sql.ts';
 import { recordChanges } from '../store/changed-records.ts';
 import { erasureGate } from '../store/erasure-gate.ts';
 import { isDamaged, isRefusal } from '../store/faults.ts';
@@ -303,7 +303,7 @@ function mendStatement(family: Family): string {
   returning ${qualified('existing', key)}, found.is_shown
 ), shown as (
   select * from changed where is_shown
-), recorded as (${recordChanges('changed', recordsOf(family, 'shown'))}
+), recorded as (${recordChanges('changed', recordsInFeed(family, 'shown'))}
 )
 select (select count(*) from found)::int as changed`;
 }

@@ -89,7 +89,7 @@ function report(config: Config, families: Families, access: AccessChecks, log: L
 function openChanges(
   { changes, authentication }: Config,
   families: Families,
-  { stores, limits, observe, log }: Parts,
+  { stores, limits, log }: Parts,
 ) {
   if (!changes) return undefined;
   const { database, circuit } = stores;
@@ -101,7 +101,6 @@ function openChanges(
     feed,
     db: database.db,
     attempts: limits.changes,
-    observe,
   });
   return { handle, stop: feed.stop };
 }

@@ -1,5 +1,5 @@
 import { cursorOfNow } from '../../src/changes/cursor-of-now.ts';
-import { addDestination, setState } from '../../src/destinations/destination-table.ts';
+import { addDestination, resumeDestination } from '../../src/destinations/destination-table.ts';
 import { secretText } from '../../src/destinations/sign.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createCopy } from '../support/database.ts';
@@ -22,19 +22,17 @@ it('a copy knows no cursor of its original, and sends nothing until it is resume
     families: ['receipt'],
     businessId: null,
     isPublic: false,
-    maxInFlight: 5,
   };
   const [behind, anew] = [
     await addDestination(database.db, selection, await cursorOfNow(database.db)),
     await addDestination(database.db, selection, null),
   ];
-  webhooks.secret = secretText(behind.secrets[0]!);
+  webhooks.secret = secretText(behind.secret);
   const { read } = await serve();
   const { next, changes: before } = await read();
   await apply(database, [receipt(2)]);
   const copy = await createCopy(database);
-  const { times } = testConfig({}).destinations;
-  const destinations = { allow: ['127.0.0.1'], times: { ...times, lookMs: 50 } };
+  const destinations = { ...testConfig({}).destinations, lookMs: 50 };
   const worker = await startTestService({ databaseUrl: copy.url, role: 'worker', destinations });
   const receiver = await startTestService({ databaseUrl: copy.url, role: 'receiver', changes });
   try {
@@ -50,7 +48,7 @@ it('a copy knows no cursor of its original, and sends nothing until it is resume
     ]);
     expect(webhooks.requests).toBe(0);
 
-    await setState(copy.db, behind.id, 'active', null);
+    await resumeDestination(copy.db, behind.id);
     await until(() => webhooks.accepted.length === 2);
     expect(webhooks.accepted.map(({ data }) => data.id).toSorted()).toEqual(['1', '2']);
     expect(await copy.rows(`select state from destinations where id = '${anew.id}'`)).toEqual([

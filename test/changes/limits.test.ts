@@ -3,41 +3,12 @@ import { receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { changes, serveChanges, token } from './serve.ts';
+import { serveChanges } from './serve.ts';
 
 const { database, start } = useService({ per: 'test' });
 const serve = serveChanges(start);
 
 const receipt = (receipt_id: number) => receiptCallback({ data: { receipt_id } });
-const stream = { Accept: 'text/event-stream' };
-
-const _fetchStream = (url: string) =>
-  fetch(`${url}/changes?fields=public&limit=1`, { headers: { ...stream, Authorization: `Bearer ${token}` } });
-
-it('more streams than permitted are refused until one ends; pages go on', async () => {
-  const { get } = await serve();
-  const open = [await get({}, stream), await get({}, stream)];
-  const refused = await get({}, stream);
-  expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
-  expect((await get()).status).toBe(200);
-  await open[0]!.body!.cancel();
-  await until(async () => {
-    const again = await get({}, stream);
-    await again.body!.cancel();
-    return again.status === 200;
-  });
-});
-
-it('changes have their own list of addresses, and callbacks have theirs', async () => {
-  const elsewhere = ['192.0.2.0/24'];
-  const { get } = await serve({ changes: { ...changes, allowedIps: elsewhere } });
-  expect((await get()).status).toBe(403);
-  const { config } = { config: { allowedIps: ['127.0.0.1/32', '::1/128'] } };
-  const { get: permitted, url } = await serve({ changes: { ...changes, ...config } });
-  expect((await permitted()).status).toBe(200);
-  expect((await fetch(`${url}/changes`)).status).toBe(401);
-});
-
 it('a feed that nobody has served for a week is closed: nothing is kept or recorded, and cursors end', async () => {
   const { read, get } = await serve();
   const { next } = await read();

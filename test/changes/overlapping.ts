@@ -97,7 +97,7 @@ interface Consumer {
  * @returns the property that whoever reads, from whenever on, ends with exactly the rows
  */
 export async function openOverlapping(database: TestDatabase) {
-  const secret = await openFeed(database.db);
+  await openFeed(database.db);
   const records = createRecordReader(await readColumns(database.db, families));
   const connect = async () => {
     const client = new pg.Client({ connectionString: database.url });
@@ -122,7 +122,8 @@ export async function openOverlapping(database: TestDatabase) {
       // A transaction ends between the snapshot of a page and its records.
       const within = <T>(then: () => T) => (during === undefined ? then() : end(during, 'commit').then(then));
       const dependencies: PageDependencies = {
-        ...{ db: database.db, secret, families },
+        db: database.db,
+        families,
         records: {
           readByKeys: (...args) => within(() => records.readByKeys(...args)) as never,
           readAfter: (...args) => within(() => records.readAfter(...args)) as never,

@@ -21,7 +21,7 @@ it('reads all records from the beginning, then what changed since, each once', a
   const { read } = await serve();
   const first = await read({ limit: '2' });
   expect(idsOf(first)).toEqual(['1', '2']);
-  pageSchema(families.map(({ name }) => name)).parse(first);
+  pageSchema(families).parse(first);
   const rest = await read({ after: first.next });
   expect(idsOf(rest)).toEqual(['mc-1']);
   expect(rest.changes[0]!.record).toMatchObject({ form_id: 'mc-1' });
@@ -87,8 +87,9 @@ it('refuses other tokens, unknown parameters, and cursors of what a restored bac
   const { get, read } = await serve();
   expect((await get({}, { Authorization: 'Bearer another' })).status).toBe(401);
   expect((await get({ family: 'receipt' })).status).toBe(400);
-  for (const after of ['made-up', `1.0.1.${'-'.repeat(36)}`, `1.0.1.${randomUUID()}`])
-    expect([after, (await get({ after })).status]).toEqual([after, 410]);
+  for (const after of ['made-up', `1.0.1.${'-'.repeat(36)}`])
+    expect([after, (await get({ after })).status]).toEqual([after, 400]);
+  expect((await get({ after: `1.0.1.${randomUUID()}` })).status).toBe(410);
   const { next } = await read();
   expect((await get({ after: next })).status).toBe(200);
   // Another change has the position now.

@@ -9,10 +9,6 @@ export const changes = {
     { token, isPublic: false },
     { token: publicToken, isPublic: true },
   ],
-  allowedIps: [] as string[],
-  streams: 2,
-  heartbeatMs: 100,
-  stalledMs: 1_000,
 };
 
 /** Starts a receiver that serves changes, and waits until it does. */
@@ -33,7 +29,6 @@ export const serveChanges =
           id: string;
           kind: string;
           version: number;
-          event: string | null;
           record: Record<string, unknown> | null;
         }[];
         next: string;

@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 import { drawBackends } from './drawn.ts';
 import { newestVersions, versionsInTables } from './model.ts';
-import { addWebhookReceiver, webhooksEnv } from './webhooks.ts';
+import { addWebhookReceiver } from './webhooks.ts';
 
 let deployment: Deployment;
 afterEach(() => deployment.stop());
@@ -89,7 +89,7 @@ async function tablesWith(patient: string): Promise<string[]> {
 it.each(drawBackends('erasures'))(
   'on %s, erasures under load, with processes killed at any moment, are complete or have not begun, and nothing else is lost',
   async (backend) => {
-    deployment = await startDeployment(backend, { each: 2, env: webhooksEnv });
+    deployment = await startDeployment(backend, { each: 2 });
     const webhooks = await addWebhookReceiver(deployment);
     const { sent, acknowledged, answers, stop } = startSending(deployment, 6);
     const moreAcknowledged = (count: number) => {

@@ -5,7 +5,7 @@ import { classes, type Fault, fullDisk, notDrawn } from './faults.ts';
 import { makeFaultyDisk, whyNoFaultyDisk } from './faulty-disk.ts';
 import { type Outcome, runFault } from './run-fault.ts';
 import { mayMount, mountSmallDisk } from './small-disk.ts';
-import { addWebhookReceiver, type WebhookLedger, webhooksEnv } from './webhooks.ts';
+import { addWebhookReceiver, type WebhookLedger } from './webhooks.ts';
 
 const backends: Backend[] = ['redis', 'postgresql'];
 
@@ -32,11 +32,10 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   const manyInjections = minutes > 0 ? Math.ceil(seconds / 15) : 1;
   const outcomes: Outcome[] = [];
   let runs = 0;
-  const env = webhooksEnv;
   let deployment: Deployment;
   let webhooks: WebhookLedger;
   beforeAll(async () => {
-    deployment = await startDeployment(backend, { disk, env });
+    deployment = await startDeployment(backend, { disk });
     webhooks = await addWebhookReceiver(deployment);
   });
   afterAll(async () => {
@@ -77,7 +76,7 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   };
 
   const expectNoLossAlone = async (fault: Fault, needs: DeploymentOptions, injections?: number) => {
-    const own = await startDeployment(backend, { ...needs, env: { ...env, ...needs.env } });
+    const own = await startDeployment(backend, needs);
     const ledger = await addWebhookReceiver(own);
     await expectNoLoss(fault, own, ledger, injections).finally(own.stop);
     await ledger.stop();
@@ -91,7 +90,7 @@ describe.each(backends)(`on %s (seed ${seed})`, (backend) => {
   if (mayMount()) {
     it(`${fullDisk.name}: ${promise}`, async () => {
       const disk = mountSmallDisk(640);
-      const small = await startDeployment(backend, { folder: disk.folder, env });
+      const small = await startDeployment(backend, { folder: disk.folder });
       const ledger = await addWebhookReceiver(small);
       await expectNoLoss(fullDisk, small, ledger).finally(() => small.stop().then(disk.unmount));
       await ledger.stop();

@@ -7,9 +7,6 @@ import { until } from '../support/until.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** For processes that send webhooks to this machine. */
-export const webhooksEnv = { DESTINATIONS_ALLOW: '127.0.0.1' };
-
 /** The delivery that made each row, by family, business and id. */
 const deliveriesOfRows = `
   select family || ' ' || business_id || ' ' || id as key, delivery_id::text as delivery from (
@@ -41,18 +38,17 @@ export async function addWebhookReceiver(deployment: Pick<Deployment, 'databaseU
     connections: 2,
     name: 'test',
   });
-  const { secrets } = await addDestination(
+  const { secret } = await addDestination(
     database.db,
     {
       url: receiver.url,
       families: ['receipt', 'consent_form'],
       businessId: null,
       isPublic: false,
-      maxInFlight: 20,
     },
     await cursorOfNow(database.db),
   ).finally(database.close);
-  receiver.secret = secretText(secrets[0]!);
+  receiver.secret = secretText(secret);
 
   const countUntold = async (): Promise<number> => {
     const rows = await deployment.rows(deliveriesOfRows);
@@ -71,7 +67,7 @@ export async function addWebhookReceiver(deployment: Pick<Deployment, 'databaseU
       await deployment.rows('update destinations set leased_until = now()');
       await until(
         async () => {
-          await deployment.rows('update destination_waiting set next_at = now() where next_at > now()');
+          await deployment.rows('update destinations set next_at = now() where next_at > now()');
           untold = await countUntold();
           return untold === 0;
         },

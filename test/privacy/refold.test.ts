@@ -83,7 +83,7 @@ async function writeAsFormerly(newest = 'md5(delivery_id::text)'): Promise<void>
 const runPass = (options = { dryRun: false }) => refoldAll(database.db, all, options);
 const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const untilItWaits = () => until(async () => (await database.rows(waiting)).length > 0);
-const openFeed = () => database.rows(`insert into change_feed (secret) values ('')`);
+const openFeed = () => database.rows(`insert into change_feed default values`);
 const told = async () =>
   (await database.rows('select unnest(families) as family, unnest(ids) as id from changed_records')).map(
     ({ family, id }) => `${family} ${id}`,
@@ -149,7 +149,7 @@ it('rows as a former version wrote them are the same as in a new database after 
       await runPass();
       expect(await everything()).toEqual(expected);
       await database.rows(`delete from moved_sums; delete from changed_records;
-        insert into change_feed (secret) select '' where not exists (select from change_feed)`);
+        insert into change_feed (place) select null where not exists (select from change_feed)`);
       expect(await runPass()).toMatchObject({ changed: 0, moved: [] });
       expect(await told()).toEqual([]);
       await database.rows('delete from change_feed');

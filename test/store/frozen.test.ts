@@ -56,6 +56,7 @@ const frozen: Record<string, string> = {
   '0043_days.sql': 'd2ed15029780e1b5',
   '0044_refolds.sql': '8becff59bcb18ba2',
   '0046_privacy_cut.sql': 'c31192915b539aa3',
+  '0047_feed_cut.sql': '100847442905073a',
   '0050_follow_ups_cut.sql': '524f3b18a8d0666c',
 };
 
