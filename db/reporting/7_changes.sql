@@ -1,9 +1,8 @@
--- The database by its server, its name there, the creation of its tables, and the backup of the embedded database that it was
--- restored from. A copy of it has another one.
+-- The database by its server, its name there, and the creation of its tables.
 create or replace function place_of_changes() returns text
   language sql stable set search_path from current
 as $$
-  select concat_ws('/', system_identifier, d.oid, 'change_feed'::regclass::oid, nullif(current_setting('receiver.copy', true), ''))
+  select concat_ws('/', system_identifier, d.oid, 'change_feed'::regclass::oid)
   from pg_control_system(), pg_database d where d.datname = current_database()
 $$;
 

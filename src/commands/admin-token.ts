@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { readOrCreate } from '../common/durable-files.ts';
+import { readOrCreate } from '../common/private-files.ts';
 import type { Config } from '../config/config.ts';
 import { weaknessOf } from '../config/unguessable.ts';
 import { findPlace } from '../store/embedded/place.ts';

@@ -3,7 +3,6 @@ import type { Environment } from '../config/config.ts';
 import { addAlertsCommand } from './alerts.ts';
 import { addAliasesCommand, type Connect } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
-import { addBackupCommand } from './backup.ts';
 import { addDestinationsCommand } from './destinations.ts';
 import { addMoveCommand } from './move.ts';
 import { addPatientCommand } from './patient.ts';
@@ -35,6 +34,5 @@ export function addServiceCommands(
   addAlertsCommand(program, env);
   addAliasesCommand(program, env, connect);
   addDestinationsCommand(program, env);
-  addBackupCommand(program, env);
   addMoveCommand(program, env);
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { printable } from '../common/printable.ts';
-import { readerUrl } from '../store/embedded/roles.ts';
+import { readerUrl } from '../store/embedded/cluster.ts';
 import { withClient } from '../store/pool.ts';
 import { print, printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';

@@ -103,8 +103,6 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
   // In production the paths may be secret, and the output is usually stored.
   if (running.url && !config.production) {
     process.stdout.write(greeting(running.url, config, families, generated));
-  } else if (generated?.isNew) {
-    log.info({ file: generated.file }, 'admin token generated');
   }
   if (!signal.aborted) await once(signal, 'abort');
   await running.stop();

@@ -23,6 +23,10 @@ const unauthenticated =
   'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from ' +
   'anybody, set ALLOW_UNAUTHENTICATED=true';
 
+const noDatabase =
+  'DATABASE_URL must be set in production: the embedded PostgreSQL is for a first start and trials. `receiver move` copies its ' +
+  'data to a server, see docs/backup.md';
+
 /** Whether unguessable paths are the only access check. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
   const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
@@ -57,6 +61,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
     problems.push(
       `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
     );
+  if (given.NODE_ENV === 'production' && !given.DATABASE_URL) problems.push(noDatabase);
   if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
     problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
   }

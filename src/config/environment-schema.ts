@@ -73,7 +73,9 @@ const checkSenders = {
   NODE_ENV: z
     .string()
     .optional()
-    .describe('`production`: the receiver does not start unless at least one access check is set'),
+    .describe(
+      '`production`: the receiver does not start without `DATABASE_URL`, and unless at least one access check is set',
+    ),
   SIGNING_KEYS: list
     .describe(
       'Keys of [signed callbacks](security.md#signature-scheme), comma-separated; if set, every callback must be signed ' +
@@ -107,7 +109,7 @@ const store = {
     .optional()
     .describe(
       'PostgreSQL 14 or newer, encoding UTF8, such as `postgresql://user:password@host:5432/database`, see ' +
-        '[database.md](database.md). Unset: an embedded PostgreSQL',
+        '[database.md](database.md). Unset: an embedded PostgreSQL, for a first start and trials',
     )
     .meta(first),
   DATABASE_SCHEMA: z

@@ -30,6 +30,8 @@ export function readConfiguration(env: Environment): Pick<Subject, 'config' | 'p
         rest = { ...rest, ...Object.fromEntries(named.map((name) => [name, undefined])) };
       } else if (rest.ALLOW_UNAUTHENTICATED !== 'true') {
         rest = { ...rest, ALLOW_UNAUTHENTICATED: 'true' };
+      } else if (rest.NODE_ENV) {
+        rest = { ...rest, NODE_ENV: undefined };
       } else {
         throw error; // nothing is left to remove
       }

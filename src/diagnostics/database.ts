@@ -1,16 +1,15 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { sql } from 'kysely';
 import { createLog } from '../common/log.ts';
-import { readTrusted } from '../common/trusted-files.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import { readId, requireSameDatabase } from '../service/prepare-database.ts';
-import { DatabaseClient, withoutClearPassword } from '../store/client.ts';
+import { DatabaseClient } from '../store/client.ts';
 import { type Database, openDatabase } from '../store/database.ts';
-import { installed } from '../store/embedded/binaries.ts';
+import { installed } from '../store/embedded/cluster.ts';
 import { refuseMoved } from '../store/embedded/moved.ts';
 import { findHome } from '../store/embedded/place.ts';
-import { tryConnection } from '../store/embedded/server-process.ts';
+import { findServer } from '../store/embedded/server.ts';
 import { explainConnection } from '../store/explain-connection.ts';
 import { requireUtf8 } from '../store/migrate.ts';
 import { checkTimezone } from '../store/reporting/settings.ts';
@@ -88,11 +87,8 @@ async function findDatabase(
 ): Promise<string | undefined> {
   if (config.databaseUrl || invalid.has('DATABASE_URL')) return config.databaseUrl;
   const home = findHome(config.dataDir);
-  const url = home && readTrusted(join(home, 'connection-url'))?.trim();
-  if (url && existsSync(join(home, 'database/postmaster.pid'))) {
-    withoutClearPassword(url);
-    // The checks report other errors.
-    if ((await tryConnection(url))?.code !== 'ECONNREFUSED') return url;
+  if (home && findServer(join(home, 'database'))) {
+    return readFileSync(join(home, 'connection-url'), 'utf8').trim();
   }
   if (home) refuseMoved(home);
   await installed(); // or else its error says what to do

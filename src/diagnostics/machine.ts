@@ -53,7 +53,7 @@ export const checkDisk: Check = async ({ config, invalid }, report) => {
   const { folder, bytes } = await freeDisk(config.dataDir);
   const free = bytes / gibibyte;
   const text = `${free.toFixed(1)} GiB free at DATA_DIR`;
-  // PostgreSQL stops where it cannot write its log; the burst of preallocated files needs a quarter of a gibibyte.
+  // PostgreSQL stops where it cannot write its log.
   if (free < 0.25)
     report('fail', 'disk', `${text}. Free some, or move DATA_DIR: a full disk stops the database`);
   else if (free < 1) report('warn', 'disk', `${text}. Free some: a full disk stops the database`);

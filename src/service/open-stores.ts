@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
@@ -113,5 +114,9 @@ async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<
       () => {}, // thrown below
     );
   });
-  return (await starting).url;
+  const { url, isOwn } = await starting;
+  if (isOwn) return url;
+  throw new Error(
+    `Another receiver, or a command, uses the embedded database in ${resolve(config.dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,
+  );
 }

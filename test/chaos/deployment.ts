@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { createLog } from '../../src/common/log.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { copyCluster, makeSuperuser } from '../support/cluster.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
 import { type FaultyDisk, useDisk } from './faulty-disk.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -121,10 +120,7 @@ export async function startDeployment(
   await Promise.all(ports.flatMap((_port, index) => [start('receiver', index), start('worker', index)]));
   const pool = openPool(database.url);
 
-  const serverPid = () => {
-    const file = join(database.home, 'database/postmaster.pid');
-    return existsSync(file) ? readFileSync(file, 'utf8').split('\n')[0]! : '';
-  };
+  const serverPid = () => String(database.pid() ?? '');
   const killDatabase = async () => {
     const pid = serverPid();
     process.kill(Number(pid), 'SIGKILL');
@@ -189,22 +185,27 @@ export async function startDeployment(
   };
 }
 
-interface DeploymentDatabase {
-  url: string;
-  /** The folder of its files. */
-  home: string;
-  stop: () => Promise<void>;
-}
-
 const assignments = (variables: Record<string, string>): string[] =>
   Object.entries(variables).map(([name, value]) => `${name}=${value}`);
 
-async function startDatabase(folder: string, { disk }: DeploymentOptions): Promise<DeploymentDatabase> {
-  copyCluster(folder, 'migrated');
-  if (disk) await useDisk(folder, disk);
-  const server = await startEmbeddedPostgres(folder, createLog('silent'), settings);
-  await makeSuperuser(folder, server.url);
-  return { ...server, home: folder };
+/** A server that is started again whenever it ends. */
+async function startDatabase(folder: string, { disk }: DeploymentOptions) {
+  const prepare = async () => disk && useDisk(folder, disk);
+  const server = await startTestServer(settings, { state: 'migrated', folder, prepare });
+  let isStopping = false;
+  void (async () => {
+    for (;;) {
+      await server.exited();
+      if (isStopping) return;
+      await pause(500);
+      await server.restart().catch(() => {}); // its disk is full, for example
+    }
+  })();
+  const stop = () => {
+    isStopping = true;
+    return server.stop();
+  };
+  return { ...server, stop };
 }
 
 function openPool(url: string): pg.Pool {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { platform, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { provideBinaries } from '../../src/store/embedded/binaries.ts';
+import { provideBinaries } from '../../src/store/embedded/cluster.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
 
 const letters = { none: '-', slow: 's', 'failing sync': 'f', full: 'n', 'read-only': 'r' } as const;

@@ -37,15 +37,17 @@ it('any values of the variables: every fault is named, and the rest is still exa
   );
 });
 
+const production = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://localhost/x' };
+
 it('production without an access check is named beside another fault, unless that fault is in an access check', () => {
   const problemsOf = (env: Record<string, string>) =>
-    readConfiguration({ NODE_ENV: 'production', ...env }).problems.map((text) => text.split(' ')[0]);
+    readConfiguration({ ...production, ...env }).problems.map((text) => text.split(' ')[0]);
   expect(problemsOf({ PORT: '70000' })).toEqual(['PORT', 'SIGNING_KEYS,']);
   expect(problemsOf({ ALLOWED_IPS: 'nowhere' })).toEqual(['ALLOWED_IPS']);
 });
 
 it('a misspelt variable is a failure beside all others, and hides none', () => {
-  const { problems, config } = readConfiguration({ NODE_ENV: 'production', SIGNING_KEY: 'x', PORT: '70000' });
+  const { problems, config } = readConfiguration({ ...production, SIGNING_KEY: 'x', PORT: '70000' });
   expect(problems).toEqual([
     'SIGNING_KEY is no variable of the receiver: did you mean SIGNING_KEYS?',
     'PORT must be at most 65535',

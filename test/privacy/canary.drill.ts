@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { type Family, families, patientFields } from '../../src/families/index.ts';
 import { reports } from '../../src/reports/reports.ts';
-import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { pagesOf } from '../console/pages.ts';
 import { signInTo } from '../console/visitor.ts';
 import { paths, receiptCallback, receiptData, samples } from '../support/callbacks.ts';
@@ -118,8 +117,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'receiver-canary-'));
   redis = await startRedis();
   service = await spawnService({ ...environment(), LOG_LEVEL: 'trace' });
-  const url = readFileSync(join(folder, 'connection-url'), 'utf8').trim();
-  database = new pg.Client({ connectionString: adminUrl(folder, url) });
+  const connectionString = readFileSync(join(folder, 'connection-url'), 'utf8').trim();
+  database = new pg.Client({ connectionString });
   await database.connect();
   // PostgreSQL keeps the samples of a table that has become empty: whether it takes some before is chance.
   await rows('alter system set autovacuum = off');

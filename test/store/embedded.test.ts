@@ -47,7 +47,7 @@ async function sql(folder: string, query: string): Promise<unknown[]> {
 
 const count = 'select count(*) from receipts';
 
-it('the first start creates the database and an admin token, the second has both, and a stop leaves no server running', async () => {
+it('the first start creates the database and an admin token, one beside it is refused, the next has both, and a stop leaves no server running', async () => {
   const folder = dataDir();
   const first = await start(folder);
   const file = join(folder, 'admin-token');
@@ -65,6 +65,11 @@ it('the first start creates the database and an admin token, the second has both
   expect([printed!.split(token).length, logged!.includes(token)]).toEqual([2, false]);
   expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
   await until(async () => JSON.stringify(await sql(folder, count)) === '[{"count":"1"}]');
+  const other = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
+  expect([await other.end(), other.output()]).toEqual([
+    1,
+    expect.stringContaining('uses the embedded database'),
+  ]);
   expect(await first.end('SIGTERM')).toBe(0);
   expect(existsSync(join(home(folder), 'database/postmaster.pid'))).toBe(false);
 
@@ -77,15 +82,27 @@ it('the first start creates the database and an admin token, the second has both
   expect(second.output()).not.toContain(token);
 });
 
-it('after a killed service, the next start works on the same data', async () => {
+it('after a killed service, and after a killed server, which ends it, the next start works on the same data', async () => {
   const folder = dataDir();
   const first = await start(folder);
   expect((await post(first.url + paths.receipt, receiptCallback())).status).toBe(200);
   expect(await first.end('SIGKILL')).toBe('SIGKILL');
   const second = await start(folder);
-  expect(await (await post(second.url + paths.receipt, receiptCallback())).json()).toMatchObject({
-    status: 'duplicate',
-  });
+  const status = async (url: string) =>
+    (await post(url + paths.receipt, receiptCallback()).then((response) => response.json())).status;
+  expect(await status(second.url)).toBe('duplicate');
+  const file = readFileSync(join(home(folder), 'database/postmaster.pid'), 'utf8');
+  process.kill(Number.parseInt(file, 10), 'SIGKILL');
+  expect(await second.end()).toBe(1);
+  expect(await status((await start(folder)).url)).toBe('duplicate');
+});
+
+it('in production the start is refused, with what to set', async () => {
+  const env = { NODE_ENV: 'production', SIGNING_KEYS: 'key', DATA_DIR: join(dataDir(), 'none') };
+  const command = spawnReceiver(['start'], env);
+  expect(await command.end()).toBe(78);
+  expect(command.output()).toContain('DATABASE_URL must be set');
+  expect(existsSync(env.DATA_DIR)).toBe(false);
 });
 
 it('without the binaries, the error says to set DATABASE_URL', async () => {

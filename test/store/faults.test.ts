@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
-import { installed } from '../../src/store/embedded/binaries.ts';
+import { installed } from '../../src/store/embedded/cluster.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { isOutage, isRefusal, isUnavailable } from '../../src/store/faults.ts';
 import { withClient } from '../../src/store/pool.ts';

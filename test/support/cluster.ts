@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
 import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { provideBinaries } from '../../src/store/embedded/binaries.ts';
-import { provideCluster } from '../../src/store/embedded/cluster.ts';
+import { provideBinaries, provideCluster } from '../../src/store/embedded/cluster.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
-import { adminUrl } from '../../src/store/embedded/roles.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { withClient } from '../../src/store/pool.ts';
 
 /** Makes the cluster that copyCluster() copies in all processes of this run. */
 export async function prepareCluster(folder: string): Promise<void> {
@@ -42,18 +39,9 @@ export function copyCluster(folder: string, state: 'empty' | 'migrated' = 'empty
   const { home } = findPlace(folder);
   for (const name of readdirSync(prepared)) {
     // Copies that had the same port would take it from each other while one of them is killed, and the same password lets in.
-    if (name === 'port') continue;
+    if (name === 'connection-url') continue;
     const [from, to] = [join(prepared, name), join(home, name)];
     if (name.startsWith('postgresql-')) symlinkSync(from, to);
     else execFileSync('cp', ['-a', from, to]);
   }
-}
-
-/**
- * Makes the role `receiver` of a running server a superuser, for tests that create roles, or damage the server.
- *
- * @param home its folder
- */
-export async function makeSuperuser(home: string, url: string): Promise<void> {
-  await withClient(adminUrl(home, url), (client) => client.query('alter role receiver superuser'));
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace } from '../../src/store/embedded/place.ts';
-import { spawnServer } from '../../src/store/embedded/server-process.ts';
+import { spawnServer } from '../../src/store/embedded/server.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findProgram } from './programs.ts';

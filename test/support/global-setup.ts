@@ -4,8 +4,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/common/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { findPlace } from '../../src/store/embedded/place.ts';
-import { copyCluster, makeSuperuser, prepareCluster, prepareMigratedCluster } from './cluster.ts';
+import { copyCluster, prepareCluster, prepareMigratedCluster } from './cluster.ts';
 import { createTemplate } from './database.ts';
 import { findProgram, installMissing } from './programs.ts';
 
@@ -42,7 +41,6 @@ async function startServer(): Promise<() => Promise<void>> {
   await prepareMigratedCluster(migrated);
   copyCluster(folder);
   const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
-  await makeSuperuser(findPlace(folder).home, server.url);
   process.env.TEST_POSTGRES_URL = server.url;
   return async () => {
     await server.stop();

@@ -4,7 +4,7 @@ import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/store/embedded/place.ts';
-import { spawnServer } from '../../src/store/embedded/server-process.ts';
+import { spawnServer } from '../../src/store/embedded/server.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { until } from './until.ts';
 

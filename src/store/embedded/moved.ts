@@ -1,6 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../common/durable-files.ts';
-import { readTrusted } from '../../common/trusted-files.ts';
+import { replaceFile } from '../../common/private-files.ts';
 
 const fileOf = (home: string) => join(home, 'moved');
 
@@ -16,10 +16,9 @@ export function markMoved(home: string, to: string): void {
 /** @throws Error where the database is marked as moved */
 export function refuseMoved(home: string): void {
   const file = fileOf(home);
-  const moved = readTrusted(file);
-  if (moved === undefined) return;
+  if (!existsSync(file)) return;
   throw new Error(
-    `The embedded database was moved ${moved.trim()}. Set DATABASE_URL to that server. If the move was ` +
+    `The embedded database was moved ${readFileSync(file, 'utf8').trim()}. Set DATABASE_URL to that server. If the move was ` +
       `interrupted, run receiver move again; to use this former copy nevertheless, delete ${file}`,
   );
 }
