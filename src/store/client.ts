@@ -23,6 +23,3 @@ export class DatabaseClient extends pg.Client {
     this.on('error', () => {});
   }
 }
-
-/** Nothing is left to protect: the embedded server asks for SCRAM. */
-export const withoutClearPassword = (url: string): string => url;
