@@ -6,7 +6,6 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # Before the sources: a build after a change of these alone takes the dependencies from the cache.
 COPY package.json package-lock.json ./
-COPY src/client/package.json src/client/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
@@ -15,7 +14,6 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY src/client/package.json src/client/
 # With --omit, `npm sbom` also leaves out what development packages share with the others, such as pg.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && npm pkg delete devDependencies optionalDependencies && npm sbom --sbom-format=cyclonedx > sbom.cdx.json \

@@ -20,7 +20,6 @@ process.env.TEST_SEED ??= '1';
 const config: Config = {
   // With src, so that --changed finds the tests of a changed file.
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  modulePathIgnorePatterns: ['<rootDir>/src/client/dist', '<rootDir>/src/client/package.json'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
