@@ -17,25 +17,14 @@ const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addServiceCommands(
-  program,
-  process.env,
-  async () => ({
-    ...(await import('./service/service.ts')),
-    openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
-    openapi: async (options) => {
-      const { openApiDocument } = await import('./openapi/document.ts');
-      return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
-    },
-  }),
-  async () => {
-    const [{ createServiceClient }, { parseSettings }] = await Promise.all([
-      import('./client/service-client.ts'),
-      import('./client/commands/settings.ts'),
-    ]);
-    return createServiceClient(parseSettings(process.env));
+addServiceCommands(program, process.env, async () => ({
+  ...(await import('./service/service.ts')),
+  openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
+  openapi: async (options) => {
+    const { openApiDocument } = await import('./openapi/document.ts');
+    return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
   },
-);
+}));
 addDoctorCommand(program, process.env);
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { type ErrorContext, RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import type { Operation, ResponseOf } from './operations.ts';
@@ -12,16 +11,12 @@ import { getToken, type TokenSource } from './token-source.ts';
 import { TimedOut, withTimeout } from './with-timeout.ts';
 
 export interface Connection {
-  readonly dispatcher: Dispatcher;
   readonly baseUrl: URL;
   readonly token: TokenSource;
   readonly serviceIdentifierField: string;
   readonly timeoutMs: number;
-  readonly totalTimeoutMs: number;
-  readonly rateLimitTimeoutMs: number;
   readonly clientId: string | undefined;
   readonly retry: RetryPolicy;
-  readonly onRetry: ((error: ServiceError, pauseMs: number) => void) | undefined;
 }
 
 /** Options of every operation. */
@@ -40,28 +35,32 @@ export interface RegistrationOptions extends CallOptions {
   readonly hipId?: string;
 }
 
-/** One call of an operation: validated, authorised, retried where that is safe, within the total time-out. */
+/** How long a read waits in total, also while the platform limits the rate of calls. */
+const readTimeoutMs = 300_000;
+
+/** One call of an operation: validated, authorised, retried where that is safe, within its time-out. */
 export async function call<O extends Operation>(
   connection: Connection,
   operation: O,
   input: unknown,
   options: RegistrationOptions,
 ): Promise<ResponseOf<O>> {
+  const { baseUrl, timeoutMs, serviceIdentifierField, clientId, retry } = connection;
   const context = { operation: operation.name, transactionId: transactionOf(input) };
   const request = parse(operation.request, input, context) as object;
   const headers = operation.group === 'registration' ? parseHeaders(options, context) : {};
+  const totalTimeoutMs = operation.group === 'reading' ? readTimeoutMs : 3 * timeoutMs;
   let sent = false;
 
   async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<ResponseOf<O>> {
     const token = await getToken(connection.token, outer, context, rejected?.token);
     if (rejected && token === rejected.token) throw rejected.error;
-    const { dispatcher, baseUrl, timeoutMs, serviceIdentifierField } = connection;
     const sentBefore = sent;
     try {
       const response = await withTimeout(timeoutMs, outer, (signal) => {
         sent = true;
-        const authorised = { ...headers, ...tokenHeaders(operation, token, connection.clientId) };
-        return sendRequest(dispatcher, baseUrl, operation, request, authorised, signal);
+        const authorised = { ...headers, ...tokenHeaders(operation, token, clientId) };
+        return sendRequest(baseUrl, operation, request, authorised, signal);
       });
       const secrets = [token, ...secretsOf(request), ...Object.values(headers)];
       return readResponse(response, operation, serviceIdentifierField, secrets, context) as ResponseOf<O>;
@@ -74,7 +73,7 @@ export async function call<O extends Operation>(
   }
 
   async function attempts(signal: AbortSignal) {
-    const end = performance.now() + connection.totalTimeoutMs;
+    const end = performance.now() + totalTimeoutMs;
     let mayBeDone = false;
     for (let count = 1; ; count++) {
       try {
@@ -87,16 +86,15 @@ export async function call<O extends Operation>(
           return undefined as ResponseOf<O>;
         }
         mayBeDone ||= failure instanceof Unavailable && failure.mayHaveReached;
-        const pauseMs = pauseBeforeRetry(failure, operation, count, connection.retry);
+        const pauseMs = pauseBeforeRetry(failure, operation, count, retry);
         if (pauseMs === undefined || performance.now() + pauseMs >= end) throw failure;
-        connection.onRetry?.(failure, pauseMs);
         await sleep(pauseMs, undefined, { signal });
       }
     }
   }
 
   try {
-    return await withTimeout(connection.totalTimeoutMs, options.signal, attempts);
+    return await withTimeout(totalTimeoutMs, options.signal, attempts);
   } catch (error) {
     options.signal?.throwIfAborted();
     throw toServiceError(error, context, sent);
@@ -120,8 +118,7 @@ export function toServiceError(error: unknown, context: ErrorContext, mayHaveRea
   return new Unavailable(error.message, context, { reason, mayHaveReached });
 }
 
-/** The parsed input; raises RefusedInput. */
-export function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): T {
+function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));

@@ -1,48 +1,67 @@
-import { login, refresh, requestTokens, type Tokens } from './request-tokens.ts';
+import { z } from 'zod';
+import { toServiceError } from './call.ts';
+import type { Operation } from './operations.ts';
+import { readResponse } from './read-response.ts';
+import { secretsOf } from './redact.ts';
+import { sendRequest } from './send-request.ts';
 import { positive, requireBaseUrl } from './service-client.ts';
-import type { TokenFunction } from './token-source.ts';
+import { bearerToken, type TokenFunction } from './token-source.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface LoginOptions {
   /** As for createServiceClient. */
   readonly baseUrl: string | URL;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Time-out of a login or a refresh, milliseconds. Default: 10000. */
+  /** Time-out of a login, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
 }
 
+const response = z.looseObject({
+  access_token: z.string().regex(bearerToken),
+  // Without a plausible lifetime a token is used until the platform rejects it.
+  expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
+});
+
+// Not among `operations`: it takes no token.
+const login = {
+  name: 'login',
+  summary: 'Log in',
+  group: 'login',
+  method: 'POST',
+  path: 'connect-auth/v1/account/login',
+  request: z.strictObject({ client_id: z.string(), client_secret: z.string() }),
+  response,
+  status: 200,
+  repeatable: true,
+} as const satisfies Operation;
+
 /**
- * A token source that logs in, and refreshes the token when a fifth of its lifetime is left. It logs in again where a
- * refresh fails, after a 401, and when the token has expired. Calls share one renewal at a time, and wait for it only
- * without a valid token. Raises TypeError for an invalid base address or number.
+ * A token source that logs in for its first token, when a fifth of the token's lifetime is left, and after a 401. Calls that
+ * need a token meanwhile share one login. Its errors have neither the secret nor a token.
+ *
+ * @throws TypeError for an invalid base address or number
  */
 export function loginTokenSource(options: LoginOptions): TokenFunction {
-  const { clientId, clientSecret } = options;
-  const platform = {
-    baseUrl: requireBaseUrl(options.baseUrl),
-    timeoutMs: positive('timeoutMs', options.timeoutMs ?? 10_000),
-  };
-  let session: Tokens | undefined;
+  const request = { client_id: options.clientId, client_secret: options.clientSecret };
+  const baseUrl = requireBaseUrl(options.baseUrl);
+  const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
+  let session: { readonly token: string; readonly renewAt: number } | undefined;
   let pending: Promise<string> | undefined;
 
-  const logIn = () => requestTokens(platform, login, { client_id: clientId, client_secret: clientSecret });
-
-  async function requestNext(): Promise<Tokens> {
-    const now = performance.now();
-    // The refresh is authorised by the token that it replaces.
-    if (!session?.refreshToken || now >= session.expiresAt || now >= session.refreshExpiresAt) return logIn();
-    const headers = { authorization: `Bearer ${session.token}`, 'client-id': clientId };
-    return requestTokens(platform, refresh, { refresh_token: session.refreshToken }, headers).catch(logIn);
-  }
-
-  async function renew(): Promise<string> {
+  async function logIn(): Promise<string> {
+    const context = { operation: login.name };
+    const start = performance.now();
     try {
-      session = await requestNext();
-      return session.token;
+      const received = await withTimeout(timeoutMs, undefined, (signal) =>
+        sendRequest(baseUrl, login, request, {}, signal),
+      );
+      const body = readResponse(received, login, 'svc', secretsOf(request), context);
+      const { access_token: token, expires_in } = body as z.output<typeof response>;
+      session = { token, renewAt: start + expires_in * 800 };
+      return token;
     } catch (error) {
-      // The next attempts are at 1/2, 3/4, … of the time left: not one for each call.
-      if (session) session = { ...session, renewAt: (performance.now() + session.expiresAt) / 2 };
-      throw error;
+      throw toServiceError(error, context, true);
     } finally {
       pending = undefined;
     }
@@ -50,12 +69,8 @@ export function loginTokenSource(options: LoginOptions): TokenFunction {
 
   return async ({ refused }) => {
     if (session?.token === refused) session = undefined;
-    const now = performance.now();
-    const valid = session && now < session.expiresAt ? session : undefined;
-    if (valid && now < valid.renewAt) return valid.token;
-    pending ??= renew();
-    if (!valid) return pending;
-    pending.catch(() => {});
-    return valid.token;
+    if (session && performance.now() < session.renewAt) return session.token;
+    pending ??= logIn();
+    return pending;
   };
 }

@@ -3,7 +3,18 @@ import * as reading from './reading-schemas.ts';
 import * as registration from './registration-schemas.ts';
 import * as search from './search-schemas.ts';
 import * as subscriptions from './subscription-schemas.ts';
-import type { Answered, WithRaw } from './with-raw.ts';
+
+/** A response: the fields of the interface, and the body as received, for those that it does not name. */
+export type WithRaw<T> = T & {
+  /** It has every field, `svc` under its real name. Nothing of it was validated. */
+  readonly raw: Readonly<Record<string, unknown>>;
+};
+
+/** A response of a read operation. */
+export type Answered<T> = WithRaw<T> & {
+  /** The `Date` of the response, accurate to a second; without one, when its request was sent. */
+  readonly answeredAt: Date;
+};
 
 /** One operation: of section 4, or of the platform's public documentation. */
 export interface Operation {
@@ -113,38 +124,6 @@ export const operations = {
     request: reading.listAppointmentsRequest,
     response: reading.listAppointmentsResponse,
   },
-  appointment: {
-    ...readsRecords,
-    name: 'appointment',
-    summary: 'Appointment',
-    path: 'dr/v1/appointment/{id}',
-    request: reading.appointmentRequest,
-    response: reading.appointment,
-  },
-  prescription: {
-    ...readsRecords,
-    name: 'prescription',
-    summary: 'Prescription',
-    path: 'dr/v1/prescription/{id}',
-    request: reading.prescriptionRequest,
-    response: reading.prescriptionResponse,
-  },
-  transactionStatus: {
-    ...readsRecords,
-    name: 'transactionStatus',
-    summary: 'Status of a payment',
-    path: 'dr/v1/payment/transaction_status/{transaction_id}',
-    request: reading.transactionStatusRequest,
-    response: reading.transactionStatusResponse,
-  },
-  admission: {
-    ...readsRecords,
-    name: 'admission',
-    summary: 'Admission',
-    path: 'appointments/v1/ipd/admission/{id}',
-    request: reading.admissionRequest,
-    response: reading.admissionResponse,
-  },
   directory: {
     ...readsRecords,
     name: 'directory',
@@ -152,14 +131,6 @@ export const operations = {
     path: 'dr/v1/business/entities',
     request: reading.directoryRequest,
     response: reading.directoryResponse,
-  },
-  listPatients: {
-    ...readsRecords,
-    name: 'listPatients',
-    summary: 'List patients',
-    path: 'profiles/v1/patient/minified/',
-    request: reading.listPatientsRequest,
-    response: reading.listPatientsResponse,
   },
 } as const satisfies Record<string, Operation>;
 

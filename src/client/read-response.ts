@@ -23,7 +23,7 @@ export function readResponse(
     status,
     code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
-    retryAfterMs: retryAfterMs(response.headers['retry-after']),
+    retryAfterMs: retryAfterMs(response.retryAfter),
   };
   const message = `the platform responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);

@@ -1,11 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import type { Operation } from './operations.ts';
 
 /** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
 export interface HttpResponse {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  /** The header Retry-After. */
+  readonly retryAfter: string | null;
   /** From its Date; without one, when the request was sent: what it says cannot be older. */
   readonly answeredAt: Date;
   readonly text?: string;
@@ -34,12 +33,14 @@ const connectErrors = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+const maxBytes = 2 * 1024 * 1024;
+
 /**
- * Sends one request and reads its response, whatever its status; redirects are not followed. Raises NoResponse, or the
- * signal's reason. The dispatcher limits the size of the body.
+ * Sends one request and reads its response of at most 2 MiB, whatever its status; redirects are not followed.
+ *
+ * @throws NoResponse; the signal's reason
  */
 export async function sendRequest(
-  dispatcher: Dispatcher,
   baseUrl: URL,
   operation: Operation,
   request: object,
@@ -57,26 +58,35 @@ export async function sendRequest(
   if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
   const type = 'application/json';
   const sentAt = Date.now();
-  let start: Pick<HttpResponse, 'status' | 'headers' | 'answeredAt'> | undefined;
+  let start: Pick<HttpResponse, 'status' | 'retryAfter' | 'answeredAt'> | undefined;
   try {
-    const response = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+    const response = await fetch(url, {
       method: operation.method,
-      headers: { ...headers, accept: type, 'content-type': hasBody ? type : undefined },
+      headers: { ...headers, accept: type, ...(hasBody && { 'content-type': type }) },
       body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
+      redirect: 'manual',
       signal,
     });
-    const { statusCode: status, headers: received } = response;
-    const answeredAt = new Date(Date.parse(String(received.date)) || sentAt);
-    start = { status, headers: received, answeredAt };
-    return { ...start, text: await response.body.text() };
+    const answeredAt = new Date(Date.parse(response.headers.get('date') ?? '') || sentAt);
+    start = { status: response.status, retryAfter: response.headers.get('retry-after'), answeredAt };
+    return { ...start, text: await readText(response) };
   } catch (error) {
     signal.throwIfAborted();
-    const failure = codeOf(error);
+    const failure = codeOf((error as Error).cause ?? error);
     if (start) return { ...start, failure };
     throw new NoResponse(failure, !connectErrors.has(failure));
   }
+}
+
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) throw Object.assign(new Error(), { code: 'larger than 2 MiB' });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** The error's code or name, which quotes nothing. */

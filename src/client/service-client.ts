@@ -1,43 +1,40 @@
-import { Agent } from 'undici';
 import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
-import type { ServiceError } from './errors.ts';
 import { type OperationName, operations, type ResponseOf } from './operations.ts';
-import {
-  type AppointmentsPage,
-  type AppointmentsPageQuery,
-  type AppointmentsQuery,
-  readAppointments,
-  readAppointmentsPage,
-} from './read-appointments.ts';
-import { type PatientsQuery, readPatients } from './read-patients.ts';
-import type { Appointment, PatientProfile } from './reading-schemas.ts';
+import type { Appointment } from './reading-schemas.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
-import { waitForLimit } from './wait-for-limit.ts';
 
 export interface ServiceClientOptions {
   /** Base address of the platform, http or https, a path prefix included; no credentials in it. */
   readonly baseUrl: string | URL;
   readonly token: TokenSource;
-  /** The client id, which List patients takes in a header. Default: not sent. */
+  /** The client id, which reads send in a header. Default: not sent. */
   readonly clientId?: string | undefined;
   /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** Time-out of one attempt, milliseconds. Default: 10000. */
+  /** Time-out of one attempt, milliseconds; a call takes three times as long at most, a read 5 minutes. Default: 10000. */
   readonly timeoutMs?: number;
-  /** Time-out of a call with its retries, milliseconds. Default: 3 × timeoutMs. */
-  readonly totalTimeoutMs?: number;
-  /** How long a read waits in total while the platform limits the rate of calls, milliseconds. Default: 300000. */
-  readonly rateLimitTimeoutMs?: number;
-  /** Largest response body, bytes. Default: 2 MiB. */
-  readonly maxResponseBytes?: number;
-  /** Size of the connection pool. Default: 16. */
-  readonly connections?: number;
   readonly retry?: Partial<RetryPolicy>;
-  /** Called before each retry with the error and the pause in milliseconds. */
-  readonly onRetry?: (error: ServiceError, pauseMs: number) => void;
 }
+
+/** Days such as 2026-11-22, both included, at most 7 days apart; pages are numbered from 0. */
+export interface AppointmentsPageQuery {
+  readonly startDate: string;
+  readonly endDate: string;
+  readonly pageNo: number;
+}
+
+export interface AppointmentsPage {
+  readonly appointments: readonly Appointment[];
+  /** The `Date` of the response, accurate to a second. */
+  readonly answeredAt: Date;
+  /** Whether it is shorter than a page, so that no other follows. */
+  readonly isLast: boolean;
+}
+
+/** The documented size of a page. */
+const pageSize = 30;
 
 type Response<Name extends OperationName> = Promise<ResponseOf<(typeof operations)[Name]>>;
 type Call<Name extends OperationName, Options = RegistrationOptions> = (
@@ -61,59 +58,26 @@ export interface ServiceClient {
   createSubscription: Call<'createSubscription', CallOptions>;
   /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
   deleteSubscription: Call<'deleteSubscription', CallOptions>;
-  /**
-   * The appointments of any range of days, or of a patient: read in windows of 7 days, page by page, as they are taken. One
-   * that shifts to the next page meanwhile comes twice; the later one is newer.
-   */
-  appointments(query: AppointmentsQuery, options?: CallOptions): AsyncGenerator<Appointment, void>;
-  /** One page, with the time of its response. Like every read, it is retried like the search, and waits for a rate limit. */
+  /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
   appointmentsPage(query: AppointmentsPageQuery, options?: CallOptions): Promise<AppointmentsPage>;
-  /** Rejected (404) if there is none. With `partner_id: 1`, `id` is the partner's. */
-  appointment: Call<'appointment', CallOptions>;
-  prescription: Call<'prescription', CallOptions>;
-  admission: Call<'admission', CallOptions>;
-  /** Rejected (404) with the code TRANSACTION_ID_NOT_FOUND if there is none. */
-  transactionStatus: Call<'transactionStatus', CallOptions>;
   /** The names of the business, its clinics and doctors. */
   directory(options?: CallOptions): Response<'directory'>;
-  /** The patients, page by page. Personal data: do not log it. */
-  patients(query?: PatientsQuery, options?: CallOptions): AsyncGenerator<PatientProfile, void>;
-  /** Closes the connections once the pending calls have ended. */
-  close(): Promise<void>;
 }
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const baseUrl = requireBaseUrl(options.baseUrl);
-  const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
   const connection: Connection = {
-    dispatcher: new Agent({
-      connections: positive('connections', options.connections ?? 16),
-      maxResponseSize: positive('maxResponseBytes', options.maxResponseBytes ?? 2 * 1024 * 1024),
-      connect: { timeout: timeoutMs },
-      // The time-out of the attempt covers headers and body.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    }),
-    baseUrl,
+    baseUrl: requireBaseUrl(options.baseUrl),
     token: options.token,
     serviceIdentifierField: options.serviceIdentifierField ?? 'svc',
-    timeoutMs,
-    totalTimeoutMs: positive('totalTimeoutMs', options.totalTimeoutMs ?? 3 * timeoutMs),
-    rateLimitTimeoutMs: positive('rateLimitTimeoutMs', options.rateLimitTimeoutMs ?? 300_000),
+    timeoutMs: positive('timeoutMs', options.timeoutMs ?? 10_000),
     clientId: options.clientId,
     retry: { ...defaultRetryPolicy, ...options.retry },
-    onRetry: options.onRetry,
   };
   const callTo =
     <Name extends OperationName>(name: Name): Call<Name> =>
     (request, o = {}) =>
       call(connection, operations[name], request, o);
-  const readTo =
-    <Name extends OperationName>(name: Name): Call<Name> =>
-    (request, o = {}) =>
-      waitForLimit(() => callTo(name)(request, o), connection, o.signal);
-  const listAppointments = readTo('listAppointments');
   return {
     verifyAadhaarOtp: callTo('verifyAadhaarOtp'),
     createAddressByMobile: callTo('createAddressByMobile'),
@@ -122,15 +86,17 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     listSubscriptions: (o) => callTo('listSubscriptions')({}, o),
     createSubscription: callTo('createSubscription'),
     deleteSubscription: callTo('deleteSubscription'),
-    appointments: (query, o) => readAppointments(listAppointments, query, o),
-    appointmentsPage: (query, o) => readAppointmentsPage(listAppointments, query, o),
-    appointment: readTo('appointment'),
-    prescription: readTo('prescription'),
-    admission: readTo('admission'),
-    transactionStatus: readTo('transactionStatus'),
-    directory: (o) => readTo('directory')({}, o),
-    patients: (query = {}, o) => readPatients(readTo('listPatients'), query, o),
-    close: () => connection.dispatcher.close(),
+    appointmentsPage: async ({ startDate, endDate, pageNo }, o) => {
+      const request = { start_date: startDate, end_date: endDate, page_no: pageNo };
+      const { appointments, answeredAt, raw } = await callTo('listAppointments')(request, o);
+      const received = raw.appointments as Appointment['raw'][];
+      return {
+        appointments: appointments.map((appointment, index) => ({ ...appointment, raw: received[index]! })),
+        answeredAt,
+        isLast: appointments.length < pageSize,
+      };
+    },
+    directory: (o) => callTo('directory')({}, o),
   };
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { pathId } from './path-id.ts';
-import type { WithRaw } from './with-raw.ts';
+import type { WithRaw } from './operations.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
@@ -44,7 +43,10 @@ export const createSubscriptionRequest = z.strictObject({
 
 export const createSubscriptionResponse = z.object({ id: id.nullish(), status: unknown });
 
-export const deleteSubscriptionRequest = z.strictObject({ id: pathId('a subscription') });
+export const deleteSubscriptionRequest = z.strictObject({
+  // Not . or ..: in a path these name another resource, even if percent-encoded.
+  id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),
+});
 
 export type Subscription = z.output<typeof subscription>;
 export type ListSubscriptionsResponse = WithRaw<z.output<typeof listSubscriptionsResponse>>;

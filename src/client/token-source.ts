@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { type ErrorContext, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import { codeOf } from './send-request.ts';
 
@@ -8,15 +7,14 @@ export type TokenFunction = (request: {
   readonly signal: AbortSignal;
 }) => string | Promise<string>;
 
-/** The bearer token (section 5): itself, a file that holds it, or a function. */
-export type TokenSource = string | { readonly file: string } | TokenFunction;
+/** The bearer token (section 5), or a function that is asked for it with each call. */
+export type TokenSource = string | TokenFunction;
 
 // RFC 6750. The HTTP library rejects other header values, and quotes them.
 export const bearerToken = /^[\w.~+/-]+=*$/;
 
 /**
- * The token for the next request. A file is read each time, so that a rotated token is used at once. Raises
- * Unauthorized, or Unavailable if the platform could not be reached for a token; without the token in its message.
+ * The token for the next request. Raises Unauthorized, or Unavailable if the platform could not be reached for a token; without the token in its message.
  */
 export async function getToken(
   source: TokenSource,
@@ -26,7 +24,8 @@ export async function getToken(
 ): Promise<string> {
   let problem = 'the token source returned no valid bearer token';
   try {
-    const token: unknown = await fromSource(source, signal, refused);
+    const request = refused === undefined ? { signal } : { refused, signal };
+    const token: unknown = typeof source === 'string' ? source : await source(request);
     if (typeof token === 'string' && bearerToken.test(token)) return token;
   } catch (error) {
     // Only the name of other errors: the error of an OAuth library contains the client secret.
@@ -40,10 +39,4 @@ export async function getToken(
   }
   if (refused === undefined) throw new Unauthorized(problem, context);
   throw new Unauthorized(`the platform responded with 401, and ${problem}`, { ...context, status: 401 });
-}
-
-async function fromSource(source: TokenSource, signal: AbortSignal, refused?: string): Promise<string> {
-  if (typeof source === 'string') return source;
-  if (typeof source === 'function') return source(refused === undefined ? { signal } : { refused, signal });
-  return (await readFile(source.file, { encoding: 'utf8', signal })).trim();
 }

@@ -3,7 +3,6 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
 import type { Environment } from '../config/config.ts';
-import { type DirectoryClient, refreshAliases } from '../reconcile/directory.ts';
 import {
   type AliasChange,
   aliasKinds,
@@ -17,10 +16,7 @@ import { commandActor, logCommand, type Opened, onDatabase } from './with-databa
 const columns = ['kind', 'id', 'alias'] as const;
 const maxFaults = 20;
 
-/** Opens the client of the platform that the environment configures. @throws Error with what to set */
-export type Connect = () => Promise<DirectoryClient & { close: () => Promise<void> }>;
-
-export function addAliasesCommand(program: Command, env: Environment, connect: Connect): void {
+export function addAliasesCommand(program: Command, env: Environment): void {
   const aliases = program
     .command('aliases')
     .description('names for the ids of businesses, clinics and doctors');
@@ -30,10 +26,6 @@ export function addAliasesCommand(program: Command, env: Environment, connect: C
     .argument('<csv>', 'the file')
     .action(async (file: string) => onDatabase(env, setAliases)(await readChanges(file)));
   aliases.command('export').description('print them as such a file').action(onDatabase(env, exportAliases));
-  aliases
-    .command('refresh')
-    .description("take names from the platform's directory; those that somebody wrote stay")
-    .action(onDatabase(env, (opened) => refresh(opened, connect)));
 }
 
 /** @throws Error with what is wrong with the file: nothing is imported then */
@@ -53,16 +45,6 @@ async function setAliases({ db }: Opened, changes: AliasChange[]): Promise<void>
     return changed;
   });
   print(`${set} set, ${deleted} deleted, ${changes.length - set - deleted} unchanged`);
-}
-
-async function refresh({ db }: Opened, connect: Connect): Promise<void> {
-  const client = await connect();
-  try {
-    const { names, set } = await refreshAliases(db, client, commandActor());
-    print(`${set} set, ${names - set} unchanged`);
-  } finally {
-    await client.close();
-  }
 }
 
 async function readText(file: string): Promise<string> {

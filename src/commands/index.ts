@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config/config.ts';
 import { addAlertsCommand } from './alerts.ts';
-import { addAliasesCommand, type Connect } from './aliases.ts';
+import { addAliasesCommand } from './aliases.ts';
 import { addAuditCommand } from './audit.ts';
 import { addDestinationsCommand } from './destinations.ts';
 import { addMoveCommand } from './move.ts';
@@ -19,7 +19,6 @@ export function addServiceCommands(
   program: Command,
   env: Environment,
   load: () => Promise<ServiceModule>,
-  connect: Connect,
 ): void {
   addStartCommands(program, env, load);
   addReplayCommand(program, env);
@@ -32,7 +31,7 @@ export function addServiceCommands(
   addAuditCommand(program, env);
   addSessionsCommand(program, env);
   addAlertsCommand(program, env);
-  addAliasesCommand(program, env, connect);
+  addAliasesCommand(program, env);
   addDestinationsCommand(program, env);
   addMoveCommand(program, env);
 }

@@ -4,7 +4,7 @@ import { databaseCircuit } from '../intake/probe-inbox.ts';
 import { findBusiness } from '../reconcile/business.ts';
 import { findDays } from '../reconcile/due.ts';
 import type { Platform } from '../reconcile/platform.ts';
-import { reconcile } from '../reconcile/reconcile.ts';
+import { type Counts, reconcile } from '../reconcile/reconcile.ts';
 import { createLeases } from '../store/lease.ts';
 import { parseDay } from './arguments.ts';
 import { print, printTable, withProgress } from './output.ts';
@@ -41,10 +41,9 @@ async function run(
   { dryRun = false, business: given, ...days }: Options,
   openPlatform: () => Promise<Platform>,
 ): Promise<void> {
-  // An interrupted pass ends after its page, and is continued by the same command.
   const interrupted = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'])
-    process.once(name, () => interrupted.abort(new Error('Interrupted: the same command continues')));
+    process.once(name, () => interrupted.abort(new Error('Interrupted: the same command begins again')));
   const leases = createLeases(db, { log });
   const { isDone: _, ...range } = { ...(await findDays(db, config.reconcile?.days ?? defaultDays)), ...days };
   if (range.from > range.to) throw new Error('--from must not be after --to');
@@ -53,16 +52,15 @@ async function run(
   try {
     const business = await findBusiness(db, platform, given, interrupted.signal);
     if (!dryRun) await logCommand(db, { action: 'reconcile', filter: { business, ...range } });
-    const outcomes = await withProgress('appointments compared', undefined, ({ advance }) =>
+    const counts = await withProgress('appointments compared', undefined, ({ advance }) =>
       leases.run('reconciliation', (lease) => {
         const signal = AbortSignal.any([interrupted.signal, lease.signal]);
-        const onProgress = ({ agrees, missing, differs, erased, unknown }: Record<string, number>) =>
-          advance(agrees! + missing! + differs! + erased! + unknown!);
+        const onProgress = ({ agrees, missing, differs, erased }: Counts) =>
+          advance(agrees + missing + differs + erased);
         return reconcile({ db, intake, platform, business, ...range, signal, dryRun, onProgress });
       }),
     );
-    if (!outcomes) throw new Error('Another process is comparing at the moment. Try again later.');
-    const { counts, unsettled } = outcomes;
+    if (!counts) throw new Error('Another process is comparing at the moment. Try again later.');
     print(`Business ${business}, ${range.from} to ${range.to}`);
     printTable(
       ['appointments', 'number'],
@@ -73,13 +71,9 @@ async function run(
         [dryRun ? 'would be filled' : 'filled', dryRun ? counts.missing + counts.differs : counts.filled],
         ['not filled: erased', counts.erased],
         ['changing at the moment', counts.busy],
-        ['unknown to the platform', counts.unknown],
       ],
     );
-    for (const { from, to } of unsettled)
-      print(`${from} to ${to}: the list changed all the time it was read; try again later`);
   } finally {
     await intake.close();
-    await platform.close();
   }
 }

@@ -78,13 +78,10 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
 
 /** The client reads these variables, see src/client/commands/settings.ts. */
 function findPlatformProblems(env: Environment): string[] {
-  const hasToken =
-    env.SERVICE_TOKEN || env.SERVICE_TOKEN_FILE || (env.SERVICE_CLIENT_ID && env.SERVICE_CLIENT_SECRET);
+  const hasToken = env.SERVICE_TOKEN || (env.SERVICE_CLIENT_ID && env.SERVICE_CLIENT_SECRET);
   const missing = [
     ...(env.SERVICE_BASE_URL ? [] : ['SERVICE_BASE_URL']),
-    ...(hasToken
-      ? []
-      : ['SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET (or SERVICE_TOKEN, or SERVICE_TOKEN_FILE)']),
+    ...(hasToken ? [] : ['SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET (or SERVICE_TOKEN)']),
   ];
   return missing.map((name) => `${name} must be set too: RECONCILE reads appointments from the platform`);
 }

@@ -328,13 +328,11 @@ const changes = {
 const client = {
   SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
   SERVICE_TOKEN: z.string().optional().describe('The token'),
-  SERVICE_TOKEN_FILE: z.string().optional().describe('Instead: a file that contains the token'),
   SERVICE_CLIENT_ID: z
     .string()
     .optional()
     .describe('Instead: the client’s id for a [login](client.md#login)'),
   SERVICE_CLIENT_SECRET: z.string().optional().describe('The secret for it'),
-  SERVICE_TIMEOUT_MS: integer(1, 0x7fffffff).default(10_000).describe('Timeout of a call, in milliseconds'),
   SERVICE_IDENTIFIER_FIELD: z
     .string()
     .default('svc')
@@ -378,8 +376,7 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   },
   {
     title: 'Call the platform',
-    intro:
-      'These are for the [commands of the client](client.md), `receiver doctor`, `receiver aliases refresh` and the reconciliation.',
+    intro: 'These are for the [commands of the client](client.md), `receiver doctor` and the reconciliation.',
     variables: client,
   },
   { title: 'Find what is missing', variables: reconciliation },

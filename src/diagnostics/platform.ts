@@ -31,7 +31,6 @@ export const checkPlatform: Check = async (subject, report) => {
     const effect =
       'more than SIGNATURE_TOLERANCE_S. Unless it is that of PostgreSQL, all callbacks are rejected';
     await checkClock('the platform', readTime, report, { seconds, effect });
-    void client.close();
   } catch (error) {
     const { message } = error as Error;
     const cause = error instanceof MissingSettings ? message : redact(message);

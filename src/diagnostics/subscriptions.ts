@@ -13,7 +13,6 @@ export const checkSubscriptions: Check = async ({ env, config, redact }, report)
   try {
     const client = createServiceClient(parseSettings(env));
     const { data } = await client.listSubscriptions({ signal: AbortSignal.timeout(timeoutMs) });
-    void client.close();
     const findings = compareSubscriptions(data, { config, families });
     for (const { title, detail } of findings) report('warn', 'subscriptions', redact(`${title}. ${detail}`));
     const scope = config.publicUrl ? '' : ', by their paths only: PUBLIC_URL is not set';

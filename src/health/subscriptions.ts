@@ -5,7 +5,7 @@ export const subscriptions = defineCheck<{ subject: string; title: string; detai
   `
 select coalesce(f->>'subject', '') as subject, f->>'title' as title, f->>'detail' as detail, checked_at as at
 from platform_checks, jsonb_array_elements(findings) as f
-where name = 'subscriptions' and checked_at > now() - interval '3 days' and f->>'kind' <> 'unsubscribed'
+where name = 'subscriptions' and checked_at > now() - interval '3 days'
 limit 20`,
   ({ subject, title, detail, at }) => ({
     kind: 'subscriptions',

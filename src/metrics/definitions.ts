@@ -10,15 +10,7 @@ import { maxCounted } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 
 /** What a comparison of an appointment with the platform may find; `filled`: of those missing or differing. */
-export const comparisonOutcomes = [
-  'agrees',
-  'missing',
-  'differs',
-  'busy',
-  'erased',
-  'unknown',
-  'filled',
-] as const;
+export const comparisonOutcomes = ['agrees', 'missing', 'differs', 'busy', 'erased', 'filled'] as const;
 
 const feedStatuses = [400, 401, 410, 429, 500, 503];
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

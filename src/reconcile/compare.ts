@@ -4,9 +4,8 @@ import { runText } from '../store/transactions.ts';
 import type { Reading } from './reader.ts';
 
 /**
- * `differs`: in the status, a time, or the one that replaces it. `busy`: a callback about it came since the platform was asked, waits to be applied, or may
- * be on its way; or it was rescheduled, and a list does not tell to which one.
- * `erased`: it was, and does not come back.
+ * `differs`: in the status or a time. `busy`: a callback about it came since the platform was asked, waits to be applied, or may
+ * be on its way; it is left to the next pass. `erased`: it was, and does not come back.
  */
 export type Outcome = 'agrees' | 'missing' | 'differs' | 'busy' | 'erased';
 
@@ -27,17 +26,16 @@ export interface Compared {
 const secondsOf = (value: string) => `case when jsonb_typeof(${value}) = 'number' then
         trunc(case when abs((${value})::numeric) > 1e11 then (${value})::numeric / 1000 else (${value})::numeric end) end`;
 
-/** A value that one side lacks is no difference. An earlier version may have told the start. */
-const startDiffers = `coalesce(date_trunc('second', callback_time(read->'start_time')) <> date_trunc('second', s.starts_at), false)`;
-const endDiffers = `coalesce(${secondsOf(`read->'end_time'`)} <> ${secondsOf(`a.extra->'end_time'`)}, false)`;
+/** A value that one side lacks is no difference. */
+const differIn = (name: string) =>
+  `coalesce(${secondsOf(`read->'${name}'`)} <> ${secondsOf(`a.extra->'${name}'`)}, false)`;
 
 const isBookedAlike = `date_trunc('second', callback_time(read->'created_at')) = date_trunc('second', a.created_at)`;
 
 /** How long the callback about a booking may take, with resends. */
-const onItsWay = `interval '2 minutes'`;
+const onItsWay = `interval '10 minutes'`;
 
-// $1 the appointments, $2 the business, $3 and $4 when they were asked for: askedAt, askedSince, $5 the first day,
-// $6 whether a list tells them.
+// $1 the appointments, $2 the business, $3 and $4 when they were asked for: askedAt, askedSince, $5 the first day.
 const statement = `
 with listed as (
   select distinct on (item->>'appointment_id') item->>'appointment_id' as id, read
@@ -56,9 +54,7 @@ with listed as (
     l.id, md5(l.id)::uuid as key, a.delivery_id as compared_with,
     a.delivery_id is null as is_missing,
     coalesce(read->>'status' <> coalesce(a.status, ''), false) or coalesce(not ${isBookedAlike}, false)
-      or ${startDiffers} or ${endDiffers}
-      or is_unlinked and coalesce(read->'next_aid' <> coalesce(a.next_aid, 'null'), false) as differs,
-    $6 and is_unlinked and not read ? 'next_aid' as is_told_apart,
+      or ${differIn('start_time')} or ${differIn('end_time')} as differs,
     l.id in (select id from waiting) or coalesce(a.received_at >= $4 or a.event_time >= $3, false)
       or a.delivery_id is null and coalesce(callback_time(read->'created_at') > $3::timestamptz - ${onItsWay}, false) as is_busy,
     coalesce(reporting.day(callback_time(read->'start_time')), $5::date) as day,
@@ -71,11 +67,6 @@ with listed as (
     ) as content
   from listed l
   left join ${appointment.table} a on a.business_id = $2 and a.appointment_id = l.id
-  left join appointment_starts s on s.business_id = $2 and s.appointment_id = l.id
-  cross join lateral (
-    select coalesce(reporting.appointment_state(read->>'status') = 'rescheduled', false)
-      and not exists (select from appointment_links where business_id = $2 and earlier_id = l.id) as is_unlinked
-  ) links
 ), refused as materialized (
   select refused_deliveries(array_agg(key), array_agg('${appointment.name}'::text), array_agg(content),
                             array_agg(to_jsonb(patients_beyond(content)))) as key
@@ -85,7 +76,6 @@ with listed as (
 select
   id, day::text, compared_with as "comparedWith", coalesce(trunc(extract(epoch from at) * 1000), 0)::float8 as at, content::text,
   case
-    when is_told_apart then 'busy'
     when not is_missing and not differs then 'agrees'
     when is_busy then 'busy'
     when key in (select key from refused) then 'erased'
@@ -103,5 +93,4 @@ export const compare = (db: Db, business: string, day: string, reading: Reading)
     reading.askedAt,
     reading.askedSince,
     day,
-    reading.isList ?? false,
   ]);

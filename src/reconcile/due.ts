@@ -16,12 +16,3 @@ export async function findDays(db: Db, days: number): Promise<Window & { isDone:
   );
   return rows[0]!;
 }
-
-/** The business of the last pass that was completed. */
-export async function findReconciled(db: Db): Promise<string | undefined> {
-  const { rows } = await sql<{ business: string }>`
-    select business_id as business from reconciliations where ended_at is not null order by ended_at desc limit 1`.execute(
-    db,
-  );
-  return rows[0]?.business;
-}

@@ -1,7 +1,7 @@
 /** An appointment as the platform tells it: fields of the family under their names, and others. Few of them are required. */
 export type ReadAppointment = Readonly<Record<string, unknown>> & { readonly appointment_id: string };
 
-/** A page of a list that may shift while it is read. */
+/** A page of a list. */
 export interface Page {
   appointments: readonly ReadAppointment[];
   /** The `Date` of the answer: by the platform's clock. */
@@ -18,12 +18,6 @@ export interface Platform {
    * last day is one of them is not documented.
    */
   appointmentsPage: (from: string, to: string, pageNo: number, signal?: AbortSignal) => Promise<Page>;
-  /** undefined: the platform does not know it. */
-  appointment: (
-    id: string,
-    signal?: AbortSignal,
-  ) => Promise<{ appointment: ReadAppointment; answeredAt: Date } | undefined>;
-  close: () => Promise<void>;
 }
 
 /** The platform could not be read. Its message has no data of an answer. */

@@ -1,100 +1,94 @@
+import { sql } from 'kysely';
+import type { Intake } from '../intake/intake.ts';
+import type { Db } from '../store/tables.ts';
+import { compare, type Outcome } from './compare.ts';
 import { type Window, windowsOf } from './days.ts';
-import { type Counts, compareAndFill, type FillOptions, noCounts } from './fill.ts';
-import {
-  beginPass,
-  endPass,
-  findUnlisted,
-  noteComplete,
-  notePage,
-  noteUnknown,
-  type Pass,
-  readPages,
-} from './notes.ts';
-import type { ReadPage } from './pages.ts';
 import { type Platform, PlatformUnreadable } from './platform.ts';
-import { addTo, readUnlisted } from './read-unlisted.ts';
-import { readWindow } from './read-window.ts';
 import { createReader } from './reader.ts';
+import { supply } from './supply.ts';
 
-export interface ReconcileOptions extends Window, Pick<FillOptions, 'db' | 'intake' | 'business'> {
+/** Numbers of appointments. `filled`: of those that were missing or differ, stored as deliveries. */
+export type Counts = Record<Outcome | 'filled', number>;
+
+const noCounts: Readonly<Counts> = { agrees: 0, missing: 0, differs: 0, busy: 0, erased: 0, filled: 0 };
+
+export interface ReconcileOptions extends Window {
+  db: Db;
+  intake: Pick<Intake, 'store'>;
+  business: string;
   platform: Platform;
   /** Compares only: nothing is stored or noted. */
   dryRun?: boolean;
-  /** Ends the pass between two pages; the next one continues it. */
+  /** Ends the pass between two pages. */
   signal?: AbortSignal;
   /** Called with what was compared on each page. */
   onProgress?: (counts: Readonly<Counts>) => void;
-  pausesMs?: FillOptions['pausesMs'];
 }
 
-export interface Outcomes {
-  /** Since the last interruption of the pass. */
-  counts: Counts;
-  /** Days whose pages shifted all the time: they do not count as compared. */
-  unsettled: Window[];
-}
-
-/** When the platform was asked for the first of the pages: no appointment of their days was compared earlier. */
-const oldest = (pages: readonly ReadPage[]) =>
-  new Date(Math.min(...pages.map(({ askedAt }) => askedAt.getTime())));
-
-const defaultPausesMs = [300, 1_000, 5_000];
+/** In a window: 300,000 appointments of a week. */
+const maxPages = 10_000;
 
 /**
- * Compares the appointments of some days with those of the platform, window by window and page by page. What is missing or
- * differs comes in as deliveries, through the intake; what the platform does not know is recorded only. It may be interrupted
- * and repeated at any time; one process at a time runs one.
+ * Compares the appointments of some days with those that the platform lists. What is missing or differs comes in as deliveries,
+ * through the intake. It may be interrupted and repeated at any time; one process at a time runs one.
  *
  * @throws PlatformUnreadable; the signal's reason; Unavailable; the database's error
  */
-export async function reconcile(options: ReconcileOptions): Promise<Outcomes> {
-  const { db, business, from, to, signal, onProgress, pausesMs = defaultPausesMs, dryRun = false } = options;
-  const reader = createReader(db, options.platform, signal);
-  const filling: FillOptions = { ...options, reader, dryRun, signal, pausesMs };
-  const days = { from, to };
-  const pass: Pass = dryRun
-    ? { id: '', business, ...days, startedAt: new Date() }
-    : await beginPass(db, business, days);
-  const pages = dryRun ? [] : await readPages(db, pass);
+export async function reconcile(options: ReconcileOptions): Promise<Counts> {
+  const { db, intake, business, from, to, platform, signal, onProgress, dryRun = false } = options;
+  const read = createReader(db, platform, signal);
+  const pass = dryRun ? undefined : await beginPass(db, business, { from, to });
   const counts = { ...noCounts };
-  const note = async (page: ReadPage, found: Counts) => {
-    if (!dryRun) await notePage(db, pass, page);
-    pages.push(page);
-    addTo(counts, found);
-    onProgress?.(found);
-  };
-
-  const unsettled: Window[] = [];
-  const failures: PlatformUnreadable[] = [];
-  for (const window of windowsOf(days)) {
-    const read = pages.filter((page) => page.from === window.from && page.round > 0);
-    const compared = pages.filter(({ from }) => from < window.from).flatMap(({ ids }) => ids);
-    try {
-      const asOf = await readWindow(reader, window, read, compared, async (reading, page) => {
-        await note(page, await compareAndFill(filling, reading, window.from));
-      });
-      if (!asOf) unsettled.push(window);
-      else if (!dryRun) await noteComplete(db, pass, window, oldest(pages));
-    } catch (error) {
-      // A page that cannot be read must not leave the days after it uncompared.
-      if (!(error instanceof PlatformUnreadable)) throw error;
-      failures.push(error);
+  for (const window of windowsOf({ from, to })) {
+    const seen = new Set<string>();
+    for (let page = 0, isLast = false; !isLast; page += 1) {
+      if (page === maxPages)
+        throw new PlatformUnreadable(`The list from ${window.from} to ${window.to} has no last page.`);
+      const reading = await read(window, page);
+      // What is booked meanwhile moves others to the next page.
+      const appointments = reading.appointments.filter(({ appointment_id: id }) => !seen.has(id));
+      for (const { appointment_id: id } of appointments) seen.add(id);
+      // A platform that repeats a page would have no last one.
+      isLast = reading.isLast || appointments.length === 0;
+      const compared = await compare(db, business, window.from, { ...reading, appointments });
+      const found = { ...noCounts };
+      for (const { outcome } of compared) found[outcome] += 1;
+      const isFound = ({ outcome }: { outcome: Outcome }) => outcome === 'missing' || outcome === 'differs';
+      if (!dryRun)
+        found.filled = await supply(db, intake, business, compared.filter(isFound), reading.askedAt);
+      for (const [name, count] of Object.entries(found)) counts[name as keyof Counts] += count;
+      onProgress?.(found);
     }
   }
-  if (failures[0]) throw failures[0];
+  if (pass) await endPass(db, business, pass);
+  return counts;
+}
 
-  const listed = pages.flatMap(({ ids }) => ids);
-  await readUnlisted(
-    filling,
-    await findUnlisted(db, pass, listed),
-    async (row) => (dryRun ? undefined : noteUnknown(db, pass, row)),
-    async (ids, found, askedAt) => {
-      const page = pages.filter(({ round }) => round === 0).length;
-      await note({ from, round: 0, page, isLast: false, hasLate: false, ids, askedAt }, found);
-    },
+interface Pass {
+  id: string;
+  startedAt: Date;
+}
+
+const keptDays = 400;
+
+export async function beginPass(db: Db, business: string, { from, to }: Window): Promise<Pass> {
+  const { rows } = await sql<Pass>`
+    with forgotten as (
+      delete from reconciliations where started_at < now() - ${keptDays} * interval '1 day'
+    )
+    insert into reconciliations (business_id, from_day, to_day) values (${business}, ${from}::date, ${to}::date)
+    returning id, started_at as "startedAt"`.execute(db);
+  return rows[0]!;
+}
+
+/** Notes the end, and forgets deliveries that a stop has left unstored. */
+async function endPass(db: Db, business: string, { id, startedAt }: Pass): Promise<void> {
+  await sql`
+    with ended as (
+      update reconciliations set ended_at = clock_timestamp() where id = ${id}
+    )
+    delete from reconciled_deliveries r
+    where business_id = ${business} and found_at >= ${startedAt} and not exists (select from inbox i where i.id = r.id)`.execute(
+    db,
   );
-  if (!dryRun) {
-    await endPass(db, pass);
-  }
-  return { counts, unsettled };
 }

@@ -12,8 +12,7 @@ export interface Subscription {
 
 /** A difference of the subscriptions from what the receiver takes. Its texts hold no key and no path, which may be a secret. */
 export interface SubscriptionFinding {
-  /** `unsubscribed`: of these families nobody subscribed to any event, which may be intended. */
-  kind: 'missing' | 'elsewhere' | 'unsigned' | 'incomplete' | 'unsubscribed';
+  kind: 'missing' | 'elsewhere' | 'unsigned';
   /** The id of a subscription; otherwise empty. */
   subject: string;
   title: string;
@@ -40,18 +39,9 @@ export function compareSubscriptions(
     .flatMap(({ events }) => events)
     .filter((event) => own.some((one) => includes(one, event) && one.takes!(event)));
   const lost = (events: readonly string[]) => events.filter((event) => !reached.includes(event));
-  const named = new Set(routes.flatMap(({ event_names }) => event_names ?? []));
-  const absent = families.map(({ events }) => ({
-    isPartial: events.some((event) => named.has(event) || reached.includes(event)),
-    events: lost(events).filter((event) => !named.has(event)),
-  }));
-  const absentOf = (isPartial: boolean) =>
-    absent.flatMap((family) => (family.isPartial === isPartial ? family.events : []));
   return [
     ...routes.flatMap(({ id, event_names, where }) => elsewhere(id, lost(event_names ?? []), where)),
     ...own.flatMap(({ id, signing_key }) => (signing_key ? [] : [unsigned(id, receiver)])),
-    ...unsubscribed('incomplete', 'Nobody subscribed to some events of a record', absentOf(true)),
-    ...unsubscribed('unsubscribed', 'Nobody subscribed to some families of events', absentOf(false)),
   ];
 }
 
@@ -104,16 +94,6 @@ function unsigned(id: string, { config }: Receiver): SubscriptionFinding {
     kind: 'unsigned',
     subject: id,
     title: `Subscription ${id} has no signing key`,
-    detail: `${effect}. Set SIGNING_KEYS, remove it, and add it again with --existing-key`,
+    detail: `${effect}. Set SIGNING_KEYS, remove it, and add it again`,
   };
-}
-
-function unsubscribed(
-  kind: 'incomplete' | 'unsubscribed',
-  title: string,
-  events: readonly string[],
-): SubscriptionFinding[] {
-  if (events.length === 0) return [];
-  const detail = `The platform sends none of these: ${events.join(', ')}. A subscription to them brings them here`;
-  return [{ kind, subject: '', title, detail }];
 }

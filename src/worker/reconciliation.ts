@@ -6,9 +6,8 @@ import { findBusiness } from '../reconcile/business.ts';
 import { compareWithPlatform, type DailyClient, isComparedToday } from '../reconcile/daily.ts';
 import type { Window } from '../reconcile/days.ts';
 import { findDays } from '../reconcile/due.ts';
-import { beginPass } from '../reconcile/notes.ts';
 import type { Platform } from '../reconcile/platform.ts';
-import { reconcile } from '../reconcile/reconcile.ts';
+import { beginPass, reconcile } from '../reconcile/reconcile.ts';
 import type { Receiver } from '../reconcile/subscriptions.ts';
 import type { Lease, Leases } from '../store/lease.ts';
 import type { Db } from '../store/tables.ts';
@@ -31,10 +30,10 @@ const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
 
 /**
  * Returns a function that compares subscriptions, names and the last days' appointments with the platform, once a day after
- * midnight; what fails is tried again, or continued, a minute later, then after growing pauses up to a quarter of an hour. One process at a
+ * midnight; what fails is tried again a minute later, then after growing pauses up to a quarter of an hour. One process at a
  * time does. Undefined: RECONCILE is not set.
  *
- * @param stopping ends a pass between two pages, which is continued later
+ * @param stopping ends a pass between two pages
  */
 export function createReconciliation(dependencies: ReconciliationDependencies, stopping: AbortSignal) {
   const { db, config, openPlatform, observe, leases } = dependencies;
@@ -47,17 +46,13 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
     if (isDone && isCompared) return true;
     const signal = AbortSignal.any([stopping, lease.signal]);
     const platform = await openPlatform();
-    try {
-      if (!isCompared) {
-        const actor = { id: 'worker' };
-        isCompared = await compareWithPlatform({ ...dependencies, client: platform, actor }, signal);
-      }
-      if (!isDone) {
-        await runPass(dependencies, platform, range, signal);
-        observe?.reconciled?.();
-      }
-    } finally {
-      await platform.close();
+    if (!isCompared) {
+      const actor = { id: 'worker' };
+      isCompared = await compareWithPlatform({ ...dependencies, client: platform, actor }, signal);
+    }
+    if (!isDone) {
+      await runPass(dependencies, platform, range, signal);
+      observe?.reconciled?.();
     }
     return isCompared;
   };
@@ -100,12 +95,6 @@ async function runPass(
     observe?.compared?.(counts);
     report();
   };
-  const { counts, unsettled } = await reconcile({
-    ...{ db, intake, platform, business },
-    ...range,
-    ...{ signal, onProgress },
-  });
+  const counts = await reconcile({ db, intake, platform, business, ...range, signal, onProgress });
   log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
-  if (unsettled.length > 0)
-    log.warn({ unsettled }, 'the lists of these days changed all the time they were read');
 }

@@ -1,213 +1,155 @@
-import { PassThrough } from 'node:stream';
-import { InputEnded, openPrompt, register } from '../../src/client/commands/register.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
-import { searchTable } from '../../src/client/commands/tables.ts';
-import { createServiceClient } from '../../src/client/index.ts';
+import { searchTable, subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
+import { eventNames } from '../../src/client/index.ts';
+import { parseConfig } from '../../src/config/config.ts';
+import { families } from '../../src/families/index.ts';
 import { sandboxCredentials } from '../../src/sandbox/logins.ts';
-import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { sandboxToken } from '../../src/sandbox/server.ts';
+import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';
 
-let sandbox: Sandbox;
-let env: Record<string, string>;
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  env = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
+const platform = usePlatform();
+const endpoint = 'https://receiver.example/events';
+const env = (fault = 'none') => ({
+  SERVICE_BASE_URL: `${platform.sandbox().url}/fault-${fault}`,
+  SERVICE_TOKEN: sandboxToken,
 });
-afterAll(() => sandbox.close());
+const lastBody = () => platform.requests().at(-1)?.body as Record<string, string>;
 
-describe('search', () => {
-  it('prints a table of drugs', async () => {
-    const { out, code } = await run(env, 'search', 'paracetamol', '--limit', '2');
-    expect(code).toBe(0);
-    expect(out).toMatch(/│ Drug .*│ Generic .*│ Manufacturer .*│ Form .*│ OTC .*│ Id /);
-    expect(out.match(/Paracetamol 500 mg/g)).toHaveLength(2);
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      query: { q: 'paracetamol', limit: '2', s_type: 'drug' },
-    });
-  });
+it('search prints a table of drugs or of laboratory tests, or the response as JSON', async () => {
+  const drugs = await run(env(), 'search', 'paracetamol', '--limit', '2');
+  expect(drugs.out).toMatch(/│ Drug .*│ Generic .*│ Manufacturer .*│ Form .*│ OTC .*│ Id /);
+  expect(drugs.out.match(/Paracetamol 500 mg/g)).toHaveLength(2);
+  const lab = ['search', 'lipid', '--type', 'lab'];
+  expect((await run(env(), ...lab)).out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
+  const { out } = await run(env(), ...lab, '--json');
+  expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
+  expect((await run(env(), 'search', 'nothing-like-it')).out).toBe('No results.\n');
+});
 
-  it('prints a table of laboratory tests', async () => {
-    const { out } = await run(env, 'search', 'lipid', '--type', 'lab');
-    expect(out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
-  });
-
-  it('prints the response as JSON', async () => {
-    const { out } = await run(env, 'search', 'lipid', '--type', 'lab', '--json');
-    expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
-  });
-
-  it('says so when there are no results', async () => {
-    expect((await run(env, 'search', 'nothing-like-it')).out).toBe('No results.\n');
-  });
-
-  it.each([
-    ['invalid input', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
-    ['a rejection', ['search', 'fault-400'], 65, /responded with 400/],
-    ['an outage', ['search', 'fault-503'], 69, /responded with 503/],
-    ['garbage', ['search', 'fault-garbage'], 76, /not JSON/],
-    ['a 401', ['search', 'fault-401'], 77, /responded with 401/],
-  ])('reports %s in one line, with an exit code of its own', async (_, args, code, says) => {
-    const said = await run(env, ...args);
-    expect(said).toMatchObject({ out: '', code });
-    expect(said.err).toMatch(says);
+it.each([
+  ['none', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
+  ['400', ['search', 'a'], 65, /responded with 400/],
+  ['503', ['search', 'a'], 69, /responded with 503/],
+  ['garbage', ['search', 'a'], 76, /not JSON/],
+  ['401', ['search', 'a'], 77, /responded with 401/],
+])(
+  'with the fault %s, %j fails in one line, with an exit code of its own',
+  async (fault, args, code, says) => {
+    const said = await run(env(fault), ...args);
+    expect(said).toMatchObject({ out: '', code, err: expect.stringMatching(says) });
     expect(said.err.trim().split('\n')).toHaveLength(1);
-  });
+  },
+);
 
-  it('lets no name from the platform control the terminal', () => {
-    const table = searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] });
-    expect(table).toContain(' [2JEvil txt ');
-    expect(table.split('\n')).toHaveLength(5);
-  });
+it.each([
+  [
+    {},
+    "set SERVICE_BASE_URL to the platform's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
+  ],
+  [
+    { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
+    "set SERVICE_BASE_URL to the platform's http(s) address, without credentials",
+  ],
+  [
+    { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' },
+    'set SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
+  ],
+])('with %j, a command says in one line what to set', async (given, message) => {
+  const said = await run(given as Record<string, string>, 'search', 'a');
+  expect(said).toEqual({ out: '', err: `search: ${message}\n`, code: 78 });
 });
 
-describe('settings', () => {
-  it.each([
-    [
-      {},
-      "set SERVICE_BASE_URL to the platform's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
-    ],
-    [
-      { SERVICE_BASE_URL: 'http://127.0.0.1' },
-      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
-    ],
-    [
-      { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' },
-      'set SERVICE_TOKEN, or SERVICE_TOKEN_FILE to a file with the token, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
-    ],
-    [
-      { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
-      "set SERVICE_BASE_URL to the platform's http(s) address, without credentials",
-    ],
-    [
-      { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN: 't', SERVICE_TIMEOUT_MS: 'soon' },
-      'set SERVICE_TIMEOUT_MS to a number of milliseconds',
-    ],
-  ])('with %j, says in one line what to set, and exits with 78', async (given, message) => {
-    for (const command of [['search', 'a'], ['register']]) {
-      const said = await run(given as Record<string, string>, ...command);
-      expect(said).toEqual({ out: '', err: `${command[0]}: ${message}\n`, code: 78 });
-    }
-  });
-
+it('a token is used rather than a login, and a login where there is none', async () => {
   const { clientId, clientSecret } = sandboxCredentials;
   const login = { SERVICE_CLIENT_ID: clientId, SERVICE_CLIENT_SECRET: clientSecret };
-
-  it('logs in with SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET', async () => {
-    const said = await run({ SERVICE_BASE_URL: sandbox.url, ...login }, 'search', 'paracetamol');
-    expect(said).toMatchObject({ err: '', code: 0 });
-    expect(sandbox.requests.slice(-2).map((r) => r.path)).toEqual([
-      '/connect-auth/v1/account/login',
-      '/medical-db/v1/drugs-and-labs',
-    ]);
-  });
-
-  it('uses a token rather than a login', () => {
-    const given = { SERVICE_BASE_URL: 'http://127.0.0.1', ...login };
-    expect(parseSettings({ ...given, SERVICE_TOKEN: 'ours' }).token).toBe('ours');
-    expect(parseSettings({ ...given, SERVICE_TOKEN_FILE: '/run/token' }).token).toEqual({
-      file: '/run/token',
-    });
-  });
-
-  it('reports a failed login in one line without the secret', async () => {
-    const given = { SERVICE_BASE_URL: sandbox.url, ...login, SERVICE_CLIENT_SECRET: 'wrong-secret' };
-    const said = await run(given, 'search', 'a');
-    expect(said).toEqual({
-      out: '',
-      err: 'search: searchDrugsAndLabs: the token source failed (login: the platform responded with 401)\n',
-      code: 77,
-    });
-  });
-
-  it('has the documented defaults', () => {
-    const given = { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_TOKEN_FILE: '/run/token' };
-    expect(parseSettings(given)).toEqual({
-      baseUrl: 'http://127.0.0.1',
-      token: { file: '/run/token' },
-      timeoutMs: 10_000,
-      serviceIdentifierField: 'svc',
-    });
-    expect(
-      parseSettings({ ...given, SERVICE_TIMEOUT_MS: '500', SERVICE_IDENTIFIER_FIELD: 'maker' }),
-    ).toMatchObject({
-      timeoutMs: 500,
-      serviceIdentifierField: 'maker',
-    });
-  });
+  expect(parseSettings({ ...env(), ...login })).toMatchObject({ token: sandboxToken, clientId });
+  const { SERVICE_TOKEN: _, ...rest } = env();
+  expect(await run({ ...rest, ...login }, 'search', 'a')).toMatchObject({ err: '', code: 0 });
 });
 
-describe('register', () => {
-  async function walk(route: 'aadhaar' | 'mobile' | undefined, answers: string[], showTokens = false) {
-    const client = createServiceClient({ baseUrl: sandbox.url, token: sandboxToken });
-    const asked: string[] = [];
-    let printed = '';
-    const ask = async (question: string) => {
-      asked.push(question);
-      const answer = answers.shift();
-      if (answer === undefined) throw new InputEnded('no more answers');
-      return answer;
-    };
-    const tell = (text: string) => {
-      printed += `${text}\n`;
-    };
-    await register({ client, ask, tell, route, headers: { hipId: 'hip-1' }, showTokens });
-    await client.close();
-    expect(answers).toEqual([]);
-    return { asked, printed };
-  }
+const subscriptions = (given: Record<string, string>, ...args: string[]) =>
+  run(given, 'subscriptions', ...args);
 
-  it('walks by Aadhaar to the end, asking again after invalid or rejected input', async () => {
-    const { printed } = await walk(undefined, [
-      'somehow',
-      'aadhaar',
-      'start-walk-1',
-      '98765',
-      '111111',
-      '9876543210',
-      '000000',
-      '9876543210',
-      '444444',
-      'taken@sbx',
-      'asha@sbx',
-    ]);
-    expect(printed).toContain('mobile: must be a 10-digit mobile number\nTry again:');
-    expect(printed).toContain('the platform responded with 422');
-    expect(printed).toContain('abha_create: The interface names this state');
-    expect(printed).toContain('the platform responded with 409');
-    expect(printed).toContain('abha_end: The service identifier (svc) is present.');
-    expect(sandbox.requests.at(-1)?.headers).toMatchObject({ 'x-hip-id': 'hip-1' });
-  });
+it('subscriptions add prints a new key once, as a line for .env, and everything else as explanations', async () => {
+  const { out, err, code } = await subscriptions(env(), 'add', '--url', endpoint);
+  expect([out, code]).toEqual([expect.stringMatching(/^SIGNING_KEYS=[0-9a-f]{64}\n$/), 0]);
+  const { signing_key, ...rest } = lastBody();
+  expect(rest).toEqual({ endpoint, event_names: eventNames, protocol: 'https' });
+  expect(out).toBe(`SIGNING_KEYS=${signing_key}\n`);
+  expect(err).not.toContain(signing_key);
+  const { signingKeys } = parseConfig({ SIGNING_KEYS: signing_key }, families).authentication;
+  expect(signingKeys).toEqual([signing_key]);
+});
 
-  it('lets the user choose the call that follows a state', async () => {
-    const { asked } = await walk('aadhaar', ['start-walk-2', '9876543210', '222222', '']);
-    expect(asked.at(-1)).toMatch(/empty: stop/);
-  });
+it('subscriptions add signs with the first of SIGNING_KEYS, and prints none', async () => {
+  const events = ['--events', ' receipt.created, receipt.sent,,receipt.created'];
+  const said = await subscriptions(
+    { ...env(), SIGNING_KEYS: ' ours, former' },
+    'add',
+    '--url',
+    endpoint,
+    ...events,
+  );
+  expect(said).toMatchObject({ out: '', code: 0, err: expect.stringContaining('created: 2 events') });
+  expect(said.err).toContain('Not a documented event: receipt.sent\n');
+  expect(lastBody()).toMatchObject({ signing_key: 'ours', event_names: ['receipt.created', 'receipt.sent'] });
+});
 
-  it('walks by mobile, leaving out empty fields', async () => {
-    await walk('mobile', ['start-walk-3', 'asha@sbx', 'Asha', '', '', 'F', '', '560001', '1', '', '1990']);
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      body: {
-        abha_address: 'asha@sbx',
-        profile: { first_name: 'Asha', gender: 'F', pincode: '560001', day_of_birth: 1, year_of_birth: 1990 },
-        txn_id: 'start-walk-3',
-      },
-    });
-  });
+it.each([
+  ['400', 65],
+  ['lost', 69],
+  ['garbage', 76],
+])(
+  'after %s, subscriptions add prints no key, and says that there may be a subscription',
+  async (fault, code) => {
+    const said = await subscriptions(env(fault), 'add', '--url', endpoint);
+    expect(said).toMatchObject({ out: '', code });
+    expect(said.err).toContain('may have a subscription already: see `receiver subscriptions list`');
+    expect(said.err).not.toContain(lastBody().signing_key);
+    expect(platform.requests()).toHaveLength(1);
+  },
+);
 
-  it('prints tokens only with showTokens', async () => {
-    const tokens = /sandbox-(abha|refresh|min)-token/g;
-    const hidden = await walk('aadhaar', ['start-walk-4', '9876543210', '111111']);
-    expect(hidden.printed).not.toMatch(tokens);
-    const shown = await walk('aadhaar', ['start-walk-5', '9876543210', '111111'], true);
-    expect(shown.printed.match(tokens)).toHaveLength(3);
-  });
+it.each([
+  ['--url', 'receiver.example'],
+  ['--events', ','],
+])('subscriptions add refuses %s %s, and sends nothing', async (option, value) => {
+  const said = await subscriptions(env(), 'add', '--url', endpoint, option, value);
+  expect(said).toMatchObject({ out: '', code: 1, err: expect.stringContaining(`'${option} <`) });
+  expect(platform.requests()).toEqual([]);
+});
 
-  it('reads answers from a pipe, several in one chunk, and fails at its end', async () => {
-    const input = new PassThrough();
-    const prompt = openPrompt(input, new PassThrough());
-    input.end('first\n  second \n');
-    expect([await prompt.ask('?'), await prompt.ask('?')]).toEqual(['first', 'second']);
-    await expect(prompt.ask('?')).rejects.toThrow(InputEnded);
-    prompt.close();
+it('subscriptions are listed without keys, and removed', async () => {
+  expect((await subscriptions(env(), 'list')).out).toBe('No subscriptions.\n');
+  await subscriptions(env(), 'add', '--url', endpoint);
+  const { signing_key } = lastBody();
+  const table = await subscriptions(env(), 'list');
+  expect(table.out).toMatch(/│ all +│ https:\/\/receiver.example\/events │ https +│ 20\d\d-/);
+  const json = await subscriptions(env(), 'list', '--json');
+  for (const { out, err } of [table, json]) expect(out + err).not.toContain(signing_key);
+  const [{ id }] = JSON.parse(json.out) as [{ id: string }];
+  expect(await subscriptions(env(), 'remove', id)).toEqual({
+    out: 'Subscription removed.\n',
+    err: '',
+    code: 0,
   });
+  const again = await subscriptions(env(), 'remove', id);
+  expect(again).toMatchObject({ code: 65, err: expect.stringContaining('responded with 404') });
+});
+
+it('tables have no undocumented field, which might be a key, and control no terminal', () => {
+  const subscription = {
+    id: '\u001b[2Ja',
+    signing_key: 'secret-1',
+    old_key: 'secret-2',
+    event_names: ['\u202eb\n'],
+  };
+  const tables = [
+    subscriptionsTable([subscription]),
+    subscriptionsJson([{ ...subscription, id: 'a', event_names: [] }]),
+    searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] }),
+  ];
+  for (const text of tables)
+    for (const part of ['secret', '\u001b', '\u202e']) expect(text).not.toContain(part);
 });

@@ -1,169 +1,210 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { createServiceClient, type ServiceClient, type ServiceError } from '../../src/client/index.ts';
-import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
-import { failureOf, faultyCalls } from './calls.ts';
+import { inspect } from 'node:util';
+import { RefusedInput, type ServiceClientOptions, type ServiceError } from '../../src/client/index.ts';
+import { retryAfterMs } from '../../src/client/retry.ts';
+import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { callsOf, failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
-const operations = [
-  'verifyAadhaarOtp',
-  'createAddressByMobile',
-  'createAddressByAadhaar',
-  'searchDrugsAndLabs',
-] as const;
+const platform = usePlatform();
+const respondingWith = useResponses();
 
-let sandbox: Sandbox;
-let client: ServiceClient;
-let impatient: ServiceClient;
-const quick = { timeoutMs: 300, totalTimeoutMs: 700, retry: { firstPauseMs: 10 } };
+const names = Object.keys(callsOf(undefined as never)) as (keyof ReturnType<typeof callsOf>)[];
+const once = ['verifyAadhaarOtp', 'createAddressByMobile', 'createAddressByAadhaar', 'createSubscription'];
+const isRead = (name: string) => ['listAppointments', 'directory'].includes(name);
+const quick = { timeoutMs: 300, retry: { firstPauseMs: 10, maxAttempts: 2 } };
 
-beforeAll(async () => {
-  sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
-  const options = { baseUrl: sandbox.url, token: sandboxToken };
-  client = createServiceClient({ ...options, retry: { maxAttempts: 1 } });
-  impatient = createServiceClient({ ...options, ...quick });
-});
-afterAll(async () => {
-  await client.close();
-  await impatient.close();
-  await sandbox.close();
-});
-
-describe.each(operations)('%s', (operation) => {
+describe.each(names)('%s', (name) => {
   it.each([
-    ['responds with broken JSON', 'garbage', '9000000003', 'UnreadableResponse', { status: 200 }],
-    ['responds with HTML', 'html', '9000000009', 'UnreadableResponse', { status: 200 }],
-    ['redirects', 'redirect', '9000000004', 'UnreadableResponse', { status: 302 }],
-    ['responds with 10 MB', 'huge', '9000000005', 'UnreadableResponse', { status: 200, body: undefined }],
-    ['hangs', 'hang', '9000000002', 'Unavailable', { reason: 'time-out', mayHaveReached: true }],
-    ['stops in the middle of its response', 'stall', '9000000007', 'Unavailable', { reason: 'time-out' }],
-    [
-      'drops the connection',
-      'reset',
-      '9000000006',
-      'Unavailable',
-      { reason: 'network', mayHaveReached: true },
-    ],
-    ['responds with 400', '400', '9000000400', 'Rejected', { status: 400 }],
-    ['responds with 401', '401', '9000000401', 'Unauthorized', { status: 401 }],
-    ['responds with 404', '404', '9000000404', 'Rejected', { status: 404 }],
-    ['responds with 422', '422', '9000000422', 'Rejected', { status: 422 }],
-    ['responds with 429', '429', '9000000429', 'Rejected', { status: 429, retryAfterMs: 1000 }],
-    ['responds with 500', '500', '9000000500', 'Unavailable', { status: 500, reason: 'status' }],
-    ['responds with 503', '503', '9000000503', 'Unavailable', { status: 503, reason: 'status' }],
+    ['400', 'Rejected', { status: 400 }],
+    ['401', 'Unauthorized', { status: 401 }],
+    ['404', 'Rejected', { status: 404 }],
+    ['422', 'Rejected', { status: 422 }],
+    ['500', 'Unavailable', { status: 500, reason: 'status', mayHaveReached: true }],
+    ['503', 'Unavailable', { status: 503, reason: 'status' }],
+    ['reset', 'Unavailable', { reason: 'network', mayHaveReached: true }],
+    ['hang', 'Unavailable', { reason: 'time-out', mayHaveReached: true }],
   ])(
-    'when the platform %s, the call fails with the right typed error',
-    async (_, fault, mobile, name, detail) => {
-      // The timeout is short only where no response is sent: a busy machine may respond slowly.
-      const caller = ['hang', 'stall'].includes(fault) ? impatient : client;
-      const error = (await failureOf(faultyCalls(caller, fault, mobile)[operation]())) as ServiceError;
-      expect(error).toMatchObject({ name, operation, ...detail });
-      const registers = operation !== 'searchDrugsAndLabs';
-      expect(error.transactionId).toEqual(registers ? expect.stringMatching(/^start-/) : undefined);
+    'fails after %s with the typed error %s, and is sent again only if that is harmless',
+    async (fault, type, detail) => {
+      const error = await failureOf(callsOf(platform.client(fault, quick))[name]());
+      expect(error).toMatchObject({ name: type, operation: name, ...detail });
+      const isRetried = type === 'Unavailable' && !once.includes(name);
+      expect(platform.requests()).toHaveLength(isRetried ? 2 : 1);
     },
   );
 
-  it('when the platform is unreachable, says that the request did not reach it', async () => {
+  it('says where the platform was not reached: an OTP is still valid', async () => {
     const stopped = await startSandbox();
     await stopped.close();
-    const unreachable = createServiceClient({ baseUrl: stopped.url, token: sandboxToken, ...quick });
-    expect(await failureOf(faultyCalls(unreachable, 'hang', '9000000002')[operation]())).toMatchObject({
-      name: 'Unavailable',
-      operation,
-      reason: 'network',
-      mayHaveReached: false,
+    const client = platform.client('none', { ...quick, baseUrl: stopped.url });
+    expect(await failureOf(callsOf(client)[name]())).toMatchObject({
+      ...{ name: 'Unavailable', operation: name, reason: 'network', mayHaveReached: false },
       message: expect.stringContaining('ECONNREFUSED'),
     });
-    await unreachable.close();
+  });
+
+  it('waits for Retry-After, if it may be sent again', async () => {
+    const before = performance.now();
+    const outcome = await callsOf(platform.client('once-429'))
+      [name]()
+      .catch((error: ServiceError) => error);
+    const isSentAgain = !once.includes(name);
+    if (!isSentAgain) expect(outcome).toMatchObject({ name: 'Rejected', status: 429, retryAfterMs: 1_000 });
+    expect(performance.now() - before >= 1_000).toBe(isSentAgain);
   });
 });
 
-it('sends no token to the target of a redirect', async () => {
-  const before = sandbox.requests.length;
-  await failureOf(client.searchDrugsAndLabs({ q: 'fault-redirect' }));
-  expect(sandbox.requests.slice(before).map((r) => r.path)).toEqual(['/medical-db/v1/drugs-and-labs']);
+it('gives up at once if Retry-After is longer than the time left, except a read', async () => {
+  for (const name of ['searchDrugsAndLabs', 'listSubscriptions'] as const) {
+    const before = platform.requests().length;
+    await failureOf(callsOf(platform.client('429', quick))[name]());
+    expect(platform.requests().length - before).toBe(1);
+  }
+  expect(names.filter(isRead)).toHaveLength(2);
 });
 
-it('stops reading a response that is too large', async () => {
-  const chunk = Buffer.alloc(64 * 1024, 'x');
-  let written = 0;
-  const endless = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"');
-      const write = () => {
-        while (!socket.destroyed) {
-          written += chunk.length;
-          if (!socket.write(chunk)) return void socket.once('drain', write);
-        }
-      };
-      write();
-    });
-  }).listen(0, '127.0.0.1');
-  await once(endless, 'listening');
-  const { port } = endless.address() as { port: number };
-  const bounded = createServiceClient({
-    baseUrl: `http://127.0.0.1:${port}`,
-    token: sandboxToken,
-    maxResponseBytes: 100_000,
-  });
-
-  expect(await failureOf(bounded.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
-    name: 'UnreadableResponse',
-    message: expect.stringContaining('UND_ERR_RES_EXCEEDED_MAX_SIZE'),
-  });
-  // The sockets' own buffers are additional to the limit.
-  expect(written).toBeLessThan(20 * 1024 * 1024);
-  await bounded.close();
-  endless.close();
+it('a read waits for as long as the rate of calls is limited', async () => {
+  const signal = AbortSignal.timeout(2_500);
+  const error = await failureOf(platform.client('429', quick).directory({ signal }));
+  expect(error).toMatchObject({ name: 'TimeoutError' });
+  expect(platform.requests().length).toBeGreaterThanOrEqual(2);
 });
 
-it('reports a large error response by its status', async () => {
-  expect(await failureOf(client.searchDrugsAndLabs({ q: 'fault-huge-500' }))).toMatchObject({
-    name: 'Unavailable',
-    status: 500,
+it('a registration is sent again if the connection failed', async () => {
+  const stopped = await startSandbox();
+  await stopped.close();
+  const port = Number(new URL(stopped.url).port);
+  let asked = 0;
+  let restarted: typeof stopped | undefined;
+  const token = async () => {
+    // The platform becomes available between the first and the second attempt.
+    if (asked++ > 0) restarted ??= await startSandbox({ port });
+    return sandboxToken;
+  };
+  const client = platform.client('none', { baseUrl: stopped.url, token, serviceIdentifierField: 'svc' });
+  expect(await callsOf(client).verifyAadhaarOtp()).toMatchObject({ skip_state: 'abha_end' });
+  expect(restarted?.requests).toHaveLength(1);
+  await restarted?.close();
+});
+
+it('a deletion succeeds if a former attempt without a response has deleted it', async () => {
+  const { id } = await platform.client().createSubscription({ endpoint: 'https://receiver.example' });
+  await platform.client('once-lost').deleteSubscription({ id: id! });
+  expect(platform.requests().map(({ method }) => method)).toEqual(['POST', 'DELETE', 'DELETE']);
+  expect((await platform.client().listSubscriptions()).data).toEqual([]);
+});
+
+it.each([
+  ['broken JSON', 200, '{"drugs": ['],
+  ['other fields', 200, '{"drugs": {}}'],
+  ['a redirect', 302, ''],
+  ['10 MB', 200, 'x'.repeat(10_000_000)],
+])('cannot read %s, and follows nothing', async (_, status, body) => {
+  const client = respondingWith(status, body, { Location: '/elsewhere' });
+  expect(await failureOf(client.searchDrugsAndLabs({ q: 'a' }))).toMatchObject({
+    ...{ name: 'UnreadableResponse', status },
   });
 });
 
-it('names the field missing at abha_end, and still returns the received JSON', async () => {
-  const misconfigured = createServiceClient({
-    baseUrl: sandbox.url,
-    token: sandboxToken,
-    serviceIdentifierField: 'other',
+it('a response that stops in the middle of its body ends with the time-out', async () => {
+  const stalling = createServer(
+    (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{'),
+  );
+  await new Promise<void>((done) => stalling.listen(0, '127.0.0.1', done));
+  const { port } = stalling.address() as { port: number };
+  const client = platform.client('none', { ...quick, baseUrl: `http://127.0.0.1:${port}` });
+  expect(
+    await failureOf(client.verifyAadhaarOtp({ mobile: '9876543210', otp: '1', txn_id: 't' })),
+  ).toMatchObject({
+    ...{ name: 'Unavailable', reason: 'time-out', mayHaveReached: true },
   });
-  const call = misconfigured.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-lost' });
-  const error = (await failureOf(call)) as ServiceError & { received(): unknown };
-  expect(error).toMatchObject({
-    name: 'UnreadableResponse',
-    message: expect.stringContaining('serviceIdentifierField is "other"'),
-  });
-  expect(error.received()).toMatchObject({ refresh_token: 'sandbox-refresh-token' });
-  await misconfigured.close();
+  stalling.close();
 });
 
-it("ends at once with the signal's reason when the caller aborts", async () => {
+it('names the field that is missing at abha_end, and still returns what was received: its OTP is used', async () => {
+  const client = platform.client('none', { serviceIdentifierField: 'other' });
+  const error = (await failureOf(callsOf(client).verifyAadhaarOtp())) as ServiceError & {
+    received(): unknown;
+  };
+  expect(error.message).toContain('svc: Invalid input: expected object, received undefined');
+  expect(error.message).toContain('(serviceIdentifierField is "other")');
+  expect(error.received()).toMatchObject({ maker: { min_token: 'sandbox-min-token' } });
+  expect(inspect(error, { depth: null })).not.toContain('sandbox-min-token');
+});
+
+it('an aborted signal ends a call with its reason', async () => {
+  const reason = new Error('stopped');
   const controller = new AbortController();
-  const before = sandbox.requests.length;
-  const call = client.searchDrugsAndLabs({ q: 'fault-hang' }, { signal: controller.signal });
-  const reason = new Error('enough');
-  const failed = failureOf(call);
-  controller.abort(reason);
-  expect(await failed).toBe(reason);
-
-  await expect(client.searchDrugsAndLabs({ q: 'a' }, { signal: controller.signal })).rejects.toBe(reason);
-  expect(sandbox.requests.length - before).toBeLessThanOrEqual(1);
+  setTimeout(() => controller.abort(reason), 50);
+  const { signal } = controller;
+  expect(await failureOf(platform.client('hang').searchDrugsAndLabs({ q: 'a' }, { signal }))).toBe(reason);
 });
 
-it('ends within its timeout even if the token source never settles', async () => {
-  const waiting = createServiceClient({
-    baseUrl: sandbox.url,
-    token: () => new Promise<string>(() => {}),
-    ...quick,
+it('no error has the token, a value of the request, a long number or a signing key', async () => {
+  const secrets = { otp: '481516', mobile: '9876501234', signing_key: 'a-key-of-ours', q: 'जांच' };
+  const echo = JSON.stringify({
+    ...{ token: sandboxToken, sent: secrets, masked: 'XXXX 1234 5678 9012', who: 'asha.rao@sbx' },
+    data: [{ signing_key: 'a-key-of-others' }],
+    escaped: '\\u0034\\u0038\\u0031\\u0035\\u0031\\u0036',
   });
-  const call = waiting.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: 'start-token' });
-  expect(await failureOf(call)).toMatchObject({
-    name: 'Unavailable',
-    reason: 'time-out',
-    mayHaveReached: false,
+  for (const status of [400, 401, 500]) {
+    const client = respondingWith(status, echo.replaceAll('\\\\', '\\'));
+    const errors = [
+      await failureOf(client.verifyAadhaarOtp({ ...secrets, txn_id: newTransaction() } as never)),
+      await failureOf(
+        client.verifyAadhaarOtp({ otp: secrets.otp, mobile: secrets.mobile, txn_id: newTransaction() }),
+      ),
+      await failureOf(
+        client.createSubscription({ endpoint: 'https://a.b', signing_key: secrets.signing_key }),
+      ),
+      await failureOf(client.searchDrugsAndLabs({ q: secrets.q })),
+    ];
+    expect(errors[0]).toBeInstanceOf(RefusedInput);
+    const printed = errors.map(
+      (error) => inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error),
+    );
+    expect(printed[3]).toContain('[redacted]');
+    expect(printed[1]).not.toMatch(/481516|9876501234|5678|sandbox|eyJ|asha\.rao|key-of-others/);
+    expect(printed[2]).not.toMatch(/key-of-ours|key-of-others/);
+    expect(printed[3]).not.toContain(secrets.q);
+  }
+});
+
+describe('a token', () => {
+  const search = (token: ServiceClientOptions['token']) =>
+    platform.client('none', { token }).searchDrugsAndLabs({ q: 'a' });
+  const sent = () => platform.requests().map(({ headers }) => headers.authorization);
+
+  it('that was refused is asked for once more, and not sent again', async () => {
+    const refusals: unknown[] = [];
+    await search(({ refused }) => {
+      refusals.push(refused);
+      return refused ? sandboxToken : 'stale';
+    });
+    expect([refusals, sent()]).toEqual([
+      [undefined, 'stale'],
+      ['Bearer stale', `Bearer ${sandboxToken}`],
+    ]);
+    expect(await failureOf(search('stale'))).toMatchObject({ name: 'Unauthorized', status: 401 });
+    expect(sent()).toHaveLength(3);
   });
-  await waiting.close();
+
+  it.each<[string, ServiceClientOptions['token'], string]>([
+    ['is empty', '', 'returned no valid bearer token'],
+    ['breaks its line', 'secret\r\nX-Evil: 1', 'returned no valid bearer token'],
+    ['throws', () => Promise.reject(new RangeError('a secret')), 'failed (RangeError)'],
+  ])('whose source %s is not sent, nor quoted', async (_, token, says) => {
+    const error = await failureOf(search(token));
+    expect(error).toMatchObject({ name: 'Unauthorized', status: undefined });
+    expect((error as Error).message).toBe(`searchDrugsAndLabs: the token source ${says}`);
+    expect(platform.requests()).toEqual([]);
+  });
+});
+
+it('Retry-After is read as seconds or as a date, and ignored otherwise', () => {
+  const now = Date.parse('2025-01-01T00:00:00Z');
+  expect(retryAfterMs('3', now)).toBe(3000);
+  expect(retryAfterMs('Wed, 01 Jan 2025 00:00:05 GMT', now)).toBe(5000);
+  expect(retryAfterMs('Tue, 31 Dec 2024 23:59:59 GMT', now)).toBe(0);
+  expect(retryAfterMs('soon', now)).toBeUndefined();
 });

@@ -1,265 +1,176 @@
-import { createServiceClient, nextStep, type ServiceClient } from '../../src/client/index.ts';
-import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
-import { newTransaction } from './calls.ts';
+import { createServiceClient, RefusedInput, type ServiceClient } from '../../src/client/index.ts';
+import { sandboxToken } from '../../src/sandbox/server.ts';
+import { failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
-let sandbox: Sandbox;
-let client: ServiceClient;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
-  client = createServiceClient({
-    baseUrl: sandbox.url,
-    token: sandboxToken,
-    serviceIdentifierField: 'maker',
-  });
-});
-afterAll(async () => {
-  await client.close();
-  await sandbox.close();
-});
+const platform = usePlatform();
+const respondingWith = useResponses();
 
 const mobile = '9876543210';
 const identifier = { min_token: 'sandbox-min-token', oid: '123456789012345', uuid: null };
+const registration = '/abdm/na/v1/registration';
+const last = () => {
+  const request = platform.requests().at(-1)!;
+  return { ...request, path: request.path.replace(/^\/fault-none/, '') };
+};
 
-describe('Verify OTP (section 4.1)', () => {
-  it('sends the documented fields and headers, with a bearer token, as JSON', async () => {
-    const request = { mobile, otp: '111111', txn_id: newTransaction() };
-    await client.verifyAadhaarOtp(request, { ptId: 'pt 1', partnerPtId: 'partner-1', hipId: 'hip-1' });
-
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      method: 'POST',
-      path: '/abdm/na/v1/registration/aadhaar/verify',
-      body: request,
-      headers: {
-        authorization: `Bearer ${sandboxToken}`,
-        'content-type': 'application/json',
-        'x-pt-id': 'pt 1',
-        'x-partner-pt-id': 'partner-1',
-        'x-hip-id': 'hip-1',
-      },
-    });
+it('Verify OTP sends the documented fields and headers with a bearer token, and reads the response', async () => {
+  const request = { mobile, otp: '111111', txn_id: newTransaction() };
+  const headers = { ptId: 'pt 1', partnerPtId: 'partner-1', hipId: 'hip-1' };
+  const { raw, ...response } = await platform.client().verifyAadhaarOtp(request, headers);
+  expect(last()).toMatchObject({
+    method: 'POST',
+    path: `${registration}/aadhaar/verify`,
+    body: request,
+    headers: {
+      authorization: `Bearer ${sandboxToken}`,
+      'content-type': 'application/json',
+      'x-pt-id': 'pt 1',
+      'x-partner-pt-id': 'partner-1',
+      'x-hip-id': 'hip-1',
+    },
   });
-
-  it('sends none of the optional headers by default', async () => {
-    await client.verifyAadhaarOtp({ mobile, otp: '111111', txn_id: newTransaction() });
-    const { headers } = sandbox.requests.at(-1)!;
-    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^x-/)]));
+  expect(response).toMatchObject({
+    abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
+    svc: identifier,
+    hint: '******3210',
+    profile: { abha_address: 'asha.sample@sbx', abha_number: '91-0000-0000-0000', first_name: null, mobile },
+    refresh_token: 'sandbox-refresh-token',
+    skip_state: 'abha_end',
+    token: 'sandbox-abha-token',
   });
-
-  it('reads every documented field, null or not, and has unknown ones under raw', async () => {
-    const { raw, ...response } = await client.verifyAadhaarOtp({
-      mobile,
-      otp: '111111',
-      txn_id: newTransaction(),
-    });
-    expect(response).toEqual({
-      abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
-      svc: identifier,
-      hint: '******3210',
-      profile: {
-        abha_address: 'asha.sample@sbx',
-        abha_addresses: ['asha.sample@sbx'],
-        abha_number: '91-0000-0000-0000',
-        address: null,
-        day_of_birth: null,
-        month_of_birth: null,
-        year_of_birth: 1990,
-        first_name: null,
-        middle_name: null,
-        last_name: null,
-        gender: null,
-        kyc_verified: true,
-        mobile,
-        pincode: null,
-      },
-      refresh_token: 'sandbox-refresh-token',
-      skip_state: 'abha_end',
-      token: 'sandbox-abha-token',
-      txn_id: '',
-    });
-    expect(raw).toMatchObject({ skip_state: 'abha_end', profile: { mobile, state_name: 'Sample State' } });
-  });
-
-  it.each([
-    ['111111', 'abha_end'],
-    ['222222', 'confirm_mobile_otp'],
-    ['333333', 'abha_select'],
-    ['444444', 'abha_create'],
-  ] as const)('with OTP %s reaches %s; svc is present at the end only', async (otp, state) => {
-    const response = await client.verifyAadhaarOtp({ mobile, otp, txn_id: newTransaction() });
-    expect(response.skip_state).toBe(state);
-    expect('svc' in response).toBe(state === 'abha_end');
-    expect(nextStep(response)).toMatchObject({
-      state,
-      serviceIdentifier: state === 'abha_end' ? 'present' : 'not stated',
-    });
-  });
+  expect(response.profile).not.toHaveProperty('state_name');
+  expect(raw).toMatchObject({ maker: identifier, profile: { state_name: 'Sample State' } });
 });
 
-describe('Create health address by mobile (section 4.2)', () => {
+it('an address is created by mobile with every field of the profile', async () => {
   const profile = {
-    address: '1 Sample Street',
-    day_of_birth: 2,
-    first_name: 'आशा',
-    gender: 'F',
-    last_name: 'Sample',
-    middle_name: '',
-    month_of_birth: 3,
-    pincode: '560001',
-    year_of_birth: 1980,
+    ...{ address: '1 Sample Street', day_of_birth: 2, month_of_birth: 3, year_of_birth: 1980 },
+    ...{ first_name: 'आशा', middle_name: '', last_name: 'Sample', gender: 'F', pincode: '560001' },
   };
-
-  it('sends the address, every profile field and the headers, and reads the response', async () => {
-    const request = { abha_address: 'asha@sbx', profile, txn_id: newTransaction() };
-    const response = await client.createAddressByMobile(request, { hipId: 'hip-1' });
-
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      path: '/abdm/na/v1/registration/mobile/create-phr',
-      body: request,
-      headers: { 'x-hip-id': 'hip-1' },
-    });
-    expect(response).toMatchObject({
-      svc: identifier,
-      profile,
-      refresh_token: 'sandbox-refresh-token',
-      skip_state: 'abha_end',
-      success: true,
-      token: 'sandbox-abha-token',
-    });
-  });
-
-  it.each(['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'])(
-    'can return %s',
-    async (state) => {
-      const abha_address = `state-${state}@sbx`;
-      const response = await client.createAddressByMobile({
-        abha_address,
-        profile: {},
-        txn_id: newTransaction(),
-      });
-      expect(response.skip_state).toBe(state);
-      expect('svc' in response).toBe(state === 'abha_end');
-    },
-  );
+  const request = { abha_address: 'asha@sbx', profile, txn_id: newTransaction() };
+  const response = await platform.client().createAddressByMobile(request);
+  expect(last()).toMatchObject({ path: `${registration}/mobile/create-phr`, body: request });
+  expect(Object.keys(last().headers).filter((name) => name.startsWith('x-'))).toEqual([]);
+  expect(response).toMatchObject({ svc: identifier, profile, skip_state: 'abha_end', success: true });
 });
 
-describe('Create health address by Aadhaar (section 4.3)', () => {
-  it('accepts the transaction id of Verify OTP, once', async () => {
-    const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
-    const request = { abha_address: 'asha@sbx', txn_id: verified.txn_id! };
-    const response = await client.createAddressByAadhaar(request, { ptId: 'pt-1' });
-
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      path: '/abdm/na/v1/registration/aadhaar/create-phr',
-      body: request,
-      headers: { 'x-pt-id': 'pt-1' },
-    });
-    expect(response).toMatchObject({
-      svc: identifier,
-      hint: '******3210',
-      profile: { abha_address: 'asha@sbx' },
-      refresh_token: 'sandbox-refresh-token',
-      skip_state: 'abha_end',
-      token: 'sandbox-abha-token',
-      txn_id: '',
-    });
-    await expect(client.createAddressByAadhaar(request)).rejects.toMatchObject({
-      name: 'Rejected',
-      status: 422,
-    });
-  });
-
-  it.each(['confirm_mobile_otp', 'abha_select', 'abha_create'])(
-    'can return %s, and the next call accepts its transaction id',
-    async (state) => {
-      const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
-      const first = await client.createAddressByAadhaar({
-        abha_address: `state-${state}@sbx`,
-        txn_id: verified.txn_id!,
-      });
-      expect(first.skip_state).toBe(state);
-      const last = await client.createAddressByAadhaar({ abha_address: 'asha@sbx', txn_id: first.txn_id! });
-      expect(last.skip_state).toBe('abha_end');
-    },
-  );
-
-  it('is rejected with a transaction id of another operation', async () => {
-    const request = { abha_address: 'asha@sbx', txn_id: newTransaction() };
-    await expect(client.createAddressByAadhaar(request)).rejects.toMatchObject({
-      name: 'Rejected',
-      status: 422,
-      transactionId: request.txn_id,
-    });
+it('an address is created by Aadhaar with the transaction id of Verify OTP, which is good once', async () => {
+  const client = platform.client();
+  const verified = await client.verifyAadhaarOtp({ mobile, otp: '444444', txn_id: newTransaction() });
+  expect(verified).toMatchObject({ skip_state: 'abha_create' });
+  expect(verified).not.toHaveProperty('svc');
+  const request = { abha_address: 'asha@sbx', txn_id: verified.txn_id! };
+  const response = await client.createAddressByAadhaar(request, { ptId: 'pt-1' });
+  expect(last()).toMatchObject({ path: `${registration}/aadhaar/create-phr`, body: request });
+  expect(response).toMatchObject({ svc: identifier, skip_state: 'abha_end', token: 'sandbox-abha-token' });
+  expect(await failureOf(client.createAddressByAadhaar(request))).toMatchObject({
+    ...{ name: 'Rejected', status: 422, transactionId: request.txn_id },
   });
 });
 
-describe('Search drugs and laboratory tests (section 4.4)', () => {
-  it('requests 10 drugs by default', async () => {
-    const found = await client.searchDrugsAndLabs({ q: 'a' });
-    expect(sandbox.requests.at(-1)).toMatchObject({
-      method: 'GET',
-      path: '/medical-db/v1/drugs-and-labs',
-      query: { q: 'a', limit: '10', s_type: 'drug' },
-      headers: { authorization: `Bearer ${sandboxToken}` },
-    });
-    expect(found.drugs).toHaveLength(10);
-    expect(found.lab_tests).toEqual([]);
+it('the search sends its defaults and any text, and reads drugs and laboratory tests', async () => {
+  const client = platform.client();
+  const q = 'ibuprofen & 5% /? #ñ "ज्वर"';
+  expect(await client.searchDrugsAndLabs({ q })).toMatchObject({ drugs: [], lab_tests: [] });
+  expect(last()).toMatchObject({
+    ...{ method: 'GET', path: '/medical-db/v1/drugs-and-labs', query: { q, limit: '10', s_type: 'drug' } },
   });
+  const { drugs } = await client.searchDrugsAndLabs({ q: 'paracetamol', limit: 1 });
+  expect(drugs).toEqual([expect.objectContaining({ generic_name: 'Paracetamol 500 mg', is_otc: true })]);
+  const { lab_tests } = await client.searchDrugsAndLabs({ q: 'Lipid', limit: 100, s_type: 'lab' });
+  expect(lab_tests).toEqual([expect.objectContaining({ name: 'Lipid profile', price: 499.75 })]);
+});
 
-  it('reads every field of a drug', async () => {
-    const { drugs } = await client.searchDrugsAndLabs({ q: 'paracetamol', limit: 1 });
-    expect(drugs).toEqual([
-      {
-        id: 'drug-11',
-        name: 'Nilparacetamol tablet',
-        manufacturer_name: 'Nilgiri Remedies',
-        product_type: 'tablet',
-        generic_name: 'Paracetamol 500 mg',
-        generic_id: 'gen-1',
-        common_name: 'paracetamol',
-        soa: true,
-        drug_name_match: true,
-        product_sku: 'SKU11',
-        action_class: { name: 'over the counter' },
-        include_suggestion: true,
-        highlighted_fields: { generic_name: '<em>Paracetamol</em> 500 mg' },
-        is_otc: true,
-      },
-    ]);
+it('a subscription is created, listed and deleted, and an endpoint has at most one', async () => {
+  const client = platform.client();
+  const request = {
+    ...{ endpoint: 'https://receiver.example/events', protocol: 'https' },
+    ...{ event_names: ['receipt.created'], signing_key: 'a-key-of-ours' },
+  };
+  const { id } = await client.createSubscription(request);
+  expect((await client.listSubscriptions()).data).toMatchObject([{ id, ...request }]);
+  expect(await failureOf(client.createSubscription(request))).toMatchObject({
+    ...{ name: 'Rejected', status: 400, code: 'INVALID_REQUEST' },
   });
+  expect(await client.deleteSubscription({ id: id! })).toBeUndefined();
+  expect((await client.listSubscriptions()).data).toEqual([]);
+});
 
-  it('reads every field of a laboratory test', async () => {
-    const { drugs, lab_tests } = await client.searchDrugsAndLabs({ q: 'Lipid', limit: 100, s_type: 'lab' });
-    expect(drugs).toEqual([]);
-    expect(lab_tests).toEqual([
-      {
-        id: 'lab-3',
-        name: 'Lipid profile',
-        description: 'Lipid profile, sample laboratory',
-        category: 'Biochemistry',
-        price: 499.75,
-        preparation: 'Nothing but water for 10 hours',
-      },
-    ]);
+it('a page of appointments has all that was received, when it was answered, and whether it is the last', async () => {
+  const received = { appointment_id: 7, status: 'NEW', custom: { a: 1 } };
+  const date = 'Sat, 01 Aug 2026 10:00:00 GMT';
+  const days = { startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 3 };
+  const client = respondingWith(200, JSON.stringify({ appointments: [received] }), { Date: date });
+  expect(await client.appointmentsPage(days)).toEqual({
+    appointments: [{ appointment_id: '7', status: 'NEW', raw: received }],
+    ...{ answeredAt: new Date(date), isLast: true },
   });
-
-  it('sends any query text unchanged', async () => {
-    const q = 'ibuprofen & 5% /? #ñ "ज्वर"';
-    await client.searchDrugsAndLabs({ q });
-    expect(sandbox.requests.at(-1)).toMatchObject({ query: { q } });
+  const full = JSON.stringify({ appointments: Array(30).fill(received) });
+  expect(await respondingWith(200, full).appointmentsPage(days)).toMatchObject({ isLast: false });
+  expect(await respondingWith(200, '{"appointments":null}').appointmentsPage(days)).toMatchObject({
+    appointments: [],
   });
-
-  it('keeps its connections for later calls', async () => {
-    for (let count = 0; count < 20; count++) await client.searchDrugsAndLabs({ q: 'a' });
-    const ports = new Set(sandbox.requests.slice(-20).map((r) => r.clientPort));
-    // Two, not one: a connection is free again only a moment after its response was read.
-    expect(ports.size).toBeLessThanOrEqual(2);
+  await platform.client('none', { clientId: 'our-client' }).appointmentsPage(days);
+  expect(last()).toMatchObject({
+    query: { start_date: '2026-08-01', end_date: '2026-08-07', page_no: '3' },
+    headers: { auth: sandboxToken, authorization: `Bearer ${sandboxToken}`, 'client-id': 'our-client' },
   });
 });
 
-it('keeps the path prefix of the base address', async () => {
-  const prefixed = createServiceClient({ baseUrl: `${sandbox.url}/gateway`, token: sandboxToken });
-  await expect(prefixed.searchDrugsAndLabs({ q: 'a' })).rejects.toMatchObject({ status: 404 });
-  expect(sandbox.requests.at(-1)).toMatchObject({ path: '/gateway/medical-db/v1/drugs-and-labs' });
-  await prefixed.close();
+it('the directory is read with whatever it has', async () => {
+  const data = { clinics: [{ clinic_id: 5, name: null }], doctors: null };
+  expect((await respondingWith(200, JSON.stringify({ data })).directory()).data).toEqual({
+    ...{ clinics: [{ clinic_id: '5', name: null, doctors: [] }], doctors: [] },
+  });
 });
+
+const verify = { mobile, otp: '654321', txn_id: 'start-invalid' };
+const create = { abha_address: 'asha@sbx', txn_id: 'start-invalid' };
+const page = { startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 0 };
+
+it.each<[string, (c: ServiceClient) => Promise<unknown>, string]>([
+  [
+    'a mobile with its country code',
+    (c) => c.verifyAadhaarOtp({ ...verify, mobile: `+91${mobile}` }),
+    'mobile',
+  ],
+  ['an empty OTP', (c) => c.verifyAadhaarOtp({ ...verify, otp: '' }), 'otp'],
+  ['no transaction id', (c) => c.verifyAadhaarOtp({ ...verify, txn_id: undefined as never }), 'txn_id'],
+  ['a header that breaks its line', (c) => c.verifyAadhaarOtp(verify, { ptId: 'a\r\nb: c' }), 'X-Pt-Id'],
+  [
+    'an address without a domain',
+    (c) => c.createAddressByAadhaar({ ...create, abha_address: 'a' }),
+    'abha_address',
+  ],
+  [
+    'a misspelt profile field',
+    (c) => c.createAddressByMobile({ ...create, profile: { name: '' } as never }),
+    'profile',
+  ],
+  [
+    'a gender of two letters',
+    (c) => c.createAddressByMobile({ ...create, profile: { gender: 'FF' } }),
+    'profile.gender',
+  ],
+  ['an empty query', (c) => c.searchDrugsAndLabs({ q: '' }), 'q'],
+  ['a limit of 101', (c) => c.searchDrugsAndLabs({ q: 'a', limit: 101 }), 'limit'],
+  ['another search type', (c) => c.searchDrugsAndLabs({ q: 'a', s_type: 'herb' as never }), 's_type'],
+  ['an id that is another path', (c) => c.deleteSubscription({ id: '..' }), 'id'],
+  ['a page before the first', (c) => c.appointmentsPage({ ...page, pageNo: -1 }), 'page_no'],
+  ['nothing at all', (c) => c.searchDrugsAndLabs(undefined as never), 'input'],
+])('refuses %s before anything is sent, and quotes nothing of it', async (_, call, path) => {
+  const error = (await failureOf(call(platform.client()))) as RefusedInput;
+  expect(error).toBeInstanceOf(RefusedInput);
+  expect(error.issues.map((issue) => issue.path)).toEqual([path]);
+  expect(error.message).not.toMatch(/98765|FF|herb/);
+  expect(platform.requests()).toEqual([]);
+});
+
+it.each(['ftp://127.0.0.1', 'no address', 'http://user:secret@127.0.0.1', 'http://127.0.0.1/?key=secret'])(
+  'refuses the base address %s, and does not quote it',
+  (baseUrl) => {
+    expect(() => createServiceClient({ baseUrl, token: sandboxToken })).toThrow(
+      'baseUrl must be an http(s) address without credentials, query or fragment',
+    );
+  },
+);

@@ -2,7 +2,6 @@ import type {
   AbhaProfile,
   Appointment,
   AppointmentsPageQuery,
-  AppointmentsQuery,
   CreateAddressByMobileResponse,
   CreateSubscriptionRequest,
   Drug,
@@ -18,7 +17,7 @@ import type {
   VerifyAadhaarOtpRequest,
   VerifyAadhaarOtpResponse,
 } from '../../src/client/index.ts';
-import { loginTokenSource, nextStep, operations } from '../../src/client/index.ts';
+import { loginTokenSource, operations } from '../../src/client/index.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};
@@ -38,9 +37,7 @@ it('has the service identifier in the type at abha_end, and as optional elsewher
 
 it('has the known fields alone, at every depth, and the rest as unknown under raw', () => {
   type Responses = Awaited<
-    ReturnType<
-      ServiceClient[Exclude<OperationName, 'deleteSubscription' | 'listAppointments' | 'listPatients'>]
-    >
+    ReturnType<ServiceClient[Exclude<OperationName, 'deleteSubscription' | 'listAppointments'>]>
   >;
   holds<string extends keyof Responses ? false : true>();
   holds<
@@ -75,9 +72,7 @@ it('rejects in the types what is not in the interface', () => {
   const search: SearchRequest = { q: 'a', s_type: 'herb' };
   // @ts-expect-error the OTP is required
   const verify: VerifyAadhaarOtpRequest = { mobile: '9876543210', txn_id: 't' };
-  // @ts-expect-error a fifth state is not documented
-  const step = () => nextStep({ skip_state: 'abha_other' });
-  expect([search, verify, step]).toHaveLength(3);
+  expect([search, verify]).toHaveLength(2);
 });
 
 it('always has both arrays in a search response', () => {
@@ -92,40 +87,22 @@ it('marks as repeatable only what changes nothing, and deletion', () => {
     'listSubscriptions',
     'deleteSubscription',
     'listAppointments',
-    'appointment',
-    'prescription',
-    'transactionStatus',
-    'admission',
     'directory',
-    'listPatients',
   ]);
 });
 
-it('has the query of appointments by days or by patient, never by both', () => {
-  const days = { from: '2026-08-01', to: '2026-08-01' };
-  const queries: AppointmentsQuery[] = [{ ...days, clinicId: 'c', doctorId: 'd' }, { patientId: 'p' }];
-  // @ts-expect-error a patient's appointments have no days
-  queries.push({ ...days, patientId: 'p' });
-  // @ts-expect-error the last day is required
-  queries.push({ from: '2026-08-01' });
-  // @ts-expect-error a page of days has its number
-  const page: AppointmentsPageQuery = { startDate: '2026-08-01', endDate: '2026-08-01' };
-  expect([...queries, page]).toHaveLength(5);
-});
-
 it('has the time of the response in every reading, and in no other operation', () => {
-  type Readings = 'appointment' | 'prescription' | 'transactionStatus' | 'admission' | 'directory';
-  type AnswerOf<Name extends Readings | 'searchDrugsAndLabs'> = Awaited<ReturnType<ServiceClient[Name]>>;
-  holds<Same<AnswerOf<Readings>['answeredAt'], Date>>();
+  type AnswerOf<Name extends 'directory' | 'searchDrugsAndLabs'> = Awaited<ReturnType<ServiceClient[Name]>>;
+  holds<Same<AnswerOf<'directory'>['answeredAt'], Date>>();
   holds<'answeredAt' extends keyof AnswerOf<'searchDrugsAndLabs'> ? false : true>();
   holds<Same<Appointment['appointment_id'], string>>();
   holds<Same<Appointment['status'], string | null | undefined>>();
   holds<Same<unknown, Appointment['raw'][string]>>();
   // @ts-expect-error start_time
   const time = (appointment: Appointment) => appointment.starttime;
-  // @ts-expect-error the id is required
-  const id: Parameters<ServiceClient['appointment']>[0] = { partner_id: 1 };
-  expect([time, id]).toHaveLength(2);
+  // @ts-expect-error a page of days has its number
+  const page: AppointmentsPageQuery = { startDate: '2026-08-01', endDate: '2026-08-01' };
+  expect([time, page]).toHaveLength(2);
 });
 
 it('has the fields of a subscription in the types, and nothing about those whose type is not shown', () => {

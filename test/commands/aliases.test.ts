@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newRecords } from '../../src/sandbox/platform/records.ts';
-import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -98,31 +96,4 @@ it('what is exported is imported again without a change', async () => {
   const [csv, code] = await run('export');
   expect([csv.split('\r\n').slice(0, 2), code]).toEqual([['kind,id,alias', 'business,b-1,North'], 0]);
   expect(await importCsv(csv)).toEqual(['0 set, 0 deleted, 3 unchanged\n', 0]);
-});
-
-it('refresh takes names from the platform, and says what to set without its address', async () => {
-  const records = newRecords('b-9');
-  const data = { appointment_id: 'a-9', clinic_id: 'c-9', doctor_id: 'd-9', created_at: 1_700_000_000 };
-  records.take({ event: 'appointment.created', business_id: 'b-9', data });
-  const sandbox = await startSandbox({ records });
-  try {
-    const refresh = async (env: Record<string, string>) => {
-      const { code, output } = await runCommand(['aliases', 'refresh'], {
-        DATABASE_URL: database.url,
-        ...env,
-      });
-      return [output, code];
-    };
-    expect(await refresh({})).toEqual([expect.stringMatching(/^receiver: set SERVICE_BASE_URL/), 1]);
-    const platform = { SERVICE_BASE_URL: sandbox.url, SERVICE_TOKEN: sandboxToken };
-    expect(await refresh(platform)).toEqual(['3 set, 0 unchanged\n', 0]);
-    expect(await refresh(platform)).toEqual(['0 set, 3 unchanged\n', 0]);
-    expect((await stored()).filter(({ id }) => String(id).endsWith('-9'))).toEqual([
-      { kind: 'business', id: 'b-9', alias: 'Sample Practice' },
-      { kind: 'clinic', id: 'c-9', alias: 'Sample Clinic 1' },
-      { kind: 'doctor', id: 'd-9', alias: 'Dr Sample 1' },
-    ]);
-  } finally {
-    await sandbox.close();
-  }
 });

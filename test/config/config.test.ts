@@ -197,12 +197,9 @@ it('the client reads the variables that are documented for it, with their defaul
     read.add(name);
     return env[name];
   };
-  const { timeoutMs, serviceIdentifierField } = parseSettings(new Proxy(clientSettings, { get }));
+  const { serviceIdentifierField } = parseSettings(new Proxy(clientSettings, { get }));
   expect([...read].toSorted()).toEqual(Object.keys(variables).toSorted());
-  expect(documented()).toMatchObject({
-    SERVICE_TIMEOUT_MS: String(timeoutMs),
-    SERVICE_IDENTIFIER_FIELD: serviceIdentifierField,
-  });
+  expect(documented()).toMatchObject({ SERVICE_IDENTIFIER_FIELD: serviceIdentifierField });
 });
 
 it('every variable of the receiver is documented, and has a description', () => {

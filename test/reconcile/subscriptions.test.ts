@@ -57,14 +57,6 @@ it('an event that only another address gets is found with that address, and one 
   expect(compare([here, wrong])[0]!.detail).toMatch(/on the path of CONSENT_FORMS_PATH: receipt\.\w+\. /);
 });
 
-it('an event that nobody subscribed to is found, apart from families that nobody subscribed to at all', () => {
-  const found = compare([{ ...ours, event_names: ['receipt.created', 'receipt.updated'] }]);
-  expect(found.map(({ kind }) => kind)).toEqual(['incomplete', 'unsubscribed']);
-  expect(found[0]!.detail).toContain(' receipt.deleted.');
-  expect(found[1]!.detail).toContain('appointment.created');
-  expect(found[1]!.detail).not.toContain('receipt.');
-});
-
 it('a subscription without a signing key is found, and that its callbacks are rejected where there are keys', () => {
   const unsigned = { ...ours, signing_key: '' };
   expect(kinds([unsigned])).toEqual([['unsigned', 's1']]);
@@ -111,17 +103,13 @@ describe('the daily comparison', () => {
   const problems = async () =>
     (await readProblems(database.pool)).map(({ kind, subject, status }) => [kind, subject, status]);
 
-  it('its differences are problems until a comparison does not find them, and families left out are none', async () => {
+  it('its differences are problems until a comparison does not find them', async () => {
     listed = [{ ...ours, event_names: ['receipt.created'], signing_key: null }];
     await pass();
-    const incomplete = 'Nobody subscribed to some events of a record';
-    expect(await problems()).toEqual([
-      ['subscriptions', 's1', 'warn'],
-      ['subscriptions', incomplete, 'warn'],
-    ]);
+    expect(await problems()).toEqual([['subscriptions', 's1', 'warn']]);
     listed = [];
     await pass();
-    expect(await problems()).toHaveLength(2);
+    expect(await problems()).toHaveLength(1);
     listed = [ours];
     await pass();
     expect(await problems()).toEqual([]);

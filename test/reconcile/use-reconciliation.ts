@@ -10,13 +10,7 @@ import { clear, erasureTables } from '../support/deliveries.ts';
 import { business, type listedAppointments } from '../support/listed-appointments.ts';
 import { testConfig } from '../support/service.ts';
 
-export const tables = [
-  'reconciliations',
-  'reconciled_days',
-  'reconciled_deliveries',
-  'unknown_records',
-  'platform_checks',
-];
+export const tables = ['reconciliations', 'reconciled_deliveries', 'platform_checks'];
 
 type Simulated = ReturnType<typeof listedAppointments>;
 
@@ -40,7 +34,7 @@ export function useReconciliation() {
     pass: ({ platform }: Simulated, more: Partial<ReconcileOptions> = {}) =>
       reconcile({
         ...{ db: database.db, intake: newIntake(), platform, business },
-        ...{ from: '2026-06-01', to: '2026-06-20', pausesMs: [0, 0, 0] },
+        ...{ from: '2026-06-01', to: '2026-06-20' },
         ...more,
       }),
     applyAll: async () => {

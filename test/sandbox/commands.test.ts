@@ -2,11 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { createServiceClient } from '../../src/client/index.ts';
 import { addSandboxCommands } from '../../src/sandbox/commands.ts';
 import { documentedEvents } from '../../src/sandbox/families.ts';
 import { receiverAddress } from '../../src/sandbox/send-options.ts';
-import { until } from '../support/until.ts';
 import { accept, startReceiver } from './receiver.ts';
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -200,47 +198,6 @@ it('serves the sandbox and sends callbacks on its own schedule until it is inter
   expect(out).toMatch(/^sent {5}\d+ callbacks/m);
   expect(receiver.got.length).toBeGreaterThanOrEqual(20);
   expect(receiver.got[0]?.headers).toHaveProperty('x-webhook-signature');
-});
-
-it('serves the appointments of a practice, of which some are never sent, and goes on in the present', async () => {
-  const interrupt = new AbortController();
-  const past = ['--appointments', '60', '--unsent', '7', '--differing', '5', '--rescheduled', '3'];
-  const present = ['--count', '10', '--rate', '1000', '--seed', '4'];
-  const kinds = ['--families', 'appointment', '--spelling', 'contract'];
-  const args = ['sandbox', '--port', '0', '--send-to', receiver.url, ...past, ...present, ...kinds];
-  let served = { out: '' };
-  const ending = runUntil(
-    (work) => work(interrupt.signal),
-    {},
-    args,
-    (said) => {
-      served = said;
-    },
-  );
-  await until(() => served.out.split('sent     ').length === 3);
-  const [, url, token] = /SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=(\S+)/.exec(served.out)!;
-  const read = new Map<string, unknown>();
-  const [from, to] = [-8, 1].map((days) =>
-    new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10),
-  );
-  const client = createServiceClient({ baseUrl: url!, token: token! });
-  for await (const { appointment_id, status } of client.appointments({ from: from!, to: to! })) {
-    read.set(appointment_id, status);
-  }
-  await client.close();
-  interrupt.abort();
-  await ending;
-
-  const last = new Map<string, { modified_at: number; status: string }>();
-  for (const { body } of receiver.got) {
-    const { appointment_id: id, ...data } = JSON.parse(String(body)).data;
-    const former = last.get(id);
-    if (!former || former.modified_at < data.modified_at) last.set(id, data);
-  }
-  expect(read.size).toBeGreaterThanOrEqual(60);
-  expect([...read.keys()].filter((id) => !last.has(id))).toHaveLength(7);
-  expect([...last].filter(([id, { status }]) => read.get(id) !== status)).toHaveLength(5);
-  expect([...read.values()].filter((status) => /^RE[SD]?$/.test(String(status)))).toHaveLength(3);
 });
 
 it('rejects more gaps than there are appointments', async () => {

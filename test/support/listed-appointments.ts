@@ -46,13 +46,6 @@ export function listedAppointments(start = noon + 30 * daySeconds) {
       const copies = appointments.map(({ prev_aids, next_aid, ...listed }) => listed);
       return { appointments: copies, isLast: copies.length < pageSize, answeredAt: new Date(now * 1000) };
     },
-    appointment: async (id) => {
-      await platform.beforeAnswer(asked++);
-      now += 3;
-      const found = listed.find(({ appointment_id }) => appointment_id === id);
-      return found && { appointment: { ...found }, answeredAt: new Date(now * 1000) };
-    },
-    close: async () => {},
   };
 
   return {

@@ -1,6 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { parseSettings } from '../../src/client/commands/settings.ts';
-import { createServiceClient } from '../../src/client/service-client.ts';
 import { addServiceCommands } from '../../src/commands/index.ts';
 import { reportError } from '../../src/commands/report-error.ts';
 import { openPlatform } from '../../src/service/open-platform.ts';
@@ -47,11 +45,6 @@ async function run(args: readonly string[], env: Record<string, string>) {
 
 async function parse(args: readonly string[], env: Record<string, string>): Promise<void> {
   const program = new Command('receiver').exitOverride().showHelpAfterError();
-  addServiceCommands(
-    program,
-    env,
-    async () => ({ openPlatform: async () => openPlatform(env) }) as never,
-    async () => createServiceClient(parseSettings(env)),
-  );
+  addServiceCommands(program, env, async () => ({ openPlatform: async () => openPlatform(env) }) as never);
   await program.parseAsync(args, { from: 'user' });
 }

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Opened } from './with-client.ts';
+import type { Opened } from './actions.ts';
 
 type Actions = typeof import('./actions.ts');
 
 /**
- * Adds `search`, `register` and `subscriptions` to the command line; the platform's address and token come from `env`.
+ * Adds `search` and `subscriptions` to the command line; the platform's address and token come from `env`.
  * Commands import their code when they run, so that the receiver starts faster.
  */
 export function addClientCommands(program: Command, env: Opened['env']): void {
@@ -27,16 +27,6 @@ export function addClientCommands(program: Command, env: Opened['env']): void {
     .option('--json', 'print the response as JSON')
     .action(run(({ search }) => search));
 
-  program
-    .command('register')
-    .description('register a health account, step by step')
-    .addOption(new Option('--route <route>', 'how to register').choices(['aadhaar', 'mobile']))
-    .option('--pt-id <id>', 'X-Pt-Id header')
-    .option('--partner-pt-id <id>', 'X-Partner-Pt-Id header')
-    .option('--hip-id <id>', 'X-Hip-Id header')
-    .option('--show-tokens', 'print tokens of the response')
-    .action(run(({ registerOnTerminal }) => registerOnTerminal));
-
   const subscriptions = program
     .command('subscriptions')
     .description('which events the platform sends, and where to');
@@ -49,7 +39,7 @@ export function addClientCommands(program: Command, env: Opened['env']): void {
 
   subscriptions
     .command('add')
-    .description('subscribe an endpoint to events, with a new signing key that is printed once')
+    .description('subscribe an endpoint to events, signed with the first of SIGNING_KEYS, or with a new key')
     .requiredOption('--url <address>', 'the endpoint: where the platform sends callbacks to', httpAddress)
     .option(
       '--events <names>',
@@ -57,8 +47,6 @@ export function addClientCommands(program: Command, env: Opened['env']): void {
       names,
       'all',
     )
-    .option('--protocol <protocol>', "protocol of the endpoint (default: the address's own)")
-    .option('--existing-key', 'use the first of SIGNING_KEYS, which receivers accept already, not a new one')
     .action(run(({ addSubscription }) => addSubscription));
 
   subscriptions

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  createServiceClient,
+  type ServiceClient,
+  type ServiceClientOptions,
+} from '../../src/client/index.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+
+/** A sandbox for each test, and clients of it. */
+export function usePlatform() {
+  let sandbox: Sandbox;
+  beforeEach(async () => {
+    sandbox = await startSandbox({ serviceIdentifierField: 'maker' });
+  });
+  afterEach(() => sandbox.close());
+  return {
+    sandbox: () => sandbox,
+    requests: () => sandbox.requests,
+    /** A client whose every call has a fault of the sandbox. */
+    client: (fault = 'none', options: Partial<ServiceClientOptions> = {}): ServiceClient =>
+      createServiceClient({
+        baseUrl: `${sandbox.url}/fault-${fault}`,
+        token: sandboxToken,
+        serviceIdentifierField: 'maker',
+        retry: { firstPauseMs: 10 },
+        ...options,
+      }),
+  };
+}
+
+/** A client of a platform that responds with this to everything. */
+export function useResponses() {
+  let canned: { status: number; body: string; headers?: Record<string, string> };
+  const server = createServer((_, response) => {
+    response.writeHead(canned.status, canned.headers).end(canned.body);
+  });
+  beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
+  afterAll(() => server.close());
+  return (status: number, body: string, headers?: Record<string, string>): ServiceClient => {
+    canned = { status, body, ...(headers && { headers }) };
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return createServiceClient({ baseUrl, token: sandboxToken, retry: { maxAttempts: 1 } });
+  };
+}
+
+let started = 0;
+
+/** A transaction id with which a registration begins in the sandbox. */
+export const newTransaction = () => `start-${++started}`;
+
+/** A call of each operation. */
+export const callsOf = (client: ServiceClient) => ({
+  verifyAadhaarOtp: () =>
+    client.verifyAadhaarOtp({ mobile: '9876543210', otp: '111111', txn_id: newTransaction() }),
+  createAddressByMobile: () =>
+    client.createAddressByMobile({ abha_address: 'asha@sbx', profile: {}, txn_id: newTransaction() }),
+  createAddressByAadhaar: () =>
+    client.createAddressByAadhaar({ abha_address: 'asha@sbx', txn_id: newTransaction() }),
+  searchDrugsAndLabs: () => client.searchDrugsAndLabs({ q: 'a' }),
+  listSubscriptions: () => client.listSubscriptions(),
+  createSubscription: () => client.createSubscription({ endpoint: 'https://receiver.example/events' }),
+  deleteSubscription: () => client.deleteSubscription({ id: 'some-id' }),
+  listAppointments: () =>
+    client.appointmentsPage({ startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 0 }),
+  directory: () => client.directory(),
+});
+
+/** The error of a call; the test fails if the call succeeds. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  const succeeded = Symbol('succeeded');
+  const outcome = await promise.then(
+    () => succeeded,
+    (error: unknown) => error,
+  );
+  expect(outcome).not.toBe(succeeded);
+  return outcome;
+}
