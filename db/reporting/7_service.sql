@@ -30,7 +30,6 @@ begin
   revoke insert, update, delete
     on receiver_migrations, database_identity, erasure_salt, saved_grants, stale_day_indexes from receiver_service;
   grant update (token, previous_token) on database_identity to receiver_service;
-  revoke insert, delete on session_key from receiver_service;
   -- Not their content.
   revoke select, update, delete on withheld.records from receiver_service;
   grant insert, select (erasure_id, patients, destroy_at) on withheld.records to receiver_service;

@@ -111,7 +111,7 @@ export const definitions: readonly Definition[] = [
       const { rows } = await sql<{ family: string; count: number }>`
         select family, count(*)::int as count from (
           select family from failed_deliveries f
-          where not exists (select from notes n where n.subject_id = f.id) limit ${maxCounted}
+          where not exists (select from seen_deliveries s where s.id = f.id) limit ${maxCounted}
         ) failed
         group by family order by family`.execute(db);
       return rows.map(({ family, count }) => ({ subject: family, detail: { count } }));

@@ -11,7 +11,6 @@ import { addReconcileCommand } from './reconcile.ts';
 import { addReplayCommand } from './replay.ts';
 import { addReportsCommand } from './reports.ts';
 import { addRetentionCommand } from './retention.ts';
-import { addSessionsCommand } from './sessions.ts';
 import { addSqlCommand } from './sql.ts';
 import { addStartCommands, type ServiceModule } from './start.ts';
 
@@ -29,7 +28,6 @@ export function addServiceCommands(
   addReportsCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
-  addSessionsCommand(program, env);
   addAlertsCommand(program, env);
   addAliasesCommand(program, env);
   addDestinationsCommand(program, env);

@@ -10,7 +10,6 @@ import {
   list,
   pairs,
   rolesMap,
-  scopes,
   secret,
   size,
   timezone,
@@ -217,19 +216,13 @@ const consoleAndSignIn = {
     ),
   OIDC_CLIENT_ID: z.string().optional().describe('This client’s id at the issuer'),
   OIDC_CLIENT_SECRET: secret.optional().describe('This client’s secret; at least 16 characters'),
-  OIDC_ROLES_CLAIM: z
-    .string()
-    .default('roles')
-    .describe(
-      'The claim with the roles `viewer`, `operator` and `privacy`, or with the values of `OIDC_ROLES_MAP`',
-    ),
   OIDC_ROLES_MAP: rolesMap
     .optional()
     .describe(
-      'Roles of values of the claim, e-mail addresses and domains: ' +
-        '`privacy=<value>,operator=asha@example.org,viewer=@example.org`; see [providers](console.md#providers)',
+      'Roles of values of the claims `roles` and `groups`, of e-mail addresses and of domains: ' +
+        '`privacy=<value>,operator=asha@example.org,viewer=@example.org`; unset: the values are `viewer`, `operator` and ' +
+        '`privacy` themselves. See [roles of users](console.md#roles-of-users)',
     ),
-  OIDC_SCOPES: scopes.describe('What sign-in asks the provider for'),
   REPORT_TIMEZONE: timezone
     .default('Asia/Kolkata')
     .describe(

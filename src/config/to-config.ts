@@ -64,16 +64,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
             issuer: e.OIDC_ISSUER,
             clientId: e.OIDC_CLIENT_ID,
             clientSecret: e.OIDC_CLIENT_SECRET,
-            rolesClaim: e.OIDC_ROLES_CLAIM,
-            scopes: e.OIDC_SCOPES,
             /** The roles of the values of the claim, of e-mail addresses and of domains; undefined: values are roles. */
             rolesMap: e.OIDC_ROLES_MAP,
-            /** How long each request to the provider may take. */
-            timeoutMs: 10_000,
-            /** How long the provider's metadata is used without asking again. */
-            discoveryMs: 10 * 60_000,
-            /** How often a session's user is checked with the provider, where it gives refresh tokens. */
-            recheckMs: 5 * 60_000,
           }
         : undefined,
     /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`; absent: forever. */
@@ -130,8 +122,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: e.REPORT_CURRENCY,
-    /** After which a receiver sees that another one has ended a session of the console. */
-    sessionCacheMs: 5_000,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
     pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */

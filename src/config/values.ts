@@ -88,13 +88,6 @@ export const pairs = z.string().transform((text, context) => {
   }
 });
 
-export const scopes = z
-  .string()
-  .default('openid profile email')
-  .transform((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
-  .refine((names) => names.includes('openid'), 'must contain openid')
-  .transform((names) => names.join(' '));
-
 // What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
 export const rolesMap = z.string().transform((text, context) => {
   const entries = partsOf(text).map((part) => {
@@ -106,7 +99,7 @@ export const rolesMap = z.string().transform((text, context) => {
   }
   return fail(
     context,
-    `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of OIDC_ROLES_CLAIM, ` +
+    `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of the claims roles and groups, ` +
       'an e-mail address or @domain; encode , in a value as %2C, % as %25',
   );
 });

@@ -5,21 +5,19 @@ import { describeOutage } from '../health/faults.ts';
 import { createLogAccess } from '../privacy/log/log-or-refuse.ts';
 import { publicUrlSetting } from '../sign-in/origin.ts';
 import { createProvider } from '../sign-in/provider.ts';
-import { createRecheck } from '../sign-in/recheck.ts';
 import { createRights } from '../sign-in/rights.ts';
 import { requireSameOrigin } from '../sign-in/same-origin.ts';
-import { createSessions } from '../sign-in/sessions.ts';
-import { createSignedValues } from '../sign-in/signed-values.ts';
+import { hashOf } from '../sign-in/sessions.ts';
 import { openStore } from '../store/console-store.ts';
 import { isUnavailable } from '../store/faults.ts';
 import { serveAsset } from './assets.ts';
 import type { ConsoleDependencies, LogVisit } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
-import { guardRoutes, requireFormToken } from './guard.ts';
+import { guardRoutes } from './guard.ts';
 import { navigation } from './navigation.ts';
 import { sections } from './sections.ts';
-import { readSessions, requireDatabase, requireSession } from './sign-in/require-session.ts';
+import { readSession, requireDatabase, requireSession } from './sign-in/require-session.ts';
 import { addSignOut } from './sign-in/sign-out.ts';
 import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
@@ -61,18 +59,16 @@ const pageHeaders: RequestHandler = (req, res, next) => {
 const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);
 
 export function openConsole(dependencies: ConsoleDependencies) {
-  const { config, log, sessionStore } = dependencies;
+  const { config, log } = dependencies;
   const { adminToken, oidc, publicUrl, erasure, downloads, reportTimezone: timezone } = config;
   const { trustProxy } = config.authentication;
   const { close, ...store } = openStore(dependencies);
   const logAccess = createLogAccess(store.db, log);
   const provider = oidc && createProvider(oidc);
-  const values = createSignedValues(() => sessionStore.key(), [adminToken, oidc?.clientSecret]);
-  const sessions = createSessions(values, sessionStore);
-  const recheck = provider && createRecheck({ values, log }, provider, oidc.recheckMs);
+  const hash = (cookie: string) => hashOf(cookie, [adminToken, oidc?.clientSecret]);
   const rights = createRights();
   const frame = { navigation, may: rights.may };
-  const signIn = { ...dependencies, db: store.db, values, sessions, provider, recheck, frame, logAccess };
+  const signIn = { ...dependencies, db: store.db, hash, provider, frame, logAccess };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
@@ -100,16 +96,16 @@ export function openConsole(dependencies: ConsoleDependencies) {
   for (const name of ['console.css', 'icon.svg'] as const) {
     routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
   }
-  app.use(readSessions(sessionStore));
+  app.use(readSession(signIn));
   if (provider) addProviderSignIn(routes, provider, signIn);
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);
 
-  app.use(requireSession(signIn, readForm));
+  app.use(requireSession(signIn));
   // A corrected body, encoded as a form, or all names of a page.
   app.use(['/quarantine', '/aliases'], express.urlencoded({ extended: false, limit: '1mb' }));
-  app.use(readForm, requireFormToken);
+  app.use(readForm);
   for (const name of ['console.js', 'charts.js', 'chart-library.js'] as const) {
     routes.get(`/assets/${name}`, 'viewer', serveAsset(name));
   }

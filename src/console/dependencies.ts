@@ -9,8 +9,7 @@ import type { Access } from '../privacy/log/access-log.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Attempts, EnterDependencies } from '../sign-in/enter.ts';
 import type { Provider } from '../sign-in/provider.ts';
-import type { SessionStore } from '../sign-in/session-store.ts';
-import type { SignedValues } from '../sign-in/signed-values.ts';
+import type { Sessions } from '../sign-in/sessions.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { ConsoleStore, StoreOptions } from '../store/console-store.ts';
 import type { PendingSince } from '../store/pending-since.ts';
@@ -44,7 +43,8 @@ export interface ConsoleDependencies extends StoreOptions {
   attempts: Attempts;
   /** Limit the searches of a user by what is known of a person: of the role privacy, and of others. */
   searches: Record<'privacy' | 'others', Pick<RateLimit, 'consume'>>;
-  sessionStore: SessionStore;
+  /** Their connections are none of the console's, whose pages may take all of those. */
+  sessions: Sessions;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;
   pendingSince: PendingSince;
@@ -70,7 +70,6 @@ export interface RouteDependencies
 
 /** What signing in and out needs. */
 export interface SignInDependencies extends ConsoleDependencies, EnterDependencies {
-  values: SignedValues;
   provider: Provider | undefined;
   frame: Pick<Visit, 'navigation' | 'may'>;
 }

@@ -2,19 +2,15 @@ import type { RequestHandler } from 'express';
 import type { openConsole } from './app.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 
-export { openSessionStore } from '../sign-in/session-store.ts';
+export { createSessions } from '../sign-in/sessions.ts';
 
-/**
- * The pages for administrators, loaded with the first request. What tells valid sessions is read now, so that they are known in an
- * outage.
- */
+/** The pages for administrators, loaded with the first request. */
 export function createConsole(dependencies: ConsoleDependencies) {
-  const known = dependencies.sessionStore.refresh();
   let opening: Promise<ReturnType<typeof openConsole>> | undefined;
   return {
     handle: async (...request: Parameters<RequestHandler>) => {
       // Loading the code takes long enough for a query to run into its timeout meanwhile.
-      opening ??= known.then(() => import('./app.ts')).then(({ openConsole }) => openConsole(dependencies));
+      opening ??= import('./app.ts').then(({ openConsole }) => openConsole(dependencies));
       const { app } = await opening;
       app(...request);
     },

@@ -4,7 +4,6 @@ import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
 import { section as health } from './health/routes.tsx';
-import { section as notes } from './notes/routes.tsx';
 import { section as patients } from './patients/routes.tsx';
 import { section as problems } from './problems/routes.tsx';
 import { section as quarantine } from './quarantine/routes.tsx';
@@ -30,7 +29,6 @@ export const sections: readonly Section[] = [
   quarantine,
   rejections,
   search,
-  notes,
   health,
   setup,
   today,

@@ -1,39 +1,9 @@
 import { sql } from 'kysely';
-import { isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
-import { valueIn } from './explain.ts';
 import type { Intake, Reassessment } from './intake.ts';
 import type { QuarantinedBody } from './list-quarantine.ts';
 import { quarantineId } from './quarantine.ts';
 import { replayQuarantine } from './replay-quarantine.ts';
-
-const segmentsOf = (pointer: string) => pointer.split('/').slice(1);
-
-/** A value of a rejected body by its pointer, see `FieldError`; undefined: it is not there. */
-export const valueAt = (document: unknown, pointer: string) => valueIn(document, segmentsOf(pointer));
-
-/**
- * A body with other values of some fields. PostgreSQL changes them, so that numbers keep all their digits.
- *
- * @param changes JSON by pointer; an empty text removes the field
- * @returns undefined: PostgreSQL cannot read the body
- */
-export async function changeFields(db: Db, body: Buffer, changes: Record<string, string>) {
-  const changed = Object.entries(changes).reduce(
-    (document, [pointer, value]) =>
-      value === ''
-        ? sql`${document} #- ${segmentsOf(pointer)}::text[]`
-        : sql`jsonb_set(${document}, ${segmentsOf(pointer)}::text[], ${value}::jsonb)`,
-    sql`convert_from(${body}::bytea, 'UTF8')::jsonb`,
-  );
-  try {
-    const { rows } = await sql<{ text: string }>`select (${changed})::text as text`.execute(db);
-    return Buffer.from(rows[0]!.text);
-  } catch (error) {
-    if (isRefusal(error)) return undefined;
-    throw error;
-  }
-}
 
 type Corrected = Pick<QuarantinedBody, 'id' | 'path' | 'reason' | 'errors' | 'acknowledged'>;
 

@@ -28,7 +28,7 @@ export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Family)
 const isMissing = (value: unknown) => value === undefined || value === null;
 
 /** A value of JSON; undefined: it is not there. */
-export function valueIn(body: unknown, path: readonly PropertyKey[]): unknown {
+function valueIn(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>
       typeof value === 'object' && value !== null && Object.hasOwn(value, key)

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { notesOf } from '../store/notes.ts';
 import { read, takePage } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { faultsKey, matching, type QuarantineFilter } from './quarantine-rows.ts';
@@ -19,7 +18,6 @@ const columns = [
   'corrects',
   sql<number>`length(quarantine.body)`.as('size'),
   sql<string | null>`(select p.family from callback_paths p where p.path = quarantine.path)`.as('family'),
-  notesOf(sql`quarantine.id`).as('notes'),
 ] as const;
 
 /** A page of rejected bodies without their content, last received first; `before`: it begins after that one. */
@@ -62,8 +60,6 @@ interface BodyGroup {
   count: number;
   first: Date;
   last: Date;
-  /** How many have a note, or were marked as seen. */
-  seen: number;
 }
 
 /** The quarantine by reason and errors, the most frequent first. */
@@ -72,10 +68,9 @@ export const groupQuarantine = (db: Db): Promise<BodyGroup[]> =>
     db,
     sql<BodyGroup>`
       select reason, ${faultsKey} as key, (array_agg(errors))[1] as faults, count(*)::int as count,
-             min(received_at) as first, max(last_received_at) as last,
-             count(*) filter (where exists (select from notes n where n.subject_id = newest.id))::int as seen
+             min(received_at) as first, max(last_received_at) as last
       from (
-        select id, reason, errors, received_at, last_received_at from quarantine
+        select reason, errors, received_at, last_received_at from quarantine
         where replayed_at is null order by last_received_at desc limit ${groupedBodies}
       ) newest
       group by reason, ${faultsKey}

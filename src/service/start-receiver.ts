@@ -4,7 +4,7 @@ import type { Log } from '../common/log.ts';
 import { joinObservers, type Observer } from '../common/observer.ts';
 import { readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
-import { createConsole, openSessionStore } from '../console/index.ts';
+import { createConsole, createSessions } from '../console/index.ts';
 import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
@@ -16,7 +16,6 @@ import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
 import { testCommand, tryTestCallback } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
-import { endSession } from '../store/sessions.ts';
 import type { Limits } from './open-access.ts';
 import type { OnStop, Stores } from './open-stores.ts';
 
@@ -115,7 +114,6 @@ function openConsole(
   const { adminToken, oidc, paths } = config;
   if (!(adminToken ?? oidc)) return undefined;
   const { connections, database, databaseUrl, circuit, backend, pendingSince } = stores;
-  const { db, pool } = database;
   const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   return createConsole({
     config,
@@ -124,7 +122,7 @@ function openConsole(
     families,
     attempts: limits.signIns,
     searches: limits.searches,
-    sessionStore: openSessionStore(pool, (session) => endSession(db, session), log, config.sessionCacheMs),
+    sessions: createSessions(database.pool),
     readiness: () => readiness(health, config.timeLimits.readinessMs),
     problems,
     pendingSince,

@@ -1,12 +1,7 @@
 import type { CookieOptions, Request } from 'express';
-import { sessionS } from '../store/sessions.ts';
 import { isSecure } from './origin.ts';
 
 export const sessionCookie = 'receiver_console';
-/** Holds what the identity provider is asked again with. */
-export const refreshCookie = 'receiver_console_refresh';
-
-export const sessionMs = sessionS * 1000;
 
 /** The value of a cookie in a Cookie header. */
 export function readCookie(header: string | undefined, name: string): string | undefined {

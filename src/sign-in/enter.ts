@@ -3,12 +3,11 @@ import type { RateLimit } from '../common/rate-limit.ts';
 import type { Actor } from '../privacy/log/access-log.ts';
 import type { LogAccess } from '../privacy/log/log-or-refuse.ts';
 import { isUnavailable } from '../store/faults.ts';
-import { readClock } from '../store/sessions.ts';
+import { beginSession, type User } from '../store/sessions.ts';
 import type { Db } from '../store/tables.ts';
-import { refreshCookie, sessionCookie, sessionMs, sessionOptions } from './cookies.ts';
+import { sessionCookie, sessionOptions } from './cookies.ts';
 import { clientAddressOf } from './origin.ts';
-import type { Recheck } from './recheck.ts';
-import type { Sessions, User } from './sessions.ts';
+import { newSession, sessionMs } from './sessions.ts';
 
 export type Way = 'admin token' | 'identity provider';
 
@@ -17,36 +16,34 @@ export type Attempts = Readonly<Record<Way, Pick<RateLimit, 'check' | 'consume'>
 
 export interface EnterDependencies {
   db: Db;
-  sessions: Sessions;
-  recheck: Recheck | undefined;
+  /** The hash of a session's cookie. */
+  hash: (cookie: string) => Buffer;
   attempts: Attempts;
   logAccess: LogAccess;
 }
 
 /**
- * Begins a session, once it is in the access log.
+ * Begins a session, with its entry in the access log.
  *
- * @param refreshToken of the identity provider, which is asked with it again and again
  * @throws LogUnavailable, or the database's error
  */
 export async function enter(
-  { sessions, db, recheck, logAccess }: EnterDependencies,
+  { hash, db, logAccess }: Pick<EnterDependencies, 'hash' | 'db' | 'logAccess'>,
   req: Request,
   res: Response,
   user: User,
   way: Way,
-  refreshToken?: string,
 ): Promise<void> {
   res.locals.entering = true;
-  // Before the entry: whoever then ends all sessions of this user ends this one, too.
-  const begun = await readClock(db);
   const { role, ...actor } = user;
-  const filter = { with: way, role };
-  await logAccess({ actor: { ...actor, address: clientAddressOf(req) }, action: 'sign-in', filter });
-  const isRechecked = recheck?.canKeep(refreshToken);
-  const { value, maxAge } = sessions.begin(isRechecked ? { ...user, recheck: true } : user, begun);
-  res.cookie(sessionCookie, value, { ...sessionOptions(req), maxAge });
-  if (isRechecked) keepRefresh(req, res, recheck!.begin(sessions.read(value)!, refreshToken!));
+  const address = clientAddressOf(req);
+  const cookie = newSession();
+  await db.transaction().execute(async (tx) => {
+    // The entry's lock comes first: whoever then ends all sessions of this user ends this one, too.
+    await logAccess({ actor: { ...actor, address }, action: 'sign-in', filter: { with: way, role } }, tx);
+    await beginSession(tx, hash(cookie), user, address);
+  });
+  res.cookie(sessionCookie, cookie, { ...sessionOptions(req), maxAge: sessionMs });
 }
 
 /**
@@ -79,7 +76,3 @@ export async function unlessAway(res: Response, act: () => Promise<void>): Promi
     throw error;
   }
 }
-
-/** Lets the browser keep what the identity provider is asked again with: only receivers can read it. */
-export const keepRefresh = (req: Request, res: Response, value: string) =>
-  res.cookie(refreshCookie, value, { ...sessionOptions(req), maxAge: sessionMs });

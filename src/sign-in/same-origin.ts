@@ -25,9 +25,9 @@ export function requireSameOrigin(log: Log): RequestHandler {
       const kind = ['same-site', 'cross-site', 'none'].find((known) => known === site) ?? 'unknown';
       refuse({ site: kind }, `The browser says that no page of the console sent this form (${kind}).`);
     }
-    if (origin === undefined) return next();
+    if (origin === undefined) refuse({}, 'The browser does not say which page sent this form.');
     const publicUrl = publicUrlOf(req);
-    const [given, own] = [parseOrigin(origin), parseOrigin(originOf(req))];
+    const [given, own] = [parseOrigin(origin!), parseOrigin(originOf(req))];
     // Without PUBLIC_URL the scheme is not known behind a proxy that does not tell it.
     const isSame = given && own && (publicUrl ? given.origin === own.origin : given.host === own.host);
     if (isSame) return next();

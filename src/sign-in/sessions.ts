@@ -1,50 +1,39 @@
-import { randomBytes } from 'node:crypto';
-import type { Role } from '../config/roles.ts';
-import { sessionS } from '../store/sessions.ts';
-import type { SessionStore } from './session-store.ts';
-import type { SignedValues } from './signed-values.ts';
+import { createHmac, randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { readSession, sessionS, type User } from '../store/sessions.ts';
 
-export interface User {
-  /** `admin-token`, or the subject of the identity provider. */
-  id: string;
-  name?: string | undefined;
-  role: Role;
-  /** Whether the identity provider is asked again, see `createRecheck`. */
-  recheck?: true | undefined;
-}
+export const sessionMs = sessionS * 1000;
 
-export interface Session {
-  id: string;
-  user: User;
-  /** Part of every form, so that another site cannot post one. */
-  csrf: string;
-}
+export const newSession = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * The hash that the database has of a session's cookie. The secrets of sign-in are part of it, so that a change of one ends
+ * every session.
+ */
+export const hashOf = (cookie: string, secrets: readonly (string | undefined)[]): Buffer =>
+  createHmac('sha256', JSON.stringify(secrets.map((secret) => secret ?? '')))
+    .update(cookie)
+    .digest();
+
+const maxRemembered = 1_000;
+const timeoutMs = 5_000;
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-const sessionMs = sessionS * 1000;
-/** How far the clocks that a session is begun and read by may differ. */
-const skewMs = 60_000;
-
-/** `begun`: in milliseconds by the database's clock. */
-type Content = Omit<Session, 'csrf'> & { begun: number };
-
-/** Sessions are in a signed cookie, so every receiver knows them; those that were ended are in the database. */
-export function createSessions(values: SignedValues, store: Pick<SessionStore, 'now' | 'isEnded'>) {
+/** The sessions of a database; those that this receiver has read are remembered, for an outage. */
+export function createSessions(pool: pg.Pool) {
+  const remembered = new Map<string, User>();
   return {
-    /** The value of a new session's cookie, and how long it lasts. @param begun in milliseconds, by the database's clock */
-    begin: (user: User, begun = store.now()) => {
-      const content: Content = { id: randomBytes(16).toString('base64url'), user, begun };
-      return { value: values.write('session', content, begun + sessionMs), maxAge: sessionMs };
+    /** @throws the database's error */
+    read: async (hash: Buffer): Promise<User | undefined> => {
+      const user = await readSession(pool, hash, timeoutMs);
+      if (remembered.size >= maxRemembered) remembered.clear();
+      if (user) remembered.set(hash.toString('hex'), user);
+      else remembered.delete(hash.toString('hex'));
+      return user;
     },
-    /** The session of a cookie's value; undefined if it is forged, expired, older than twelve hours or ended. */
-    read: (value: string | undefined, now = store.now()): Session | undefined => {
-      const content = values.read<Content>('session', value, now);
-      if (!content) return undefined;
-      const { id, user, begun } = content;
-      const isRecent = begun <= now + skewMs && now < begun + sessionMs;
-      if (!isRecent || store.isEnded(id, user.id, begun)) return undefined;
-      return { id, user, csrf: values.sign('form', value!) };
-    },
+    /** The user of a session as it was read last. */
+    recall: (hash: Buffer): User | undefined => remembered.get(hash.toString('hex')),
+    forget: (hash: Buffer): void => void remembered.delete(hash.toString('hex')),
   };
 }

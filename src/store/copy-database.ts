@@ -4,13 +4,7 @@ import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** The receiver's tables that contain rows in a new database. */
-const filledByMigrations = [
-  'database_identity',
-  'erasure_salt',
-  'refolds',
-  'session_key',
-  'sums_definitions',
-];
+const filledByMigrations = ['database_identity', 'erasure_salt', 'refolds', 'sums_definitions'];
 
 /** Triggers add rows to them while other tables are copied. Those of appointment_links are there before, in the order of names. */
 const lastCopied = ['outdated_days', 'outdated_terms'];

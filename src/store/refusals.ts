@@ -70,7 +70,7 @@ interface FailedGroup {
   count: number;
   first: Date;
   last: Date;
-  /** How many have a note, or were marked as seen. */
+  /** How many were marked as seen. */
   seen: number;
 }
 
@@ -81,7 +81,7 @@ export async function groupFailed(db: Db) {
     sql<FailedGroup>`
       select family, event, coalesce(error, '') as error, count(*)::int as count,
              min(received_at) as first, max(received_at) as last,
-             count(*) filter (where exists (select from notes n where n.subject_id = d.id))::int as seen
+             count(*) filter (where exists (select from seen_deliveries s where s.id = d.id))::int as seen
       from stated_deliveries d where status = 'failed'
       group by family, event, error
       order by count desc, last desc limit 200`,

@@ -153,7 +153,7 @@ it('what lasts is repeated after a day, and what is marked as seen is over', asy
     'still on:\n• Deliveries of the family receipt failed (for 25 hours). Not',
   );
   await database.rows(`
-    insert into notes (subject_id, text, created_by) select id, '', 'test' from failed_deliveries`);
+    insert into seen_deliveries (id, seen_by) select id, 'test' from failed_deliveries`);
   await until(() => webhook.messages.length > 2);
   expect(titles(webhook.messages)).toEqual([began, 'Webhook receiver alerts: 1 still on', ended]);
 });

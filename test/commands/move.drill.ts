@@ -141,7 +141,6 @@ it('the tables that contain rows in a new database are those that a move replace
     'database_identity',
     'erasure_salt',
     'refolds',
-    'session_key',
     'sums_definitions',
   ]);
 });

@@ -161,7 +161,7 @@ const clientSettings: Record<string, string> = {
   SERVICE_TOKEN: 'x',
 };
 
-it('roles are given to values, addresses and domains, and scopes are separated by spaces or commas', () => {
+it('roles are given to values, addresses and domains', () => {
   const oidc = (env: Environment) => {
     const own = {
       OIDC_ISSUER: 'https://a.example',
@@ -172,8 +172,7 @@ it('roles are given to values, addresses and domains, and scopes are separated b
   };
   const map =
     'privacy=7d4b-2c,operator = cn=front%2Cou=x , operator=asha@clinic.example,viewer=@clinic.example';
-  expect(oidc({ OIDC_ROLES_MAP: map, OIDC_SCOPES: 'openid,groups  email' })).toMatchObject({
-    scopes: 'openid groups email',
+  expect(oidc({ OIDC_ROLES_MAP: map })).toMatchObject({
     rolesMap: [
       { role: 'privacy', value: '7d4b-2c' },
       { role: 'operator', value: 'cn=front,ou=x' },
@@ -181,13 +180,12 @@ it('roles are given to values, addresses and domains, and scopes are separated b
       { role: 'viewer', value: '@clinic.example' },
     ],
   });
-  expect(oidc({})).toMatchObject({ scopes: 'openid profile email', rolesMap: undefined });
+  expect(oidc({})).toMatchObject({ rolesMap: undefined });
   for (const OIDC_ROLES_MAP of ['SECRET', 'admin=SECRET', 'viewer=', 'viewer=@', 'viewer=x,SECRET', ',']) {
     const found = problems({ OIDC_ROLES_MAP });
     expect(found).toEqual([expect.stringMatching(/^OIDC_ROLES_MAP must be role=value/)]);
     expect(found.join()).not.toContain('SECRET');
   }
-  expect(problems({ OIDC_SCOPES: 'profile email' })).toEqual(['OIDC_SCOPES must contain openid']);
 });
 
 it('the client reads the variables that are documented for it, with their defaults', () => {

@@ -9,7 +9,7 @@ import { type PlanNode, rowsRead } from '../support/plans.ts';
 import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { useConsole } from './use-console.ts';
-import { type Visitor, visitAs } from './visitor.ts';
+import { postForm, type Visitor, visitAs } from './visitor.ts';
 
 const { database, service, visitor } = useConsole();
 let privacy: Visitor;
@@ -251,13 +251,7 @@ it('masked pages and previews are no entries', async () => {
 
 it('a wrong token, a right one and a sign-out are entries', async () => {
   const before = await lastEntry();
-  const form = (fields: Record<string, string>) =>
-    fetch(`${service.url}/console/sign-in`, {
-      method: 'POST',
-      body: new URLSearchParams(fields),
-      redirect: 'manual',
-    });
-  await form({ token: 'wrong-token' });
+  await postForm(`${service.url}/console/sign-in`, { token: 'wrong-token' });
   await (await visitAs(service.url, 'privacy')).post('/sign-out');
   const entry = { address: '127.0.0.1', rows: null, patients: [] };
   expect(await entriesAfter(before)).toEqual([

@@ -5,7 +5,7 @@ import { openRedis, type TestRedis } from '../support/redis.ts';
 import { post, startTestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { routesOf } from './routes.ts';
-import { adminToken, postForm, setDatabase, signInTo, type Visitor, visitAs } from './visitor.ts';
+import { adminToken, postForm, setDatabase, type Visitor, visitAs } from './visitor.ts';
 
 let database: TestDatabase;
 let redis: Pick<TestRedis, 'url' | 'stop'>;
@@ -53,6 +53,7 @@ describe('while PostgreSQL is unavailable', () => {
   let leaving: Visitor;
   beforeAll(async () => {
     leaving = await visitAs(service.url, 'operator');
+    await leaving.get('/health');
     link.cut();
     await until(async () => (await viewer.get('/deliveries/x')).status === 503);
   });
@@ -74,7 +75,7 @@ describe('while PostgreSQL is unavailable', () => {
   });
 
   it('and nothing else: every other route says that the database is unavailable', async () => {
-    const routes = routesOf().filter((route) => !/ \/(health|keys|assets|sign-)|^GET \/$/.test(route));
+    const routes = routesOf().filter((route) => !/ \/(health|assets|sign-)|^GET \/$/.test(route));
     expect(routes.length).toBeGreaterThan(40);
     for (const route of routes) {
       const [method, pattern] = route.split(' ') as ['GET' | 'POST', string];
@@ -107,11 +108,11 @@ describe('while PostgreSQL is unavailable', () => {
         expect([response.status, response.headers.get('set-cookie')]).toEqual([200, null]);
         expect(text).toContain('<h1>Health</h1>');
         expect(text).toMatch(/Callbacks .*safe in Redis/);
-        expect(text).not.toMatch(/<nav|csrf|CANARY/);
+        expect(text).not.toMatch(/<nav|CANARY/);
         const wrong = await postForm(`${url}/console/sign-in`, { token: 'guess' });
         expect([wrong.status, (await wrong.text()).includes('Health')]).toEqual([503, false]);
       }
-      // It cannot tell a session before it has read the key.
+      // It has not read the session before.
       const cookie = viewer.cookie;
       expect((await fetch(`${other.url}/console/health`, { headers: { cookie } })).status).toBe(401);
     } finally {
@@ -119,7 +120,7 @@ describe('while PostgreSQL is unavailable', () => {
     }
   });
 
-  it('signing out ends the session here at once, and in the database once it is available', async () => {
+  it('signing out ends the session in this browser and here', async () => {
     const response = await leaving.post('/sign-out');
     expect([response.status, response.headers.get('set-cookie')]).toEqual([
       503,
@@ -127,14 +128,5 @@ describe('while PostgreSQL is unavailable', () => {
     ]);
     expect(await response.text()).toContain('This browser is signed out');
     expect((await leaving.get('/health')).status).toBe(401);
-    await link.restore();
-    await until(async () => (await viewer.get('/deliveries')).status === 200);
-    await until(async () => {
-      await viewer.get('/health');
-      const [row] = await database.rows('select count(*)::int from ended_sessions');
-      return row!.count === 1;
-    });
-    expect((await leaving.get('/health')).status).toBe(401);
-    expect((await signInTo(service.url)).cookie).toMatch(/^receiver_console=/);
   });
 });

@@ -86,15 +86,19 @@ describe('failed deliveries', () => {
     await database.pool.query('alter table receipts drop constraint plain');
   });
 
-  it('carry notes, which the list counts, and which are deleted with them', async () => {
+  it('are marked as seen, which the list counts, and the mark is deleted with them', async () => {
     const [id] = await fail(receipts('bad', 'bad'));
-    const note = { section: 'deliveries', subject: id!, text: 'asked the clinic' };
-    expect((await visitor.post('/notes', note)).status).toBe(303);
+    const seen = await visitor.post(`/deliveries/${id}/seen`);
+    expect([seen.status, seen.headers.get('location')]).toEqual([303, `/console/deliveries/${id}`]);
+    expect(await database.rows(`select filter from access_log where action = 'seen'`)).toEqual([
+      { filter: { delivery: id } },
+    ]);
     const page = await visitor.read(`/deliveries/${id}`);
-    expect(page).toMatch(/admin-token.*asked the clinic/s);
+    expect(page).toContain('by admin-token');
+    expect(page).not.toContain('Mark as seen');
     expect(await visitor.read('/problems')).toContain('>2 deliveries</a><small class="beside">1 seen<');
     await database.pool.query('delete from failed_deliveries; delete from inbox');
-    expect(await database.rows('select from notes')).toEqual([]);
+    expect(await database.rows('select from seen_deliveries')).toEqual([]);
   });
 
   it('a form of an earlier version replays no more than the business that it names', async () => {
@@ -279,12 +283,9 @@ describe('the quarantine', () => {
     expect(await drop({ reason: 'invalid', faults: String(group!.faults) })).toEqual([200, 2]);
     const some = await visitor.read('/quarantine?reason=invalid&since=2030-01-01T00:00');
     expect(formFor(some, '/quarantine/preview')).toBeUndefined();
-    const { csrf: _, ...all } = formFor(await visitor.read('/quarantine'), '/quarantine/preview')!;
+    const all = formFor(await visitor.read('/quarantine'), '/quarantine/preview')!;
     expect(all).toEqual({ all: 'yes', action: 'replay' });
-    const { csrf: __, ...those } = formFor(
-      await visitor.read('/quarantine?reason=invalid'),
-      '/quarantine/preview',
-    )!;
+    const those = formFor(await visitor.read('/quarantine?reason=invalid'), '/quarantine/preview')!;
     expect(those).toEqual({ reason: 'invalid', action: 'replay' });
     expect(await drop(all)).toEqual([200, 1]);
   });

@@ -54,6 +54,10 @@ const table: Record<string, Expected> = {
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },
+  'POST /deliveries/:id/seen': {
+    path: '/deliveries/<delivery>/seen',
+    statuses: [401, 403, 303, 303, 303],
+  },
   'GET /records/:family': { path: `/records/receipt?${record}`, statuses: signedIn },
   'POST /records/:family/personal': {
     path: '/records/receipt/personal',
@@ -70,18 +74,10 @@ const table: Record<string, Expected> = {
   'POST /quarantine/replay': { fields: none, statuses: fromOperator },
   'POST /quarantine/drop': { fields: none, statuses: fromOperator },
   'POST /quarantine/:id/personal': { path: '/quarantine/<body>/personal', statuses: onlyPrivacy },
-  'POST /quarantine/:id/fields': {
-    path: '/quarantine/<body>/fields',
-    statuses: [401, 403, 422, 422, 422],
-  },
   'POST /quarantine/:id/body': {
     path: '/quarantine/<body>/body',
     fields: { body: '{' },
     statuses: [401, 403, 403, 422, 422],
-  },
-  'POST /notes': {
-    fields: { section: 'quarantine', subject: '<body>', text: 'CANARY' },
-    statuses: [401, 403, 303, 303, 303],
   },
   'GET /reports': { statuses: signedIn },
   'GET /reports/:view': { path: '/reports/receipts', statuses: signedIn },

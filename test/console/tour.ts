@@ -49,8 +49,7 @@ export async function tourConsole(
     ['/reports/receipts/personal'],
     ['/reports/receipts/csv'],
     ['/aliases', { kind: 'business', id: business!, alias: 'Lake Road' }],
-    ['/notes', { section: 'deliveries', subject: delivery!, text: 'Told the receiver' }],
-    ['/notes', { section: 'quarantine', subject: String(body), seen: 'yes' }],
+    [`/deliveries/${delivery}/seen`],
     [`/quarantine/${body}/personal`],
     ['/quarantine/preview', { id: String(body), action: 'replay' }],
     ['/quarantine/preview', { id: String(body), action: 'drop' }],
@@ -69,7 +68,7 @@ export async function tourConsole(
   ];
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
-    const redirects = /^\/(notes|sessions)/.test(path);
+    const redirects = /^\/sessions|\/seen$/.test(path);
     const page = await response.text();
     const fault = response.status < 400 ? '' : page;
     expect([path, response.status, fault]).toEqual([path, redirects ? 303 : 200, '']);

@@ -22,7 +22,7 @@ it('a deleted user of the platform is a problem on the page Health until each ca
   const { id } = deliveryOf(deletion);
   expect(page).toContain(`href="/console/deliveries/${id}"`);
   expect(await visitor.read(`/deliveries/${id}`)).toContain('Mark as seen');
-  await visitor.post('/notes', { section: 'deliveries', subject: id, seen: 'yes' });
+  await visitor.post(`/deliveries/${id}/seen`);
   const problems = await readProblems(database.pool);
   expect(problems.filter(({ kind }) => kind === 'user deletion')).toEqual([]);
 });

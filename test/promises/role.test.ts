@@ -103,8 +103,6 @@ it.each([
   ['release a hold that nobody reads of', `delete from patient_holds`],
   ['move a hold', `update patient_holds set hash = sha256('')`],
   ['change the list of migrations', `delete from receiver_migrations`],
-  ['make another key of sessions', `insert into session_key (id) values (true)`],
-  ['remove the key of sessions', `delete from session_key`],
   ['change the salt', `update erasure_salt set salt = ''`],
   ['change the reports', 'create view reporting.made as select 1'],
   ['change the time zone of the reports', `select reporting.write_zone('UTC')`],

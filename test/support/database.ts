@@ -54,8 +54,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   const { checksum } = await findDue(database.db, await files);
   await database.rows(
     `with identity as (update database_identity set id = default),
-       salt as (update erasure_salt set salt = default),
-       session as (update session_key set key = default)
+       salt as (update erasure_salt set salt = default)
      update receiver_migrations set checksum = $1 where name = 'reporting'`,
     [checksum],
   );

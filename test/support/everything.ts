@@ -38,7 +38,7 @@ export async function fill(service: { url: string }, databaseUrl: string): Promi
   await until(async () => (await rowsOf(databaseUrl, 'select from pending_deliveries limit 1')).length === 0);
   await rowsOf(
     databaseUrl,
-    `insert into notes (subject_id, text, created_by) select id, 'asked the clinic', 'tester' from quarantine`,
+    `insert into seen_deliveries (id, seen_by) select id, 'tester' from inbox limit 1`,
   );
   await erase(databaseUrl, 'erased-1');
   // Written later, together.

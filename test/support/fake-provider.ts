@@ -36,9 +36,7 @@ export async function startFakeProvider(claims: Claims = {}) {
 
   const exchange = async (req: IncomingMessage, res: ServerResponse) => {
     const form = new URLSearchParams(await text(req));
-    const basic = /^Basic (.+)$/.exec(req.headers.authorization ?? '')?.[1] ?? '';
-    if (Buffer.from(basic, 'base64').toString() !== `console:${clientSecret}`)
-      return send(res, 401, { error: 'invalid_client' });
+    if (form.get('client_secret') !== clientSecret) return send(res, 401, { error: 'invalid_client' });
     const grant = grants.get(form.get('code') ?? '');
     grants.delete(form.get('code') ?? '');
     const verifier = form.get('code_verifier') ?? '';
@@ -58,7 +56,6 @@ export async function startFakeProvider(claims: Claims = {}) {
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
           jwks_uri: `${issuer}/keys`,
-          token_endpoint_auth_methods_supported: ['client_secret_basic'],
           id_token_signing_alg_values_supported: ['RS256'],
         });
       case '/keys':

@@ -18,7 +18,6 @@ export function testConfig(
   return {
     ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list),
     drainMs: 0,
-    sessionCacheMs: 100,
     timeLimits,
     ...overrides,
   };

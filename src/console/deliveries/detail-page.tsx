@@ -5,11 +5,10 @@ import { readDelivery } from '../../intake/list-deliveries.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
 import { redactEnvelope } from '../../privacy/redact.ts';
 import { readNewest } from '../../search/record.ts';
-import { readNotes } from '../../store/notes.ts';
 import { readCauses } from '../../store/refusals.ts';
+import { readSeen } from '../../store/seen.ts';
 import type { Db } from '../../store/tables.ts';
 import { PageNotFound } from '../errors.ts';
-import { Notes } from '../notes/routes.tsx';
 import { CauseText, sameCause } from '../problems/causes.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref } from '../ui/links.ts';
@@ -30,17 +29,17 @@ export async function readDetails(db: Db, families: readonly Family[], id: strin
   const family = families.find(({ name }) => name === delivery.family);
   const recordKey = family && { family, business: delivery.business_id, id: delivery.record ?? id };
   const record = recordKey && (await readNewest(db, recordKey));
-  const [[cause], notes] = await Promise.all([
+  const [[cause], seen] = await Promise.all([
     delivery.error ? readCauses(db, [delivery.error]) : [],
-    readNotes(db, delivery.id),
+    readSeen(db, delivery.id),
   ]);
-  return { delivery, recordKey, record, cause, notes };
+  return { delivery, recordKey, record, cause, seen };
 }
 
 type DetailProps = Awaited<ReturnType<typeof readDetails>> & { revealed: boolean };
 
 export function DeliveryDetail(props: DetailProps) {
-  const { delivery, recordKey, record, revealed, cause, notes } = props;
+  const { delivery, recordKey, record, revealed, cause, seen } = props;
   const { id, status, text, received_at, applied_at, delivery_count } = delivery;
   const address = `/console/deliveries/${id}`;
   // The platform may send event_type instead of event; retention keeps no time.
@@ -79,6 +78,11 @@ export function DeliveryDetail(props: DetailProps) {
                 {formatCount(delivery_count - 1)}, the last one at <Moment at={delivery.last_received_at} />
               </>
             ),
+          Seen: seen && (
+            <>
+              <Moment at={seen.seen_at} /> by {seen.seen_by}
+            </>
+          ),
           'Table row': rowOf(props),
         }}
       />
@@ -86,6 +90,11 @@ export function DeliveryDetail(props: DetailProps) {
         {status !== 'received' && !isReduced && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
             Replay …
+          </PostButton>
+        )}
+        {!seen && (cause || delivery.event === userDelete) && (
+          <PostButton action={`${address}/seen`} kind="second">
+            Mark as seen
           </PostButton>
         )}
         <ShowPersonal {...{ revealed, address }} />
@@ -101,9 +110,6 @@ export function DeliveryDetail(props: DetailProps) {
         )}
       </div>
       <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
-      {(cause || notes.length > 0 || delivery.event === userDelete) && (
-        <Notes section="deliveries" subject={id} notes={notes} />
-      )}
       {isReduced && (
         <p>
           Its body is older than the receiver keeps, and was deleted (<code>RETENTION</code>,{' '}

@@ -4,6 +4,7 @@ import { formatDuration } from '../../common/times.ts';
 import { type Family, patientsIn } from '../../families/index.ts';
 import { type DeliveryLine, listDeliveries } from '../../intake/list-deliveries.ts';
 import { patientsOfRow } from '../../privacy/find-deliveries.ts';
+import { markSeen } from '../../store/seen.ts';
 import { deliveryStatuses } from '../../store/tables.ts';
 import type { Section } from '../dependencies.ts';
 import {
@@ -17,7 +18,7 @@ import {
   receiptId,
   text,
 } from '../read-form.ts';
-import type { Visit } from '../ui/context.ts';
+import { actorOf, type Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, recordHref, words } from '../ui/links.ts';
@@ -55,6 +56,15 @@ export const section: Section = {
     };
     routes.get('/deliveries/:id', 'viewer', (req, res) => show(req, res, false));
     routes.post('/deliveries/:id/personal', 'privacy', (req, res) => show(req, res, true));
+
+    routes.post('/deliveries/:id/seen', 'operator', async (req, res) => {
+      const { delivery } = await readDetails(db, families, String(req.params.id));
+      await db.transaction().execute(async (tx) => {
+        await markSeen(tx, delivery.id, actorOf(res).id);
+        await logAccess(res, { action: 'seen', filter: { delivery: delivery.id }, rows: 1 }, tx);
+      });
+      res.redirect(303, `/console/deliveries/${delivery.id}`);
+    });
   },
 };
 

@@ -12,7 +12,7 @@ interface CauseLine {
   count: number;
   /** The address of the list of them. */
   list?: string;
-  /** How many have a note, or were marked as seen. */
+  /** How many were marked as seen. */
   seen?: number;
   first: Date;
   last: Date;

@@ -3,7 +3,7 @@ import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { PageLinks, Table } from '../ui/table.tsx';
-import { formatCount, formatTimes, IdLink, Named, Nothing } from '../ui/values.tsx';
+import { formatCount, formatTimes, IdLink, Named } from '../ui/values.tsx';
 
 interface BodiesProps {
   /** Undefined: the filter is invalid. */
@@ -39,7 +39,6 @@ export function BodiesPage({ listed, filter }: BodiesProps) {
           { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
           { head: 'Bytes', cell: ({ size }) => formatCount(size), numeric: true },
-          { head: 'Notes', cell: ({ notes }) => notes ?? <Nothing /> },
         ]}
       />
       <PageLinks older={more && hrefTo('/quarantine', { ...entered, before: rows.at(-1)!.id })} />

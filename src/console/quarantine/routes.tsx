@@ -1,40 +1,27 @@
 import type { Request, Response } from 'express';
 import { uuid } from '../../common/uuid.ts';
-import { correctFields, fieldsOfBody } from '../../intake/correct-fields.ts';
 import { replayCorrection } from '../../intake/correction.ts';
 import { listQuarantine, type QuarantinedBody, readQuarantined } from '../../intake/list-quarantine.ts';
 import { countQuarantine, dropQuarantine } from '../../intake/quarantine-rows.ts';
-import type { FieldError } from '../../intake/rejection.ts';
 import { patientsNamedIn } from '../../intake/subject-of-body.ts';
-import { isEnough } from '../../sign-in/rights.ts';
-import { readNotes } from '../../store/notes.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import { addReplay } from '../problems/replay.tsx';
 import { guid, parseForm, readForm } from '../read-form.ts';
-import type { Visit } from '../ui/context.ts';
 import { words } from '../ui/links.ts';
 import { Outcome, sections } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { Facts, formatCountOf, IdLink } from '../ui/values.tsx';
-import { BodyPage } from './body-page.tsx';
-import type { Attempt } from './correction-form.tsx';
+import { type Attempt, BodyPage } from './body-page.tsx';
 import { BodiesPage } from './pages.tsx';
 import { filterOf, readSelection, replayOfBodies } from './replay-bodies.ts';
-
-/** How a rejected body is shown: with the values of personal fields, after an attempt, with errors found meanwhile. */
-interface Showing {
-  revealed?: boolean;
-  attempt?: Attempt;
-  errors?: readonly FieldError[];
-}
 
 const pageRows = 50;
 
 /** Rejected bodies, their replay, deletion and correction: a preview first, then the action itself. */
 export const section: Section = {
   addRoutes(routes, dependencies) {
-    const { intake, families, timezone, db, logAccess } = dependencies;
+    const { intake, timezone, db, logAccess } = dependencies;
     const replay = replayOfBodies(dependencies);
     const bodies = (count: number) => formatCountOf(count, sections.quarantine.rows);
 
@@ -72,47 +59,40 @@ export const section: Section = {
       if (!body) throw new PageNotFound('There is no such body in the quarantine.');
       return body;
     };
-    const sendBody = async (res: Response, body: QuarantinedBody, showing: Showing = {}) => {
-      const { errors = body.errors, revealed = false, attempt } = showing;
+    const sendBody = async (res: Response, body: QuarantinedBody, revealed: boolean, attempt?: Attempt) => {
       if (revealed) {
         const filter = { quarantine: body.id };
         await logAccess(res, { action: 'body', patients: patientsNamedIn(body.body), filter, rows: 1 });
       }
-      const fields = fieldsOfBody(body.body, errors, { families, revealed });
-      const notes = await readNotes(db, body.id);
-      const page = <BodyPage {...{ body, notes, fields, attempt, revealed }} />;
+      const page = <BodyPage {...{ body, attempt, revealed }} />;
       sendPage(res, `Rejected: ${words(body.reason)}`, page, { status: attempt ? 422 : 200 });
     };
 
-    routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req)));
-    routes.post('/quarantine/:id/personal', 'privacy', async (req, res) => {
-      await sendBody(res, await load(req), { revealed: true });
-    });
+    routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), false));
+    routes.post('/quarantine/:id/personal', 'privacy', async (req, res) =>
+      sendBody(res, await load(req), true),
+    );
 
-    /** Replays a corrected body, or shows why it is rejected. @param changed the paths of its fields */
-    const correct = async (
-      res: Response,
-      old: QuarantinedBody,
-      { body, changed }: { body: Buffer; changed: readonly string[] },
-      showing: Showing,
-    ) => {
-      const reject = (attempt: Attempt) =>
-        sendBody(res, old, { ...showing, attempt: { ...showing.attempt, ...attempt } });
+    /** Replays a corrected body in the place of a rejected one, or shows why it is rejected. */
+    routes.post('/quarantine/:id/body', 'privacy', async (req, res) => {
+      // A browser sends the lines of a text field with CRLF.
+      const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
+      const body = Buffer.from(text);
+      const old = await load(req);
+      const reject = (message: string, errors: Attempt['errors'] = []) =>
+        sendBody(res, old, true, { text, message, errors });
       if (old.replayed_at ?? old.corrected_by)
         throw new BadInput('This body was replayed or corrected before.');
-      if (body.equals(old.body)) return reject({ message: 'Nothing was changed.' });
+      if (body.equals(old.body)) return reject('Nothing was changed.');
       const result = await replayCorrection(db, intake, old, body, () =>
         logAccess(res, {
           action: 'quarantine correct',
           patients: [...new Set([old.body, body].flatMap(patientsNamedIn))],
-          filter: { quarantine: old.id, changed },
+          filter: { quarantine: old.id },
           rows: 1,
         }),
       );
-      if (result.outcome === 'rejected') {
-        const faults = Object.fromEntries(result.errors.map(({ path, message }) => [path, message]));
-        return reject({ message: result.reason, faults });
-      }
+      if (result.outcome === 'rejected') return reject(result.reason, result.errors);
       const isStored = result.outcome !== 'expired' && result.outcome !== 'erased';
       const intro = isStored
         ? 'The corrected body was accepted; the worker applies its delivery.'
@@ -128,24 +108,6 @@ export const section: Section = {
         </Outcome>
       );
       sendPage(res, 'Corrected and replayed', page);
-    };
-
-    routes.post('/quarantine/:id/fields', 'operator', async (req, res) => {
-      const old = await load(req);
-      const values = req.body as Record<string, string>;
-      const revealed = values.revealed === 'yes' && isEnough((res.locals.visit as Visit).role, 'privacy');
-      const corrected = await correctFields(old, values, { db, intake, families, revealed });
-      const { errors, changed, faults, body } = corrected;
-      if (faults) return sendBody(res, old, { attempt: { faults, values }, errors, revealed });
-      if (!body) throw new BadInput('PostgreSQL cannot read this body. Correct it as a whole.');
-      return correct(res, old, { body, changed }, { attempt: { values }, errors, revealed });
-    });
-
-    routes.post('/quarantine/:id/body', 'privacy', async (req, res) => {
-      // A browser sends the lines of a text field with CRLF.
-      const text = String(req.body.body ?? '').replaceAll('\r\n', '\n');
-      const corrected = { body: Buffer.from(text), changed: ['body'] };
-      await correct(res, await load(req), corrected, { attempt: { text } });
     });
   },
 };

@@ -18,10 +18,10 @@ interface DownloadMenuProps extends AskedForm {
 // What was being written during the last download is sent again rather than never.
 const overlapMs = 5 * 60_000;
 
-/** All ways to download a report. Those with personal data are posted: their logging needs the session's token. */
+/** All ways to download a report. Those with personal data are posted. */
 export function DownloadMenu(props: DownloadMenuProps) {
   const { report, columns, filters, filter, grouped, entered, ofGroups = false, rows, lastDownload } = props;
-  const { csrf, timezone } = useContext(VisitContext);
+  const { timezone } = useContext(VisitContext);
   const address = reportHref(report.view);
   const hasPersonal = columns.some(({ personal }) => personal);
   const mayReveal = useMayPost(`${address}/csv`);
@@ -57,9 +57,7 @@ export function DownloadMenu(props: DownloadMenuProps) {
         </fieldset>
         {!patient && <p class="actions">{buttons({})}</p>}
         {hasPersonal && mayReveal && (
-          <p class="actions">
-            With personal data (logged): {buttons({ formmethod: 'post', name: 'csrf', value: csrf })}
-          </p>
+          <p class="actions">With personal data (logged): {buttons({ formmethod: 'post' })}</p>
         )}
         {!ofGroups && filters.since && (
           <label class="hint">

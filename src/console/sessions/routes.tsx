@@ -8,7 +8,7 @@ import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
 
 export const section: Section = {
-  addRoutes(routes, { db, logAccess, sessionStore }) {
+  addRoutes(routes, { db, logAccess }) {
     routes.get('/sessions', 'privacy', async (_req, res) => {
       const users = await listSignedIn(db);
       await logAccess(res, { action: 'audit', filter: { page: 'sessions' }, rows: users.length });
@@ -22,7 +22,6 @@ export const section: Section = {
         await logAccess(res, { action: 'sessions end', filter: { user } }, tx);
         await endSessionsOf(tx, user);
       });
-      sessionStore.expire();
       res.redirect(303, '/console/sessions');
     });
   },
@@ -32,14 +31,13 @@ function SessionsPage({ users }: { users: readonly SignedIn[] }) {
   return (
     <>
       <p>
-        Users who have signed in within the last {sessionS / 3600} hours, which is the longest that a session
-        lasts. To keep somebody out, remove the role at the identity provider first, or change{' '}
-        <code>ADMIN_TOKEN</code>.
+        Users with a session, which lasts {sessionS / 3600} hours. To keep somebody out, remove the role at
+        the identity provider first, or change <code>ADMIN_TOKEN</code>.
       </p>
       <Table
         label="Users, the last to sign in first"
         rows={users}
-        empty="Nobody has signed in."
+        empty="Nobody is signed in."
         columns={[
           { head: 'User', cell: ({ user }) => <span class="id">{user}</span> },
           { head: 'Name', cell: ({ name }) => name ?? <Nothing /> },

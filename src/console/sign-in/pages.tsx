@@ -1,34 +1,31 @@
 import type { Request, Response } from 'express';
 import { ownPath } from '../../sign-in/origin.ts';
 import type { SignInDependencies } from '../dependencies.ts';
-import { KeptForm } from '../kept-form.tsx';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
 
-/** Sends the ways to sign in. They lead to the requested page; beside a kept form, in another tab. */
+/** Sends the ways to sign in. They lead to the requested page. */
 export function sendSignIn(
   { config, provider }: Pick<SignInDependencies, 'config' | 'provider'>,
   req: Request,
   res: Response,
   status: number,
-  { fault, kept }: { fault?: string; kept?: Parameters<typeof KeptForm>[0] } = {},
+  fault?: string,
 ): void {
   const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
-  const target = kept && '_blank';
   const content = (
     <>
-      {kept && <KeptForm {...kept} />}
       {provider && (
         // A link, since the policy for forms forbids redirects to another site.
         <p class="actions">
-          <a class="button" href={hrefTo('/sign-in/start', { next })} target={target}>
+          <a class="button" href={hrefTo('/sign-in/start', { next })}>
             Sign in with your account
           </a>
         </p>
       )}
       {config.adminToken && (
-        <form method="post" action="/console/sign-in" class="card" target={target}>
+        <form method="post" action="/console/sign-in" class="card">
           <input type="hidden" name="next" value={next} />
           <Field
             label="Admin token"
@@ -38,7 +35,7 @@ export function sendSignIn(
             required
             fault={fault}
           />
-          <Submit kind={(provider ?? kept) && 'second'}>Sign in</Submit>
+          <Submit kind={provider && 'second'}>Sign in</Submit>
           <p class="hint">
             The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
             token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.

@@ -1,7 +1,7 @@
-import { refreshCookie, sessionCookie, sessionOptions } from '../../sign-in/cookies.ts';
+import { sessionCookie, sessionOptions } from '../../sign-in/cookies.ts';
 import { unlessAway } from '../../sign-in/enter.ts';
 import { originOf } from '../../sign-in/origin.ts';
-import { endSession } from '../../store/sessions.ts';
+import { endSession, sessionS } from '../../store/sessions.ts';
 import type { SignInDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { actorOf, type Visit } from '../ui/context.ts';
@@ -9,27 +9,22 @@ import { sendForward, sendRefusal } from './pages.tsx';
 import { tokenUser } from './with-token.ts';
 
 const later =
-  'This browser is signed out. PostgreSQL is unavailable, so the session ends at other receivers once it is available.';
+  'This browser is signed out. PostgreSQL is unavailable, so that the session itself was not ended: it expires ' +
+  `${sessionS / 3600} hours after its sign-in.`;
 
-/**
- * Ends the session: in this browser and at this receiver at once, in the database, and at the identity provider. Where the
- * database is unavailable, this receiver writes it later.
- */
+/** Ends the session: in this browser, in the database, and at the identity provider. */
 export function addSignOut(routes: Routes, dependencies: SignInDependencies): void {
-  const { provider, sessionStore, db, logAccess, log } = dependencies;
+  const { provider, sessions, db, logAccess } = dependencies;
   routes.post('/sign-out', 'viewer', async (req, res) => {
-    for (const name of [sessionCookie, refreshCookie]) res.clearCookie(name, sessionOptions(req));
+    res.clearCookie(sessionCookie, sessionOptions(req));
     const { session } = res.locals.visit as Visit;
-    sessionStore.end(session);
+    sessions.forget(session);
     const end = () =>
       db.transaction().execute(async (tx) => {
         await endSession(tx, session);
         await logAccess({ actor: actorOf(res), action: 'sign-out' }, tx);
       });
-    if (!(await unlessAway(res, end))) {
-      log.limited('warn', {}, 'PostgreSQL is unavailable: a session ends at this receiver first');
-      return sendRefusal(res, 503, later);
-    }
+    if (!(await unlessAway(res, end))) return sendRefusal(res, 503, later);
     const address =
       actorOf(res).id === tokenUser.id
         ? undefined

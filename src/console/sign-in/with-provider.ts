@@ -4,10 +4,8 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
 import { enter, recordFailure } from '../../sign-in/enter.ts';
-import type { Identity } from '../../sign-in/identity.ts';
 import { originOf, ownPath } from '../../sign-in/origin.ts';
 import type { Attempt, Provider } from '../../sign-in/provider.ts';
-import { faultIn } from '../../sign-in/provider-fault.ts';
 import { roles } from '../../sign-in/rights.ts';
 import type { SignInDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
@@ -31,15 +29,10 @@ const refusals = {
     'Nobody can sign in with an account now: the identity provider does not respond as it should. Try again later.',
   ],
   'no role': [403, `Your account has none of the roles ${roles.join(', ')}. One of them is needed.`],
-  'too many groups': [
-    403,
-    'Your account is in so many groups that the identity provider does not list them. An administrator can give it an ' +
-      'app role, or let the provider list only the groups that are assigned to this application.',
-  ],
 } as const;
 
 export function addProviderSignIn(routes: Routes, provider: Provider, dependencies: SignInDependencies) {
-  const { values, log } = dependencies;
+  const { log } = dependencies;
 
   const refuse = async (req: Request, res: Response, reason: keyof typeof refusals, user?: Actor) => {
     const [status, text] = refusals[reason];
@@ -55,15 +48,14 @@ export function addProviderSignIn(routes: Routes, provider: Provider, dependenci
   const warn = (error: unknown) => {
     const { message, code, cause } = error as Error & { code?: string; cause?: { code?: string } };
     const kind = { code: cause?.code ?? code };
-    const text = faultIn(error)?.message ?? message;
-    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: text });
+    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: message });
   };
 
   routes.get('/sign-in/start', 'anyone', async (req, res) => {
     try {
       const { address, attempt } = await provider.begin(`${originOf(req)}/console/sign-in/callback`);
       const content = { ...attempt, next: ownPath(req.query.next) };
-      const value = values.write('attempt', content, Date.now() + attemptMs);
+      const value = Buffer.from(JSON.stringify(content)).toString('base64url');
       res.cookie(attemptCookie, value, { ...attemptOptions(req), maxAge: attemptMs });
       res.redirect(303, address.href);
     } catch (error) {
@@ -75,19 +67,29 @@ export function addProviderSignIn(routes: Routes, provider: Provider, dependenci
   routes.get('/sign-in/callback', 'anyone', async (req, res) => {
     res.clearCookie(attemptCookie, attemptOptions(req));
     const cookie = readCookie(req.headers.cookie, attemptCookie);
-    const attempt = values.read<Attempt & { next: string }>('attempt', cookie, Date.now());
+    const attempt = readAttempt(cookie);
     if (!attempt || attempt.state !== req.query.state) return refuse(req, res, 'no attempt');
-    let identity: Identity;
+    let user: Awaited<ReturnType<Provider['finish']>>;
     try {
-      identity = await provider.finish(new URL(req.originalUrl, originOf(req)), attempt);
+      user = await provider.finish(new URL(req.originalUrl, originOf(req)), attempt);
     } catch (error) {
       warn(error);
       return refuse(req, res, error instanceof AuthorizationResponseError ? 'refused' : 'provider failed');
     }
-    const { id, name, role, isCut, refreshToken } = identity;
-    if (!role) return refuse(req, res, isCut ? 'too many groups' : 'no role', { id, name });
-    await enter(dependencies, req, res, { id, name, role }, 'identity provider', refreshToken);
+    const { id, name, role } = user;
+    if (!role) return refuse(req, res, 'no role', { id, name });
+    await enter(dependencies, req, res, { id, name, role }, 'identity provider');
     // The browser would not send the new cookie along a redirect that another site began.
-    sendForward(res, 'Signed in', attempt.next);
+    sendForward(res, 'Signed in', ownPath(attempt.next));
   });
+}
+
+/** What the browser has kept; the state in it must be that of the provider's answer. */
+function readAttempt(cookie: string | undefined): (Attempt & { next: unknown }) | undefined {
+  try {
+    const attempt = JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString());
+    return typeof attempt?.state === 'string' ? attempt : undefined;
+  } catch {
+    return undefined;
+  }
 }

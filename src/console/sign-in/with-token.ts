@@ -2,7 +2,7 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
 import { enter, recordFailure, unlessAway } from '../../sign-in/enter.ts';
 import { clientAddressOf, ownPath } from '../../sign-in/origin.ts';
-import type { User } from '../../sign-in/sessions.ts';
+import type { User } from '../../store/sessions.ts';
 import type { SignInDependencies } from '../dependencies.ts';
 import type { Routes } from '../guard.ts';
 import { readHealth } from '../health/checks.tsx';
@@ -36,9 +36,9 @@ export function addTokenSignIn(routes: Routes, dependencies: SignInDependencies)
       if (!(error instanceof TooManyRequests)) throw error;
       res.setHeader('Retry-After', String(error.retryAfterS));
       const fault = `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`;
-      return sendSignIn(dependencies, req, res, 429, { fault });
+      return sendSignIn(dependencies, req, res, 429, fault);
     }
     log.limited('warn', {}, 'a sign-in to the console failed');
-    sendSignIn(dependencies, req, res, 401, { fault: 'Wrong token.' });
+    sendSignIn(dependencies, req, res, 401, 'Wrong token.');
   });
 }

@@ -32,12 +32,11 @@ export interface Visit {
   timezone: string;
   /** The currency of all amounts, a code of ISO 4217. */
   currency: string;
-  /** The token of the session's forms. */
-  csrf: string;
   /** The user, and from where. */
   actor: Actor;
   role: Role;
-  session: string;
+  /** The hash of its cookie. */
+  session: Buffer;
   aliases?: Aliases;
   /** Undefined where they could not be counted. */
   problems?: Problems | undefined;

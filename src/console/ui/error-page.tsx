@@ -7,7 +7,7 @@ import { ForeignForm } from '../../sign-in/same-origin.ts';
 import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import { isTimeout } from '../../store/read.ts';
-import { BadInput, Forbidden, PageNotFound, TooManyDownloads } from '../errors.ts';
+import { BadInput, PageNotFound, TooManyDownloads } from '../errors.ts';
 import { sendBarePage, sendPage } from './page.tsx';
 
 interface Kind {
@@ -26,7 +26,7 @@ const isOf =
     types.some((type) => error instanceof type);
 
 const kinds: Kind[] = [
-  { matches: isOf(Forbidden, MissingRole), status: 403, title: 'Not allowed' },
+  { matches: isOf(MissingRole), status: 403, title: 'Not allowed' },
   { matches: isOf(ForeignForm), status: 403, title: 'Not allowed', forAll: true },
   { matches: isOf(PageNotFound), status: 404, title: 'Not found' },
   { matches: isOf(BadInput), status: 400, title: 'Invalid input' },

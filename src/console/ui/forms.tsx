@@ -14,13 +14,11 @@ interface PostFormProps {
   children: ComponentChildren;
 }
 
-/** A form that is posted, with the session's token. It is shown to users only who may post it. */
+/** A form that is posted. It is shown to users only who may post it. */
 export function PostForm({ action, values = {}, children, class: name, label }: PostFormProps) {
-  const { csrf } = useContext(VisitContext);
   if (!useMayPost(action)) return null;
   return (
     <form method="post" action={action} class={name} aria-label={label}>
-      <input type="hidden" name="csrf" value={csrf} />
       <Hidden values={values} />
       {children}
     </form>

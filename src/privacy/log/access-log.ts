@@ -33,8 +33,8 @@ export const accessActions = [
   'reconcile',
   'aliases',
   'quarantine correct',
-  /** A note was written on a failed delivery or a rejected body, or it was marked as seen. */
-  'note',
+  /** A delivery was marked as seen, which ends an alert. */
+  'seen',
   'test callback',
   'erase',
   /** A body with an erased id as a word was stored again. */
