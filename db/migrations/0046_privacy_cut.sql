@@ -65,3 +65,24 @@ begin
   end loop;
 end
 $$;
+
+-- Words of unknown bodies and the decisions about them: the preview of an erasure searches the bodies instead. What nobody has
+-- decided about is withheld, as if it had been erased.
+
+insert into withheld.records (erasure_id, source, patients, destroy_at, received_at, content)
+select u.erasure_id, u.source, coalesce((select e.patients from erased_words e where e.erasure_id = u.erasure_id limit 1), '{}'),
+       now() + interval '365 days', u.received_at, u.content
+from uncertain_bodies u where u.decision is null;
+drop function forget_rejected cascade;
+drop function uncertain_among, word_keys;
+drop table body_words, erased_words, uncertain_bodies;
+do $$
+begin
+  execute replace(replace(pg_get_functiondef('forget_deliveries'::regproc), ', body_words', ''),
+    'delete from body_words w using deleted d where w.id = d.id and d.family = ''other'';', '');
+end
+$$;
+
+alter table running_erasures drop column uncertain_list, add column also uuid[] not null default '{}';
+comment on column running_erasures.linked is 'Other ids of the patient, as a person has named them';
+comment on column running_erasures.also   is 'Deliveries of events that no family lists, and rejected bodies, that a person has named';

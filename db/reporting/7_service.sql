@@ -22,9 +22,7 @@ begin
   grant update (envelope, patients, family) on inbox to receiver_service; -- of expired bodies; by a replay of unknown events
   revoke insert, update, delete on access_log from receiver_service;
   revoke insert, update, truncate on patient_pseudonyms from receiver_service;
-  revoke delete on erased, erased_words, patient_holds from receiver_service;
-  revoke update on erased_words from receiver_service;
-  grant update (until, erasure_id, patients) on erased_words to receiver_service;
+  revoke delete on erased, patient_holds from receiver_service;
   revoke update, delete on erasures from receiver_service;
   grant update (counts, searched, destroy_after, destroyed_at) on erasures to receiver_service;
   revoke insert, update, delete

@@ -19,10 +19,12 @@ import { isBeingErased } from '../privacy/erasure/running.ts';
 import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
+import { parseUuid } from './arguments.ts';
 import { print, printCounts, printTable, withProgress } from './output.ts';
 import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 type PatientOptions = Pick<Patient, 'businessId'>;
+type EraseOptions = PatientOptions & { also: string[] };
 
 export const addPatientCommand: AddCommand = (program, env) => {
   const patient = program
@@ -33,15 +35,15 @@ export const addPatientCommand: AddCommand = (program, env) => {
       .command(name)
       .description(description)
       .argument(
-        '<patient id>',
-        'an id of the patient in the callbacks: patient_oid, partner_patient_id, abha_address and so on',
+        '<patient id...>',
+        'the ids of one patient in the callbacks: patient_oid, partner_patient_id, abha_address and so on',
       )
       .option('--business-id <id>', 'only of this business');
 
   /** The action of a command about a patient. */
   const onPatient = <Options>(run: (opened: Opened, patient: Patient, options: Options) => Promise<void>) =>
-    onDatabase(env, (opened, id: string, options: PatientOptions & Options) =>
-      run(opened, { id, businessId: options.businessId }, options),
+    onDatabase(env, (opened, [id, ...linked]: string[], options: PatientOptions & Options) =>
+      run(opened, { id: id!, linked, businessId: options.businessId }, options),
     );
 
   sub('show', 'list what is held, without its content').action(onPatient(show));
@@ -53,10 +55,16 @@ export const addPatientCommand: AddCommand = (program, env) => {
     'erase everything that is held, for good; what a law asks to keep is withheld for ERASURE_KEEP',
   )
     .option('--dry-run', 'show what would be erased without changing anything')
+    .option(
+      '--also <id>',
+      'a delivery or a rejected body with the id as text, as the dry run lists them (repeatable)',
+      (id, others: string[]) => [...others, parseUuid(id)],
+      [],
+    )
     .option('--yes', 'do not ask')
-    .action(async (id: string, options: PatientOptions & { dryRun?: true; yes?: true }) => {
+    .action(async (ids: string[], options: EraseOptions & { dryRun?: true; yes?: true }) => {
       if (!options.dryRun && !options.yes) await confirm('Erase everything that is held about this patient?');
-      await onPatient(options.dryRun ? preview : erase)(id, options);
+      await onPatient<EraseOptions>(options.dryRun ? preview : erase)(ids, options);
     });
   const hold = (change: typeof holdPatient, done: string, otherwise: string) =>
     onPatient(async ({ db }, patient) => {
@@ -134,10 +142,10 @@ async function preview({ config, db }: Opened, patient: Patient): Promise<void> 
   print('dry run: nothing was changed');
 }
 
-async function erase({ config, db }: Opened, patient: Patient): Promise<void> {
+async function erase({ config, db }: Opened, patient: Patient, { also }: EraseOptions): Promise<void> {
   const left: string[] = [];
   const onNotAnalyzed = (tables: readonly string[]) => left.push(`${tables.join(', ')}: ${notAnalyzed}`);
-  const options = { ...config.erasure, actor: commandActor(), onNotAnalyzed };
+  const options = { ...config.erasure, actor: commandActor(), also, onNotAnalyzed };
   const certificate = await withProgress('deliveries erased', undefined, ({ advance }) =>
     erasePatient(db, families, patient, { ...options, onProgress: advance }),
   );
@@ -161,12 +169,8 @@ async function printCertificates({ db }: Opened, { limit }: { limit: number }): 
     certificate.destroy_after,
     certificate.destroyed_at,
     describeSearched(certificate.searched),
-    certificate.undecided,
   ]);
-  printTable(
-    ['certificate', 'erased at', 'by', 'rows', 'destroyed after', 'destroyed at', 'searched', 'undecided'],
-    rows,
-  );
+  printTable(['certificate', 'erased at', 'by', 'rows', 'destroyed after', 'destroyed at', 'searched'], rows);
 }
 
 async function applyList({ config, db }: Opened, file: string): Promise<void> {

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import { earliestMs, saysNothing } from '../families/event-time.ts';
-import { type AnyEnvelope, families, other, patientsBeyond } from '../families/index.ts';
-import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
+import { type AnyEnvelope, families, patientsBeyond } from '../families/index.ts';
+import { refusedAmong } from '../store/erasure-gate.ts';
 import { failure, failureCode } from '../store/failure.ts';
 import { isDamaged } from '../store/faults.ts';
 import { queryPrepared } from '../store/prepared.ts';
@@ -11,7 +11,6 @@ import { withDecimals } from './decimals.ts';
 import type { AppendResult, Delivery } from './delivery.ts';
 import { eventTimeOf } from './identity.ts';
 import { requeue } from './requeue.ts';
-import { wordsOf } from './words.ts';
 
 /**
  * All deliveries are one JSON array. Rows are inserted in the order of their ids, which prevents deadlocks between
@@ -21,40 +20,34 @@ import { wordsOf } from './words.ts';
  *
  * Deliveries about erased records or patients are not stored.
  *
- * @param isSearched whether there are deliveries whose words are searched
  * @param isWhole false: for a damaged page. Neither their status nor their resends are written: they are set aside, with the
  *   reason $2, and applied from inbox
  */
-const statement = (isSearched: boolean, isWhole = true) => {
-  const ifSearched = (part: string) => (isSearched ? part : '');
-  const uncertain = ifSearched(`, ${uncertainAmong('incoming', 'inbox', leftToAPerson)}`);
-  const notStored = `(select id from refused${ifSearched(' union all select id from uncertain')})`;
-  return `
+const statement = (isWhole: boolean) => `
 with incoming as materialized (
-  select id, family, copies, event_time, envelope, patients${ifSearched(', words')}
+  select id, family, copies, event_time, envelope, patients
   from jsonb_to_recordset($1::jsonb)
-    as incoming(id uuid, family text, copies int, event_time jsonb, envelope jsonb, patients jsonb${ifSearched(', words jsonb')}) order by id
-), ${refusedAmong('incoming', judgedEnvelope)}${uncertain}, stored as (
+    as incoming(id uuid, family text, copies int, event_time jsonb, envelope jsonb, patients jsonb) order by id
+), ${refusedAmong('incoming', judgedEnvelope)}, stored as (
   insert into inbox (id, event, family, client_id, business_id, event_time, envelope, patients)
   select id, coalesce(envelope->>'event', envelope->>'event_type'), family, coalesce(envelope->>'client_id', ''),
          coalesce(envelope->>'business_id', ''), ${eventTime}, envelope, ${patientsColumn}
   from incoming
-  where id not in ${notStored}
+  where id not in (select id from refused)
   on conflict (id) do nothing
   returning id, family, received_at
 ), pending as (
   ${isWhole ? pending : setAside}
   returning id
 ), counted as (
-  select id, copies, id in (select id from stored) as is_new from incoming where id not in ${notStored}
-)${isWhole ? resent : ''}${ifSearched(`, ${wordsOfStored('incoming')}`)}
+  select id, copies, id in (select id from stored) as is_new from incoming where id not in (select id from refused)
+)${isWhole ? resent : ''}
 select id, 'duplicate' as result from counted where not is_new
 union all
 select id, 'erased' from refused
 union all
 -- The error rolls all of it back: a delivery that is in inbox alone would never be applied.
 select null, ${failure} where (select count(*) from stored) <> (select count(*) from pending)`;
-};
 
 const eventTime = `callback_time(coalesce(event_time, envelope->'event_time'))`;
 
@@ -78,16 +71,8 @@ const resent = `, resent as (
 const patientsColumn =
   'case when patients is not null then array(select jsonb_array_elements_text(patients)) end';
 
-const leftToAPerson = {
-  eventTime,
-  event: `coalesce(envelope->>'event', envelope->>'event_type')`,
-  content: `jsonb_build_object('family', family, 'client_id', coalesce(envelope->>'client_id', ''), 'envelope', envelope,
-                            'patients', ${patientsColumn})`,
-};
-
-const withoutWords = statement(false);
-const withWords = statement(true);
-const withoutStatus = statement(true, false);
+const whole = statement(true);
+const withoutStatus = statement(false);
 
 /**
  * Inserts deliveries in one commit; they may contain duplicates.
@@ -138,9 +123,7 @@ export function insertQuery(
   }
   if (damage !== undefined)
     return { text: withoutStatus, values: [asJsonb(distinct, counts), damage], query_timeout: timeoutMs };
-  const isSearched = distinct.some(({ family }) => family === other.name);
-  const text = isSearched ? withWords : withoutWords;
-  return { text, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
+  return { text: whole, values: [asJsonb(distinct, counts)], query_timeout: timeoutMs };
 }
 
 /**
@@ -194,8 +177,7 @@ function asJsonb(deliveries: readonly Delivery[], counts: ReadonlyMap<string, nu
     const { patients, isTimeDerived } = delivery.isTimeDerived === undefined ? readBody(body) : delivery;
     const time = isTimeDerived ? derivedTime(id) : '';
     const named = patients ? `"patients":${JSON.stringify(patients)},` : '';
-    const words = family === other.name ? `"words":${JSON.stringify(wordsOf(body.toString()))},` : '';
-    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${time}${named}${words}"envelope":`;
+    const head = `${before}{"id":"${id}","family":${JSON.stringify(family)},"copies":${counts.get(id)},${time}${named}"envelope":`;
     parts.push(Buffer.from(head), body);
     before = '},';
   }

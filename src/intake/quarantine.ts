@@ -4,7 +4,7 @@ import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
 import { createCircuit, StoreUnavailable } from '../store/circuit.ts';
 import { reportOutage } from '../store/circuits.ts';
-import { refusedAmong, uncertainAmong, wordsOfStored } from '../store/erasure-gate.ts';
+import { refusedAmong } from '../store/erasure-gate.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { Unavailable } from './delivery.ts';
@@ -13,7 +13,6 @@ import { createGroupCommit, Overloaded } from './group-commit.ts';
 import type { Rejection } from './rejection.ts';
 import { redactRejected } from './secrets.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
-import { wordsOf } from './words.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
@@ -32,35 +31,26 @@ export interface RejectedBody extends Pick<Rejection, 'reason' | 'errors'> {
 /** A rejected body without secrets; its ids are made of the original. */
 export type RedactedBody = RejectedBody & { id: string };
 
-const content = `jsonb_build_object('path', path, 'reason', reason, 'errors', errors::jsonb, 'body', body,
-                            'acknowledged', acknowledged, 'corrects', corrects,
-                            'deliveryId', delivery_id)`;
-
-const leftToAPerson = { event: 'reason', eventTime: `callback_time(envelope->'event_time')`, content };
-
 // A body about an erased patient is not stored.
 const statement = `
 with rejected as materialized (
-  select id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words, delivery_id
+  select id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, delivery_id
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::jsonb[], $9::text[],
-              $10::jsonb[], $11::jsonb[], $12::uuid[])
-    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, words, delivery_id)
-), ${refusedAmong('rejected')}, ${uncertainAmong('rejected', 'quarantine', leftToAPerson)}, stored as (
-  insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, delivery_id, count)
-  select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid,
-         min(delivery_id::text)::uuid, count(*)
-  from rejected
-  where id not in (select id from refused union all select id from uncertain)
-  group by id
-  order by id
-  on conflict (id) do update set
-    count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
-    reason = excluded.reason, errors = excluded.errors,
-    acknowledged = quarantine.acknowledged or excluded.acknowledged,
-    corrects = coalesce(quarantine.corrects, excluded.corrects)
-  returning id
-), ${wordsOfStored('rejected')}
-select`;
+              $10::jsonb[], $11::uuid[])
+    as rejected(id, path, reason, errors, body, acknowledged, family, envelope, corrects, patients, delivery_id)
+), ${refusedAmong('rejected')}
+insert into quarantine (id, path, reason, errors, body, acknowledged, corrects, delivery_id, count)
+select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), min(corrects)::uuid,
+       min(delivery_id::text)::uuid, count(*)
+from rejected
+where id not in (select id from refused)
+group by id
+order by id
+on conflict (id) do update set
+  count = quarantine.count + excluded.count, last_received_at = now(), replayed_at = null,
+  reason = excluded.reason, errors = excluded.errors,
+  acknowledged = quarantine.acknowledged or excluded.acknowledged,
+  corrects = coalesce(quarantine.corrects, excluded.corrects)`;
 
 /** The statement that stores rejected bodies, except those that an erasure refuses. */
 export function quarantineQuery(
@@ -83,7 +73,6 @@ export function quarantineQuery(
       subjects.map((subject) => JSON.stringify(envelopeOf(subject, families))),
       rejected.map(({ corrects }) => corrects),
       rejected.map(({ body }) => JSON.stringify(patientsNamedIn(body))),
-      rejected.map(({ body }) => JSON.stringify(wordsOf(body.toString()))),
       rejected.map(({ deliveryId }) => deliveryId),
     ],
   };

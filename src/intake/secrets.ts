@@ -4,7 +4,6 @@ import { isIsoTime } from '../families/times.ts';
 import { withDecimals } from './decimals.ts';
 import { identify } from './identity.ts';
 import { findUnstorable } from './unstorable.ts';
-import { unescaped } from './words.ts';
 
 const mark = '[redacted]';
 
@@ -148,3 +147,13 @@ function endOfValue(json: string, start: number): number {
   }
   return json.length;
 }
+
+const escaped = /\\u([\da-f]{4})|\\./gi;
+
+/** The text without the escapes of JSON, which need not be valid. */
+const unescaped = (json: string) =>
+  json.includes('\\')
+    ? json.replace(escaped, (_, code?: string) =>
+        code ? String.fromCharCode(Number.parseInt(code, 16)) : ' ',
+      )
+    : json;

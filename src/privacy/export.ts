@@ -8,7 +8,7 @@ import type { Db } from '../store/tables.ts';
 import { mayBeIdle, setPlanForAnySize } from '../store/transactions.ts';
 import { type Counts, countHeld, madeOf, sum, tablesOf } from './counts.ts';
 import { findInQuarantine } from './erasure/find-in-quarantine.ts';
-import { findDeliveries, listedIds, type Patient } from './find-deliveries.ts';
+import { findDeliveries, idsOf, listedIds, type Patient } from './find-deliveries.ts';
 import type { Access } from './log/access-log.ts';
 
 export interface ExportedRow {
@@ -51,7 +51,8 @@ export async function withPatient<T>(
     const listId = randomUUID();
     await findDeliveries(tx, families, patient, listId);
     const quarantined = await findInQuarantine(tx, families, patient, listId);
-    const log = sql`access_log where patients @> array[(select patient_hash(salt, '', ${patient.id}) from erasure_salt)]`;
+    const log = sql`access_log where patients && array(
+      select patient_hash(salt, '', one) from erasure_salt cross join unnest(${idsOf(patient)}::text[]) as one)`;
     const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from ${log}`.execute(tx);
     const counts = {
       ...(await countHeld(tx, families, listId)),
@@ -112,7 +113,7 @@ export function accessTo(
 ): Omit<Access, 'actor'> {
   const rows = countRows(counts);
   const filter = patient.businessId ? { business: patient.businessId } : {};
-  return { action, patients: [patient.id], anonymous: rows === 0, filter, rows };
+  return { action, patients: idsOf(patient), anonymous: rows === 0, filter, rows };
 }
 
 /** A zip with `patient.json`, which contains every table, and a CSV (RFC 4180) for each table that has rows; in parts. */

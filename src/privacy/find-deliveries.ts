@@ -7,7 +7,7 @@ import type { Db } from '../store/tables.ts';
 export interface Patient {
   id: string;
   businessId?: string | undefined;
-  /** Other ids of the same patient, see findLinked. */
+  /** Other ids of the same patient, as a person has named them. */
   linked?: readonly string[];
 }
 
@@ -27,6 +27,12 @@ export function patientsOfRow(row: Record<string, unknown>): string[] {
 }
 
 export const idsOf = ({ id, linked = [] }: Patient): string[] => [id, ...linked];
+
+export const trimmed = ({ id, businessId, linked = [] }: Patient): Patient => ({
+  id: id.trim(),
+  businessId,
+  linked: linked.map((one) => one.trim()),
+});
 
 /** The conditions on a row of inbox, `i`, that names one of some patients, each with an index of its own. */
 const conditions = (ids: RawBuilder<unknown>) => [

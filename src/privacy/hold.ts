@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../store/tables.ts';
-import type { Patient } from './find-deliveries.ts';
+import { idsOf, type Patient } from './find-deliveries.ts';
 import { type Actor, type Entry, logAccess, writeLine } from './log/access-log.ts';
 
 /**
@@ -12,7 +12,7 @@ import { type Actor, type Entry, logAccess, writeLine } from './log/access-log.t
 export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     const { numAffectedRows } = await sql`
-      insert into patient_holds (hash, held_by) select ${hashOf(patient)}, ${actor.id} from erasure_salt
+      insert into patient_holds (hash, held_by) select unnest(${hashesOf(patient)}), ${actor.id} from erasure_salt
       on conflict do nothing`.execute(tx);
     const isNew = numAffectedRows! > 0n;
     const filter = patient.businessId ? { business: patient.businessId } : {};
@@ -20,10 +20,10 @@ export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promi
     await logAccess(tx, {
       actor,
       action: 'hold',
-      patients: [patient.id],
+      patients: idsOf(patient),
       anonymous: true,
       filter,
-      rows: Number(isNew),
+      rows: Number(numAffectedRows),
     });
     return isNew;
   });
@@ -32,21 +32,28 @@ export async function holdPatient(db: Db, patient: Patient, actor: Actor): Promi
 /** Releases a hold. @returns false where there is none */
 export async function releasePatient(db: Db, patient: Patient, actor: Actor): Promise<boolean> {
   const { id, name = null, address = null } = actor;
-  const { rows } = await sql<Entry & { is_released: boolean }>`
-    select * from release_hold(${patient.id}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address})`.execute(
-    db,
-  );
-  const { is_released, ...entry } = rows[0]!;
-  writeLine(entry, { actor, action: 'release', rows: Number(is_released) });
-  return is_released;
+  let isReleased = false;
+  for (const one of idsOf(patient)) {
+    const { rows } = await sql<Entry & { is_released: boolean }>`
+      select * from release_hold(${one}, ${patient.businessId ?? ''}, ${id}, ${name}, ${address})`.execute(
+      db,
+    );
+    const { is_released, ...entry } = rows[0]!;
+    writeLine(entry, { actor, action: 'release', rows: Number(is_released) });
+    isReleased ||= is_released;
+  }
+  return isReleased;
 }
 
 /** Whether a hold is placed on a patient: on exactly this business, or on every one. */
 export async function isHeld(db: Db, patient: Patient): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
     select exists (
-      select from patient_holds cross join erasure_salt where hash = ${hashOf(patient)}) as held`.execute(db);
+      select from patient_holds cross join erasure_salt where hash = any(${hashesOf(patient)})) as held`.execute(
+    db,
+  );
   return rows[0]!.held;
 }
 
-const hashOf = ({ id, businessId = '' }: Patient) => sql`patient_hash(salt, ${businessId}, ${id})`;
+const hashesOf = ({ businessId = '', ...patient }: Patient) =>
+  sql`array(select patient_hash(salt, ${businessId}, one) from unnest(${idsOf(patient)}::text[]) as one)`;

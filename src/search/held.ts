@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Family } from '../families/index.ts';
-import { withLinked } from '../privacy/erasure/linked-ids.ts';
+import { findIdsBeside } from '../privacy/erasure/beside.ts';
 import type { HeldData } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { listAccess, pseudonymOf } from '../privacy/log/audit.ts';
@@ -42,13 +42,13 @@ const markRepeated = (records: ReturnType<typeof sql>) => sql`
   from (${records}) as found
   window same as (partition by business_id, details->>'net', reporting.day(at))`;
 
-/** What else is known of a patient: the sums of all receipts, the other ids, and who looked before the last time. */
+/** What else is known of a patient: the sums of all receipts, other ids in the callbacks, and who looked before the last time. */
 export async function readAround(db: Db, families: readonly Family[], patient: Patient) {
   const pseudonym = await pseudonymOf(db, patient.id);
-  const [people, { linked }, looks] = await Promise.all([
+  const [people, beside, looks] = await Promise.all([
     readPeople(db, families, [patient.id], patient.businessId),
-    withLinked(db, patient),
+    findIdsBeside(db, patient),
     listAccess(db, { pseudonym }, shownLooks + 1),
   ]);
-  return { sums: people[0]!, linked, looks: looks.slice(1), pseudonym };
+  return { sums: people[0]!, beside, looks: looks.slice(1), pseudonym };
 }

@@ -29,8 +29,6 @@ const fromOperator = [401, 403, 200, 200, 200];
 const onlyPrivacy = [401, 403, 403, 200, 200];
 const none = { faults: 'none' };
 const patient = { patient: 'nobody' };
-const nobody = '00000000-0000-4000-8000-000000000000';
-const undecided = { body: nobody, erasure: nobody, decision: 'keep' };
 const { business_id: business, data } = receiptCallback();
 const record = new URLSearchParams({ business, id: String(data.receipt_id) });
 
@@ -95,8 +93,6 @@ const table: Record<string, Expected> = {
   'POST /patients/release': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase/preview': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/erase': { fields: patient, statuses: onlyPrivacy },
-  'POST /patients/uncertain': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
-  'POST /patients/uncertain/decide': { fields: undecided, statuses: [401, 403, 403, 404, 404] },
   'GET /aliases': { statuses: signedIn },
   'POST /aliases': { fields: { kind: 'clinic', id: 'c-1' }, statuses: [401, 403, 200, 200, 200] },
   'GET /access-log': { statuses: onlyPrivacy },

@@ -96,8 +96,6 @@ it.each([
   ['destroy what was erased', 'delete from withheld.records'],
   ['forget what was erased', `delete from erased`],
   ['let back what was erased', `update erased set until = '-infinity'`],
-  ['forget what was erased as a word', `delete from erased_words`],
-  ['let back another word', `update erased_words set words = '{}'`],
   ['remove a certificate', `delete from erasures`],
   ['change who erased', `update erasures set erased_by = 'x'`],
   ['release a hold that nobody reads of', `delete from patient_holds`],

@@ -71,22 +71,13 @@ const derived = [
   'resends',
   'receipt_versions',
   'appointment_versions',
-  'body_words',
   'reconciled_deliveries',
   'unknown_records',
   'inferred_days',
 ];
 
 /** What `clear` empties after erasures. */
-export const erasureTables = [
-  'erased',
-  'erased_words',
-  'uncertain_bodies',
-  'withheld.records',
-  'erasures',
-  'erased_receipts',
-  'patient_holds',
-];
+export const erasureTables = ['erased', 'withheld.records', 'erasures', 'erased_receipts', 'patient_holds'];
 
 /** Empties the tables of deliveries and rejected bodies, and others. For few rows this is faster than `truncate`. */
 export async function clear(database: TestDatabase, ...others: string[]): Promise<void> {

@@ -1,25 +1,19 @@
 import { formatDuration } from '../../common/times.ts';
+import { maxMentions } from '../../privacy/erasure/beside.ts';
 import {
   type Certificate,
   describeSearched,
   type ListedCertificate,
 } from '../../privacy/erasure/erasure-list.ts';
 import { describePreview, type Preview } from '../../privacy/erasure/preview.ts';
-import type { UncertainBody } from '../../privacy/erasure/uncertain.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
-import { EntryForm } from '../ui/forms.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { Outcome } from '../ui/outcome.tsx';
 import { Table } from '../ui/table.tsx';
-import { Facts, formatCount, Moment } from '../ui/values.tsx';
+import { Facts, formatCount, IdLink, Moment } from '../ui/values.tsx';
 import { inWords, valuesOf } from './patient-page.tsx';
-import { UncertainBodies } from './uncertain-pages.tsx';
 
-interface SearchProps {
-  certificates: readonly ListedCertificate[];
-  uncertain: readonly UncertainBody[];
-}
-
-export function PatientSearch({ certificates, uncertain }: SearchProps) {
+export function PatientSearch({ certificates }: { certificates: readonly ListedCertificate[] }) {
   return (
     <>
       <p>
@@ -30,12 +24,16 @@ export function PatientSearch({ certificates, uncertain }: SearchProps) {
         action="/console/patients"
         kind="second"
         fields={[
-          { name: 'patient', label: 'Patient id', required: true, autocomplete: 'off' },
+          {
+            name: 'patient',
+            label: 'Patient id (several of one patient: with commas)',
+            required: true,
+            autocomplete: 'off',
+          },
           { name: 'business', label: 'Business (empty: all)', kind: 'business' },
         ]}
         submit="Show"
       />
-      <UncertainBodies bodies={uncertain} />
       <h2>Erasures</h2>
       <Table
         label="Certificates of erasures, newest first"
@@ -52,7 +50,6 @@ export function PatientSearch({ certificates, uncertain }: SearchProps) {
           { head: 'Messages', cell: ({ counts }) => formatCount(counts.deliveries ?? 0), numeric: true },
           { head: 'Destroyed after', cell: ({ destroy_after }) => <Moment at={destroy_after} /> },
           { head: 'Destroyed', cell: ({ destroyed_at }) => <Moment at={destroyed_at} /> },
-          { head: 'Undecided', cell: ({ undecided }) => formatCount(undecided), numeric: true },
         ]}
       />
     </>
@@ -76,9 +73,18 @@ export function ConfirmErasure({ patient, preview, keepMs }: ConfirmProps) {
       isPreview
       intro={`All of this is erased for good, and does not come back with a resend or a replay. ${destroyed} Nothing was changed yet.`}
       figures={inWords(preview.counts)}
-      next={{ action: '/console/patients/erase', values: valuesOf(patient), kind: 'danger', text: 'Erase' }}
     >
       <Facts facts={Object.fromEntries(describePreview(preview))} />
+      <PostForm action="/console/patients/erase" values={valuesOf(patient)}>
+        {preview.mentions.length <= maxMentions &&
+          preview.mentions.map(({ id, source }) => (
+            <p key={id}>
+              <input type="checkbox" name="also" value={id} aria-label={id} /> erase{' '}
+              <IdLink to={source} id={id} />, too
+            </p>
+          ))}
+        <Submit kind="danger">Erase</Submit>
+      </PostForm>
     </Outcome>
   );
 }

@@ -1,5 +1,5 @@
 import { countRows } from '../../privacy/export.ts';
-import type { Patient } from '../../privacy/find-deliveries.ts';
+import { idsOf, type Patient } from '../../privacy/find-deliveries.ts';
 import { mostHeld, type readAround, type readHeld } from '../../search/held.ts';
 import { EntriesAbout } from '../access-log/entries.tsx';
 import { Hits } from '../search/hits.tsx';
@@ -7,14 +7,17 @@ import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
 import { Amount, Facts, Figures, formatCount, Named } from '../ui/values.tsx';
 
-export const valuesOf = ({ id, businessId }: Patient) => ({ patient: id, business: businessId });
+export const valuesOf = ({ businessId, ...patient }: Patient) => ({
+  patient: idsOf(patient).join(', '),
+  business: businessId,
+});
 
 type PatientProps = Awaited<ReturnType<typeof readHeld>> &
   Awaited<ReturnType<typeof readAround>> &
   Record<'held' | 'isRunning', boolean> & { patient: Patient };
 
 export function PatientPage(props: PatientProps) {
-  const { patient, names, phones, linked, sums, counts, hits, held, isRunning, looks, pseudonym } = props;
+  const { patient, names, phones, beside, sums, counts, hits, held, isRunning, looks, pseudonym } = props;
   const values = valuesOf(patient);
   // Only appointments are open or not.
   const having = (isOpen?: boolean) => hits.filter(({ details }) => details.isOpen === isOpen);
@@ -28,7 +31,10 @@ export function PatientPage(props: PatientProps) {
           Total: <Amount value={sums.net} />,
           Paid: <Amount value={sums.paid} />,
           Due: <Amount value={sums.due} />,
-          'Patient id': <span class="id">{[patient.id, ...linked].join(', ')}</span>,
+          'Patient id': <span class="id">{idsOf(patient).join(', ')}</span>,
+          'Other ids in the same messages': beside
+            .map(({ id, callbacks }) => `${id} (${callbacks})`)
+            .join(', '),
           Business: patient.businessId ? <Named kind="business" id={patient.businessId} /> : 'all',
           Hold: held ? 'yes: neither retention nor destruction touches this patient’s data' : 'none',
           ...(isRunning && { Erasure: 'running: it has not erased anything yet' }),

@@ -13,9 +13,12 @@ export async function readPatient(
 ): Promise<Patient> {
   const { patient, family: name, record, business } = readForm(form, fields).data;
   const family = families.find((one) => one.name === name);
-  const id =
-    family && record ? await findPatient(db, { family, business: business ?? '', id: record }) : patient;
+  const named =
+    family && record
+      ? [await findPatient(db, { family, business: business ?? '', id: record })]
+      : patient?.split(',');
+  const [id, ...linked] = named?.flatMap((one) => one?.trim() || []) ?? [];
   if (!id && family) throw new PageNotFound('This record names no patient.');
   if (!id) throw new BadInput('Enter the id of a patient.');
-  return { id, businessId: business };
+  return { id, businessId: business, linked };
 }

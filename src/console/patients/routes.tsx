@@ -1,31 +1,27 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
+import { z } from 'zod';
 import { sendStream } from '../../common/send-stream.ts';
 import { notAnalyzed } from '../../privacy/analyze.ts';
 import { erasePatient } from '../../privacy/erasure/erase.ts';
 import { listCertificates } from '../../privacy/erasure/erasure-list.ts';
 import { previewErasure } from '../../privacy/erasure/preview.ts';
 import { isBeingErased } from '../../privacy/erasure/running.ts';
-import { decide, decisions, readUncertain, readUncertainBody } from '../../privacy/erasure/uncertain.ts';
 import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import { readAround, readHeld } from '../../search/held.ts';
 import type { Section } from '../dependencies.ts';
-import { BadInput, PageNotFound } from '../errors.ts';
-import { guid, oneOf, readForm } from '../read-form.ts';
+import { guid, readForm } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { ConfirmErasure, ErasureDone, ErasureRunning, PatientSearch } from './pages.tsx';
 import { PatientPage } from './patient-page.tsx';
 import { readPatient } from './read-patient.ts';
-import { UncertainPage } from './uncertain-pages.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
-/** How many bodies are listed; a decision brings up the next. */
-const mostUncertain = 200;
 
 /** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const section: Section = {
@@ -33,11 +29,7 @@ export const section: Section = {
     const { families, erasure, db, downloadDb, logAccess, log } = dependencies;
 
     routes.get('/patients', 'privacy', async (_req, res) => {
-      const [certificates, uncertain] = await Promise.all([
-        listCertificates(db),
-        readUncertain(db, mostUncertain),
-      ]);
-      sendPage(res, 'Patients', <PatientSearch {...{ certificates, uncertain }} />);
+      sendPage(res, 'Patients', <PatientSearch certificates={await listCertificates(db)} />);
     });
 
     /** Reads what is held, once the entry in the access log is written. */
@@ -80,23 +72,6 @@ export const section: Section = {
     routes.post('/patients/hold', 'privacy', change(holdPatient));
     routes.post('/patients/release', 'privacy', change(releasePatient));
 
-    routes.post('/patients/uncertain', 'privacy', async (req, res) => {
-      const { id, erasureId } = readUncertainForm(req);
-      const filter = { uncertain: id, erasure: erasureId };
-      await logAccess(res, { action: 'body', filter, rows: 1 });
-      const body = await readUncertainBody(db, id, erasureId);
-      if (!body) throw new PageNotFound('There is no such body, or somebody has decided about it.');
-      sendPage(res, 'Body with an erased id', <UncertainPage body={body} />);
-    });
-    routes.post('/patients/uncertain/decide', 'privacy', async (req, res) => {
-      const { decision, ...body } = readUncertainForm(req);
-      if (!decision) throw new BadInput('Choose whether to erase or to keep it.');
-      const chosen = { ...body, decision };
-      if (!(await decide(db, families, chosen, { actor: actorOf(res), keepMs: erasure.keepMs })))
-        throw new PageNotFound('There is no such body, or somebody has decided about it.');
-      res.redirect(303, '/console/patients');
-    });
-
     routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
       const patient = await readPatient(dependencies, req.body);
       const preview = await previewErasure(downloadDb, families, patient, erasure);
@@ -105,7 +80,10 @@ export const section: Section = {
     routes.post('/patients/erase', 'privacy', async (req, res) => {
       const patient = await readPatient(dependencies, req.body);
       const onNotAnalyzed = (tables: readonly string[]) => log.warn({ tables }, notAnalyzed);
-      const options = { ...erasure, actor: actorOf(res), onNotAnalyzed };
+      const { also } = readForm(req.body, {
+        also: z.preprocess((given) => [given].flat(), z.array(guid)),
+      }).data;
+      const options = { ...erasure, actor: actorOf(res), onNotAnalyzed, ...(also && { also }) };
       const erasing = erasePatient(downloadDb, families, patient, options);
       const certificate = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
       if (certificate) return sendPage(res, 'Erased', <ErasureDone certificate={certificate} />);
@@ -117,11 +95,3 @@ export const section: Section = {
     });
   },
 };
-
-/** @throws BadInput */
-function readUncertainForm(req: Request) {
-  const fields = { body: guid, erasure: guid, decision: oneOf(decisions) };
-  const { body: id, erasure: erasureId, decision } = readForm(req.body, fields).data;
-  if (!id || !erasureId) throw new BadInput('Choose a body.');
-  return { id, erasureId, decision };
-}

@@ -9,7 +9,6 @@ import { eraseDeliveries, eraseQuarantined, forgetDrift, keepTotals } from './er
 import { addToList, type ErasureList, reopenCertificates } from './erasure-list.ts';
 import { afterStatementsInProgress, inStep } from './erasure-lock.ts';
 import { readBodies } from './find-in-quarantine.ts';
-import { hideErasedWords } from './find-uncertain.ts';
 
 const windowSize = 5_000;
 
@@ -43,7 +42,6 @@ export async function applyErasures(
     onProgress(window.read);
   }
   add(counts, await eraseQuarantine(db, families, keepMs));
-  await hideErasedWords(db, families);
   await erasePseudonyms(db);
   await reopenCertificates(db);
   await logAccess(db, {

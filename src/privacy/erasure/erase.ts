@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Family } from '../../families/index.ts';
+import { type Family, other } from '../../families/index.ts';
 import { deleteOutdatedSums } from '../../store/reporting/daily-sums.ts';
 import type { Db } from '../../store/tables.ts';
 import { analyze } from '../analyze.ts';
 import { add, type Counts, tablesOf } from '../counts.ts';
-import { findDeliveries, findMoreAbout, idsOf, listedIds, type Patient } from '../find-deliveries.ts';
+import {
+  findDeliveries,
+  findMoreAbout,
+  idsOf,
+  listedIds,
+  type Patient,
+  trimmed,
+} from '../find-deliveries.ts';
 import type { Actor } from '../log/access-log.ts';
+import { findIdsBeside } from './beside.ts';
 import {
   eraseDeliveries,
   erasePseudonym,
@@ -18,8 +26,6 @@ import {
 import { type Certificate, completeCertificate, readCertificate } from './erasure-list.ts';
 import { afterStatementsInProgress, ErasureBlocked, inStep, lockErasures } from './erasure-lock.ts';
 import { findInQuarantine } from './find-in-quarantine.ts';
-import { findUncertain, hideUncertain, indexWords, listUncertain } from './find-uncertain.ts';
-import { findOthers, withLinked } from './linked-ids.ts';
 import {
   beginErasure,
   listRecordsAsErased,
@@ -32,6 +38,8 @@ import {
 
 export interface ErasureOptions {
   actor: Actor;
+  /** Other bodies that a person has named, see `findMentions`: deliveries of events that no family lists, and rejected ones. */
+  also?: readonly string[];
   /** How long erased data is withheld, from its receipt, in milliseconds. */
   keepMs: number;
   /** Whether the amounts of erased receipts stay in the totals of past days. */
@@ -42,7 +50,7 @@ export interface ErasureOptions {
   onNotAnalyzed?: (tables: readonly string[]) => void;
 }
 
-type Settings = Omit<ErasureOptions, 'actor'>;
+type Settings = Omit<ErasureOptions, 'actor' | 'also'>;
 
 const perPart = 1_000;
 const pauseMs = 500;
@@ -56,7 +64,7 @@ const pauseMs = 500;
  * steps; what is listed is withheld and deleted in one transaction, so that everybody sees all of it or nothing. A process
  * that ends meanwhile leaves a running erasure, see `continueErasures`.
  *
- * @throws ErasureDelayed where the statements in progress do not end in time; ErasureBlocked
+ * @throws ErasureDelayed where the statements in progress do not end in time; ErasureBlocked; Error where `also` names something else
  */
 export async function erasePatient(
   db: Db,
@@ -64,10 +72,22 @@ export async function erasePatient(
   patient: Patient,
   options: ErasureOptions,
 ): Promise<Certificate> {
-  await indexWords(db);
-  const whole = await withLinked(db, patient);
-  const id = await inStep(db, (tx) => beginErasure(tx, whole, options.actor));
+  const { actor, also = [] } = options;
+  await requireBodies(db, also);
+  const id = await inStep(db, (tx) => beginErasure(tx, trimmed(patient), also, actor));
   return continueErasure(db, families, id, options);
+}
+
+async function requireBodies(db: Db, ids: readonly string[]): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from unnest(${ids}::uuid[]) as named (id)
+    where not exists (select from inbox i where i.id = named.id and i.family = ${other.name})
+      and not exists (select from quarantine q where q.id = named.id)`.execute(db);
+  const unknown = rows.map(({ id }) => id).join(', ');
+  if (unknown)
+    throw new Error(
+      `Nothing was erased: no rejected body, and no delivery of an event that no family lists, is ${unknown}`,
+    );
 }
 
 /**
@@ -118,10 +138,9 @@ async function continueErasure(db: Db, families: readonly Family[], id: string, 
     if (!running.isFound) await find(db, families, id, running);
     // Statements that began before the deliveries were listed may be applying them.
     await afterStatementsInProgress(db);
-    const certain = await findInQuarantine(db, families, running, id);
-    const uncertain = await findUncertain(db, running, id, certain);
-    const { ids: others } = await findOthers(db, running);
-    const found = { others, certain, uncertain: uncertain.quarantine };
+    const named = await findInQuarantine(db, families, running, id);
+    const others = (await findIdsBeside(db, running)).map((beside) => beside.id);
+    const found = { others, quarantine: [...named, ...running.also] };
     if (await inStep(db, (tx) => eraseListed(tx, families, id, found, settings))) break;
     await sleep(pauseMs);
   }
@@ -148,10 +167,12 @@ async function find(db: Db, families: readonly Family[], id: string, patient: Ru
   await afterStatementsInProgress(db);
   await inOwnStep(async (tx) => {
     await findMoreAbout(tx, families, patient, id);
-    const { deliveries } = await findUncertain(tx, patient, id, []);
-    await listUncertain(tx, deliveries, patient.uncertainList);
+    await sql`
+      insert into erasing (id, erasure_id, family, thing_family, business_id)
+      select id, ${id}::uuid, family, family, business_id from inbox
+      where id = any(${patient.also}::uuid[]) and family = ${other.name}
+      on conflict do nothing`.execute(tx);
     const patients = await readHashes(tx, patient, id);
-    await sql`update erased_words set patients = ${patients}::bytea[] where erasure_id = ${id}`.execute(tx);
     await sql`
       update running_erasures set is_found = true, patients = ${patients}::bytea[]
       where erasure_id = ${id}`.execute(tx);
@@ -168,14 +189,14 @@ async function eraseListed(
   tx: Db,
   families: readonly Family[],
   erasureId: string,
-  found: Record<'others' | 'certain' | 'uncertain', readonly string[]>,
+  found: Record<'others' | 'quarantine', readonly string[]>,
   { keepMs, keepsTotals, onProgress }: Settings,
 ): Promise<boolean> {
   if (!(await lockErasures(tx, { skip: true }))) return false;
   const running = await lockRunning(tx, erasureId);
   if (!running) return true;
   if (!running.isFound) return false;
-  const { patients, actor, uncertainList: listId } = running;
+  const { patients, actor } = running;
   const ids = idsOf(running);
   const withholding = { erasureId, patients, keepMs };
   const isErased = isListedIn(erasureId);
@@ -191,12 +212,10 @@ async function eraseListed(
   await deleteOutdatedSums(tx);
   // Receivers write these rows, too.
   await forgetDrift(tx, isErased);
-  counts.quarantine = await eraseQuarantined(tx, found.certain, withholding);
-  const hidden = { erasureId, listId, quarantine: found.uncertain };
-  const uncertain = await hideUncertain(tx, families, hidden);
+  counts.quarantine = await eraseQuarantined(tx, found.quarantine, withholding);
   for (const id of [...ids, ...found.others]) await erasePseudonym(tx, id, withholding);
-  await completeCertificate(tx, erasureId, counts, { ids: ids.length, uncertain });
-  await sql`delete from erasing where erasure_id in (${erasureId}::uuid, ${listId}::uuid)`.execute(tx);
+  await completeCertificate(tx, erasureId, counts, ids.length);
+  await sql`delete from erasing where erasure_id = ${erasureId}::uuid`.execute(tx);
   await sql`delete from running_erasures where erasure_id = ${erasureId}::uuid`.execute(tx);
   const rows = counts.deliveries! + counts.quarantine;
   await logErasure(tx, running, { actor, filter: { erasure: erasureId }, rows });

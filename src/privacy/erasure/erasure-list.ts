@@ -22,25 +22,14 @@ export interface Certificate {
 interface Searched {
   /** The keys under which the id was searched, at any depth, case and separators aside. */
   keys: readonly string[];
-  /** The number of the patient's ids: the one that was given, and those that are linked to it. */
+  /** The number of the patient's ids that were given. */
   ids: number;
-  /** Where the ids were searched as words. */
-  words: readonly string[];
-  /** The number of bodies with an id as a word that were left to a person. */
-  uncertain: number;
 }
 
 export const certificateColumns = sql`id, erased_at, erased_by, counts, destroy_after, destroyed_at, searched`;
 
-const searchedForWords = ['events of unknown kinds', 'rejected callbacks'];
-
-export async function completeCertificate(
-  tx: Db,
-  id: string,
-  counts: Counts,
-  { ids, uncertain }: Pick<Searched, 'ids' | 'uncertain'>,
-): Promise<void> {
-  const searched: Searched = { keys: patientKeys, ids, words: searchedForWords, uncertain };
+export async function completeCertificate(tx: Db, id: string, counts: Counts, ids: number): Promise<void> {
+  const searched: Searched = { keys: patientKeys, ids };
   await sql`
     with due as (select max(destroy_at) as last from withheld.records where erasure_id = ${id}::uuid)
     update erasures
@@ -68,26 +57,20 @@ export async function readCertificate(db: Db, id: string): Promise<Certificate> 
 export type ListedCertificate = Certificate & {
   /** Whether the erasure is still running, so that the certificate is not valid yet. */
   is_running: boolean;
-  undecided: number;
 };
 
 export async function listCertificates(db: Db, limit = 100): Promise<ListedCertificate[]> {
   const { rows } = await sql<ListedCertificate>`
-    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running,
-      (select count(*)::int from uncertain_bodies u where u.erasure_id = e.id and u.decision is null) as undecided
+    select ${certificateColumns}, exists (select from running_erasures r where r.erasure_id = e.id) as is_running
     from erasures e order by erased_at desc, id limit ${limit}`.execute(db);
   return rows;
 }
 
-/** The search of a certificate, in a few sentences. */
+/** The search of a certificate, in a sentence. */
 export function describeSearched(searched: Searched | null): string {
   if (!searched) return 'What was searched is not known: a former version has erased.';
-  const { keys, ids, words, uncertain } = searched;
-  const left = uncertain === 0 ? 'None was found.' : `${uncertain} were left to a person.`;
-  return (
-    `Searched: ${ids} ${ids === 1 ? 'id' : 'ids'} under the keys ${keys.join(', ')} at any depth, case and separators aside; ` +
-    `as words in the bodies of ${words.join(' and ')}. ${left}`
-  );
+  const { keys, ids } = searched;
+  return `Searched: ${ids} ${ids === 1 ? 'id' : 'ids'} under the keys ${keys.join(', ')} at any depth, case and separators aside.`;
 }
 
 const hash = z.string().regex(/^[\da-f]{64}$/);
@@ -108,18 +91,6 @@ const listSchema = z.object({
     }),
   ),
   erased: z.array(z.object({ hash, until: z.string(), erasure_id: z.guid() })),
-  // A list of a former version has none.
-  words: z
-    .array(
-      z.object({
-        words: z.array(z.string().regex(/^-?\d+$/)),
-        business_id: z.string(),
-        until: z.string(),
-        erasure_id: z.guid(),
-        patients: z.array(hash),
-      }),
-    )
-    .default([]),
 });
 
 export type ErasureList = z.infer<typeof listSchema>;
@@ -133,10 +104,7 @@ export async function exportErasures(db: Db, actor: Actor): Promise<string> {
         'certificates', coalesce((
           select jsonb_agg(to_jsonb(e) order by erased_at, id) from (select ${certificateColumns} from erasures) e), '[]'),
         'erased', coalesce((select jsonb_agg(jsonb_build_object(
-          'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]'),
-        'words', coalesce((select jsonb_agg(jsonb_build_object(
-          'words', words::text[], 'business_id', business_id, 'until', until, 'erasure_id', erasure_id,
-          'patients', array(select encode(one, 'hex') from unnest(patients) as one)) order by words) from erased_words), '[]')
+          'hash', encode(hash, 'hex'), 'until', until, 'erasure_id', erasure_id) order by hash) from erased), '[]')
       )) as list, (select count(*)::int from erasures) as certificates`.execute(tx);
     await logAccess(tx, { actor, action: 'erasures export', rows: rows[0]!.certificates });
     return `${rows[0]!.list}\n`;
@@ -155,7 +123,7 @@ export function parseErasures(text: string): ErasureList {
 }
 
 /** Adds a list to that of this database. @returns the number of erasures that are new here */
-export async function addToList(tx: Db, { salt, certificates, erased, words }: ErasureList): Promise<number> {
+export async function addToList(tx: Db, { salt, certificates, erased }: ErasureList): Promise<number> {
   const { rows } = await sql<{ salt: string; empty: boolean }>`
     select encode(salt, 'hex') as salt, not exists (select from erased) and not exists (select from patient_holds) as empty
     from erasure_salt`.execute(tx);
@@ -165,8 +133,6 @@ export async function addToList(tx: Db, { salt, certificates, erased, words }: E
       throw new Error('This list of erasures belongs to another database, which has its own erasures.');
     await sql`update erasure_salt set salt = decode(${salt}, 'hex')`.execute(tx);
     await sql`truncate patient_pseudonyms`.execute(tx);
-    // Their numbers depend on the salt.
-    await sql`delete from body_words`.execute(tx);
   }
   const added = await sql`
     insert into erasures (${certificateColumns})
@@ -178,12 +144,5 @@ export async function addToList(tx: Db, { salt, certificates, erased, words }: E
     from jsonb_to_recordset(${JSON.stringify(erased)}::jsonb) as listed (hash text, until timestamptz, erasure_id uuid)
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
-  await sql`
-    insert into erased_words (erasure_id, words, business_id, until, patients)
-    select erasure_id, words, business_id, until, array(select decode(one, 'hex') from unnest(patients) as one)
-    from jsonb_to_recordset(${JSON.stringify(words)}::jsonb)
-      as listed (erasure_id uuid, words bigint[], business_id text, until timestamptz, patients text[])
-    on conflict (words, business_id) do update
-      set until = greatest(erased_words.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
   return Number(added.numAffectedRows);
 }

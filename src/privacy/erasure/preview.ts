@@ -4,11 +4,10 @@ import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
 import { withPlanForAnySize } from '../../store/transactions.ts';
 import { type Counts, countHeld } from '../counts.ts';
-import { findDeliveries, listedIds, type Patient } from '../find-deliveries.ts';
+import { findDeliveries, listedIds, type Patient, trimmed } from '../find-deliveries.ts';
+import { findIdsBeside, findMentions, type Mention, maxMentions } from './beside.ts';
 import { withholdDeliveries } from './erase-rows.ts';
 import { findInQuarantine } from './find-in-quarantine.ts';
-import { findUncertain, indexWords } from './find-uncertain.ts';
-import { findOthers, withLinked } from './linked-ids.ts';
 import { readHashes } from './running.ts';
 
 const perPart = 1_000;
@@ -17,10 +16,9 @@ const perPart = 1_000;
 export type Preview = Awaited<ReturnType<typeof previewErasure>>;
 
 /**
- * Counts what an erasure would erase. Nothing but an index changes, and nobody waits.
+ * Counts what an erasure would erase. Nothing changes, and nobody waits.
  *
- * @returns rows by table; other ids of the patient, and other people, whose data it would erase, too; bodies that it would
- *   leave to a person
+ * @returns rows by table; other ids in the callbacks that it would erase; bodies that it would leave, see `findMentions`
  */
 export async function previewErasure(
   db: Db,
@@ -29,9 +27,8 @@ export async function previewErasure(
   { keepMs }: { keepMs: number },
 ) {
   const erasureId = randomUUID();
-  await indexWords(db);
-  const patient = await withLinked(db, given);
-  const others = await findOthers(db, patient);
+  const patient = trimmed(given);
+  const beside = await findIdsBeside(db, patient);
   const preview = async (tx: Db) => {
     await sql`set local statement_timeout = 0`.execute(tx);
     await findDeliveries(tx, families, patient, erasureId);
@@ -43,26 +40,26 @@ export async function previewErasure(
     for await (const ids of listedIds(tx, erasureId, perPart))
       withheld += await withholdDeliveries(tx, families, ids, withholding);
     const quarantine = await findInQuarantine(tx, families, patient, erasureId);
-    const uncertain = await findUncertain(tx, patient, erasureId, quarantine);
+    const mentions = await findMentions(tx, patient, { listId: erasureId, quarantine });
     const all: Counts = { ...Object.fromEntries(found), withheld, quarantine: quarantine.length };
-    return { counts: all, linked: patient.linked, others, uncertain };
+    return { counts: all, beside, mentions };
   };
   return withPlanForAnySize(db, preview, { dryRun: true });
 }
 
-const shown = 20;
-
 /** The effects of an erasure besides the rows that it erases: names and texts. */
-export function describePreview({ linked, others, uncertain }: Preview): [name: string, text: string][] {
-  const left = [...uncertain.deliveries, ...uncertain.quarantine];
+export function describePreview({ beside, mentions }: Preview): [name: string, text: string][] {
   const texts: [string, string][] = [
-    ['Other ids of the patient, erased too', linked.join(', ')],
-    ['Other patients in what is erased', others.ids.join(', ')],
-    ['Callbacks with a person in billing', others.billing > 0 ? String(others.billing) : ''],
     [
-      'Bodies with the id as a word, hidden until a person decides',
-      left.length > 0 ? `${left.length}: ${left.slice(0, shown).join(', ')}` : '',
+      'Other ids in these callbacks (name those of this patient, too; data of other people here is erased)',
+      beside.map(({ id, callbacks }) => `${id} (${callbacks})`).join(', '),
     ],
+    ['Other bodies with the id as text, which stay unless they are named', describeMentions(mentions)],
   ];
   return texts.filter(([, text]) => text !== '');
 }
+
+const describeMentions = (mentions: readonly Mention[]) =>
+  mentions.length > maxMentions
+    ? `more than ${maxMentions}`
+    : mentions.map(({ id, source }) => `${id} (${source})`).join(', ');

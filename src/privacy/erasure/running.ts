@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Db } from '../../store/tables.ts';
 import { allowBitmaps, idsOf, names, type Patient } from '../find-deliveries.ts';
 import { type Access, type Actor, logAccess } from '../log/access-log.ts';
-import { listWordsAsErased } from './find-uncertain.ts';
 
 /** The patient of an erasure that has begun and is not complete, and how far it is. */
 export interface Running extends Patient {
@@ -10,15 +9,15 @@ export interface Running extends Patient {
   /** The hashes of the patient, once `isFound`. */
   patients: Buffer[];
   isFound: boolean;
-  /** The list of what contains an id as a word, in the table `erasing`. */
-  uncertainList: string;
+  /** The ids of other bodies that are erased, too. */
+  also: string[];
 }
 
 /** Undefined: it is complete. */
 export async function readRunning(db: Db, id: string, lock = sql``): Promise<Running | undefined> {
   const { rows } = await sql<Running>`
     select patient_id as id, business_id as "businessId", linked, actor, patients, is_found as "isFound",
-           uncertain_list as "uncertainList"
+           also
     from running_erasures where erasure_id = ${id} ${lock}`.execute(db);
   const [row] = rows;
   return row && { ...row, businessId: row.businessId ?? undefined };
@@ -40,17 +39,22 @@ export async function isBeingErased(db: Db, { id, businessId }: Patient): Promis
  * Commits what refuses the patient: up to now, or to the last event that is there already. An interrupted erasure of the same
  * patient begins anew.
  */
-export async function beginErasure(tx: Db, patient: Patient, actor: Actor): Promise<string> {
+export async function beginErasure(
+  tx: Db,
+  patient: Patient,
+  also: readonly string[],
+  actor: Actor,
+): Promise<string> {
   const { id, businessId, linked = [] } = patient;
   await allowBitmaps(tx);
   // Before the table of hashes is locked.
   const { rows: last } = await sql<{ time: string | null }>`
     select max(event_time)::text as time from inbox i where ${names(patient)}`.execute(tx);
   const { rows: again } = await sql<{ id: string }>`
-    update running_erasures set is_found = false, linked = ${linked}::text[]
+    update running_erasures set is_found = false, linked = ${linked}::text[], also = ${also}::uuid[]
     where patient_id = ${id} and business_id is not distinct from ${businessId ?? null}
     returning erasure_id as id`.execute(tx);
-  const erasureId = again[0]?.id ?? (await insertRunning(tx, patient, actor));
+  const erasureId = again[0]?.id ?? (await insertRunning(tx, patient, also, actor));
   await sql`
     insert into erased (hash, until, erasure_id)
     select patient_hash(salt, ${businessId ?? ''}, one), greatest(clock_timestamp(), ${last[0]!.time}::timestamptz),
@@ -59,16 +63,20 @@ export async function beginErasure(tx: Db, patient: Patient, actor: Actor): Prom
     order by 1
     on conflict (hash) do update
       set until = greatest(erased.until, excluded.until), erasure_id = excluded.erasure_id`.execute(tx);
-  await listWordsAsErased(tx, patient, erasureId, last[0]!.time);
   await logErasure(tx, patient, { actor, filter: { begun: erasureId } });
   return erasureId;
 }
 
-async function insertRunning(tx: Db, { id, businessId, linked = [] }: Patient, actor: Actor) {
+async function insertRunning(
+  tx: Db,
+  { id, businessId, linked = [] }: Patient,
+  also: readonly string[],
+  actor: Actor,
+) {
   const { rows } = await sql<{ id: string }>`
     with certificate as (insert into erasures (erased_by, counts) values (${actor.id}, '{}') returning id)
-    insert into running_erasures (erasure_id, actor, patient_id, business_id, linked)
-    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null}, ${linked}::text[] from certificate
+    insert into running_erasures (erasure_id, actor, patient_id, business_id, linked, also)
+    select id, ${JSON.stringify(actor)}::jsonb, ${id}, ${businessId ?? null}, ${linked}::text[], ${also}::uuid[] from certificate
     returning erasure_id as id`.execute(tx);
   return rows[0]!.id;
 }
