@@ -20,10 +20,6 @@ const program = new Command('receiver')
 addServiceCommands(program, process.env, async () => ({
   ...(await import('./service/service.ts')),
   openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
-  openapi: async (options) => {
-    const { openApiDocument } = await import('./openapi/document.ts');
-    return openApiDocument({ ...options, version, service: await import('./client/index.ts') });
-  },
 }));
 addDoctorCommand(program, process.env);
 // The commands above parse the configuration, and report all its errors at once.

@@ -42,7 +42,6 @@ const allowed = table({
   // Edges.
   client: '',
   sandbox: '',
-  openapi: 'changes families',
   http: 'changes families intake store ../assets',
   worker: 'apply changes families intake privacy queue reconcile store',
   console: 'apply families health intake privacy queue reports search sign-in store ../assets',
@@ -52,7 +51,7 @@ const allowed = table({
   service:
     'alerts changes client console destinations families health http intake metrics privacy queue reconcile store tracing worker',
   diagnostics: 'client families health http intake queue reconcile service store ../package.json',
-  'cli.ts': 'client commands diagnostics families openapi sandbox service',
+  'cli.ts': 'client commands diagnostics families sandbox service',
 });
 
 /** Files of src, each with what it imports; paths are relative to src. */

@@ -3,7 +3,7 @@ import type { Server } from 'node:net';
 import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
-import { type Family, families } from '../families/index.ts';
+import { families } from '../families/index.ts';
 import type { DailyClient } from '../reconcile/daily.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { provideAdminToken } from './admin-token.ts';
@@ -20,7 +20,6 @@ export interface ServiceModule {
     list: typeof families,
     log: Log,
     options: {
-      openapi: () => Promise<object>;
       openPlatform: () => Promise<Platform & DailyClient>;
       reserved: Server | undefined;
       signal: AbortSignal;
@@ -30,7 +29,6 @@ export interface ServiceModule {
   openPlatform: () => Promise<Platform & DailyClient>;
   /** Prepares the tables as a start does. */
   prepareTables: (url: string, config: Config, log: Log) => Promise<{ migrations: string[] }>;
-  openapi: (options: { families: readonly Family[]; signatureHeader: string }) => Promise<object>;
 }
 
 const timeoutMs = 20_000;
@@ -91,10 +89,8 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
   const reserved = given.role === 'worker' ? undefined : await service.preparePort(given);
   const generated = provideAdminToken(given);
   const config = generated ? { ...given, adminToken: generated.token } : given;
-  const { signatureHeader } = config.authentication;
-  const openapi = () => service.openapi({ families, signatureHeader });
   const running = await service
-    .startService(config, families, log, { openapi, openPlatform: service.openPlatform, reserved, signal })
+    .startService(config, families, log, { openPlatform: service.openPlatform, reserved, signal })
     .catch((error) => {
       if (error !== signal.reason) throw error;
     });

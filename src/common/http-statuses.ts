@@ -25,7 +25,7 @@ const ofChanges = {
 };
 
 /**
- * Every HTTP status that reports an error, with its meaning. The responses, the OpenAPI document, the metrics and
+ * Every HTTP status that reports an error, with its meaning. The responses, docs/openapi.json, the metrics and
  * the table of docs/security.md follow it. A title is the standard phrase of its status, as RFC 9457 asks.
  */
 export const errorStatuses = { ...ofCallbacks, ...ofOtherRequests, ...ofChanges };

@@ -44,16 +44,7 @@ export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'mu
 /** Where browsers look for an icon by themselves. */
 export const iconPaths = ['/favicon.ico', '/apple-touch-icon.png', '/apple-touch-icon-precomposed.png'];
 
-const reserved = [
-  '/',
-  '/healthz',
-  '/readyz',
-  '/metrics',
-  '/console',
-  '/openapi.json',
-  '/changes',
-  ...iconPaths,
-];
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/changes', ...iconPaths];
 
 export const issuer = z
   .string()

@@ -204,7 +204,7 @@ const consoleAndSignIn = {
   ADMIN_TOKEN: secret
     .optional()
     .describe(
-      'Gives access to `/console` and, as a bearer token, to `/openapi.json` and (without `METRICS_TOKEN`) `/metrics`; at ' +
+      'Gives access to `/console` and, as a bearer token, to `/metrics` (without `METRICS_TOKEN`); at ' +
         'least 16 characters, such as the output of `openssl rand -hex 32`. Unset: these are not served, except with the ' +
         'embedded database: a token is generated, printed once, and stored in `DATA_DIR/admin-token`',
     )

@@ -15,8 +15,8 @@ export interface AppDependencies {
   health: readonly HealthCheck[];
   /** The time limit of each of them. */
   readinessMs?: number;
-  /** The routes for administrators, `openapi` makes the response of /openapi.json; undefined without an admin token. */
-  admin?: { access: TokenAccess; openapi?: (() => Promise<object>) | undefined } | undefined;
+  /** Who sees the details of /readyz; undefined without an admin token. */
+  admin?: TokenAccess | undefined;
   /** `scrape` makes the response of /metrics; undefined without a token that may scrape. */
   metrics?: { access: Pick<TokenAccess, 'require'>; scrape: Scrape } | undefined;
   /** The feed of changes; undefined without a token for it. */
@@ -45,7 +45,7 @@ export function createApp(dependencies: AppDependencies): Express {
   const readReadiness = sharedReadiness(health, readinessMs);
   app.get('/readyz', async (req, res) => {
     const { ready, parts } = await readReadiness();
-    const shown = admin?.access.has(req) ? parts : withoutDetails(parts);
+    const shown = admin?.has(req) ? parts : withoutDetails(parts);
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', parts: shown });
   });
 
@@ -54,10 +54,6 @@ export function createApp(dependencies: AppDependencies): Express {
       const { contentType, text } = await metrics.scrape(req.headers.accept);
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
-  }
-  const { openapi } = admin ?? {};
-  if (admin && openapi) {
-    app.get('/openapi.json', admin.access.require, async (_req, res) => sendJson(res, 200, await openapi()));
   }
   const onError =
     (kind: 'unrouted' | 'feedRefused'): ErrorRequestHandler =>

@@ -35,8 +35,6 @@ export { prepareTables } from './prepare-database.ts';
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 export interface StartOptions {
-  /** Creates the document of /openapi.json; undefined: not served. */
-  openapi?: () => Promise<object>;
   /** A server that listens on the port already, see `preparePort`; undefined: the port is opened at the end. */
   reserved?: Server | undefined;
   /** Opens what is compared with the platform; used where RECONCILE is set. */
@@ -89,7 +87,7 @@ async function start(
   config: Config,
   families: Families,
   processLog: Log,
-  { openapi, openPlatform, reserved }: StartOptions,
+  { openPlatform, reserved }: StartOptions,
   onStop: OnStop,
 ): Promise<string | undefined> {
   const tracing = await startTracing(config, families, processLog);
@@ -156,15 +154,19 @@ async function start(
   const access = createAccessChecks({ config, limits, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
-  const admin = tokens.admin && { access: tokens.admin, openapi };
   const scrape =
     metrics && createScrape(metrics, { pool, pendingSince, queue, backend, log }, config.metrics.cacheMs);
   const scraped = tokens.metrics && scrape && { access: tokens.metrics, scrape };
-  onStop(await serveMetrics({ health, admin, metrics: scraped, requests, log }, config));
+  onStop(await serveMetrics({ health, admin: tokens.admin, metrics: scraped, requests, log }, config));
   if (config.role === 'worker') return undefined;
 
   const parts = { stores, intake, problems: problems.read, limits, access, health, requests, observe, log };
-  const url = await startReceiver(config, families, { ...parts, admin, metrics: scraped, reserved }, onStop);
+  const url = await startReceiver(
+    config,
+    families,
+    { ...parts, admin: tokens.admin, metrics: scraped, reserved },
+    onStop,
+  );
   onStop(startHeartbeat(heartbeatOf(stores), log).stop);
   return url;
 }

@@ -1,6 +1,3 @@
-import * as client from '../../src/client/index.ts';
-import { families } from '../../src/families/index.ts';
-import { openApiDocument } from '../../src/openapi/document.ts';
 import { sessionS } from '../../src/store/sessions.ts';
 import { oidcSettings } from '../support/oidc-settings.ts';
 import { testConfig } from '../support/service.ts';
@@ -9,9 +6,7 @@ import { pagesOf } from './pages.ts';
 import { useConsole } from './use-console.ts';
 import { adminToken, postForm, signInTo } from './visitor.ts';
 
-const { database, service, visitor, startAnother } = useConsole({
-  openapi: async () => openApiDocument({ families, service: client, signatureHeader: 'X', version: '1' }),
-});
+const { database, service, visitor, startAnother } = useConsole();
 
 const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
@@ -69,7 +64,7 @@ it('a browser finds an icon without a session, and its requests are not rejected
 
 it('without an admin token and an identity provider there is no console', async () => {
   const other = await startAnother({});
-  for (const path of ['/console', '/console/assets/console.css', '/openapi.json']) {
+  for (const path of ['/console', '/console/assets/console.css']) {
     expect((await fetch(other.url + path)).status).toBe(404);
   }
 });
@@ -218,23 +213,4 @@ it('no page can be framed, cached, or load anything of another site', async () =
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('referrer-policy')).toBe('same-origin');
   }
-});
-
-describe('the OpenAPI document', () => {
-  const get = (headers: Record<string, string>) => fetch(`${service.url}/openapi.json`, { headers });
-
-  it('needs the admin token', async () => {
-    for (const headers of [{}, { Authorization: 'Bearer wrong' }, { cookie: visitor.cookie }]) {
-      const response = await get(headers as Record<string, string>);
-      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-      expect(await response.json()).toMatchObject({ title: 'Unauthorized' });
-    }
-    const response = await get({ Authorization: `Bearer ${adminToken}` });
-    expect(await response.json()).toMatchObject({ openapi: '3.1.0' });
-  });
-
-  it('is not served by the console', async () => {
-    expect((await visitor.get('/openapi.json')).status).toBe(404);
-    expect(await visitor.read('')).not.toContain('openapi');
-  });
 });

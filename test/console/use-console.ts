@@ -1,7 +1,7 @@
 import { createLog } from '../../src/common/log.ts';
 import type { Config } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { type Service, type StartOptions, startService } from '../../src/service/service.ts';
+import { type Service, startService } from '../../src/service/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceOptions, testConfig, useService } from '../support/service.ts';
 import { adminToken, setDatabase, signInTo, type Visitor } from './visitor.ts';
@@ -19,7 +19,7 @@ export interface TestConsole {
   startAnother: (options: ServiceOptions) => Promise<Running>;
 }
 
-export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
+export interface ConsoleOptions {
   /** Fills the database before the receiver starts; returns further configuration. */
   prepare?: (database: TestDatabase) => Promise<Partial<Config>>;
 }
@@ -28,7 +28,7 @@ export interface ConsoleOptions extends Pick<StartOptions, 'openapi'> {
  * A receiver with a console on a database of its own, for all tests of a file or a `describe`. The returned objects
  * are usable from the first test on, and closed after the last.
  */
-export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestConsole {
+export function useConsole({ prepare }: ConsoleOptions = {}): TestConsole {
   const [database, service, visitor] = [{} as TestDatabase, {} as Running, {} as Visitor];
   const logged: string[] = [];
   beforeAll(async () => {
@@ -36,7 +36,7 @@ export function useConsole({ prepare, ...options }: ConsoleOptions = {}): TestCo
     const own = await prepare?.(database);
     const config = testConfig({ databaseUrl: database.url, role: 'receiver', adminToken, ...own });
     const log = createLog('info', { write: (line) => void logged.push(line) });
-    Object.assign(service, await startService(config, families, log, options));
+    Object.assign(service, await startService(config, families, log));
     setDatabase(service.url, database);
     Object.assign(visitor, await signInTo(service.url));
   });

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { pageSchema, querySchema } from '../src/changes/query-schema.ts';
+import * as client from '../src/client/index.ts';
+import { errorsOfCallbacks } from '../src/common/http-statuses.ts';
+import { envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../src/families/index.ts';
+
+/** The body of a 200. */
+export const acknowledgement = z.object({
+  status: z
+    .enum(['accepted', 'duplicate', 'erased', 'expired'])
+    .describe('duplicate: received before; erased or expired: not stored'),
+  id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp'),
+});
+
+/** The body of every other response (RFC 9457). */
+export const problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string().optional(),
+  errors: z
+    .array(z.object({ path: z.string().describe('A JSON pointer'), message: z.string() }))
+    .optional()
+    .describe('The fields that are invalid, never their values'),
+});
+
+const pascal = (name: string) => name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const json = (name: string) => ({ 'application/json': { schema: ref(name) } });
+const errors = (meanings: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(meanings).map(([status, description]) => [
+      status,
+      { description, content: { 'application/problem+json': { schema: ref('Problem') } } },
+    ]),
+  );
+
+/**
+ * The callbacks (`webhooks`), the platform's operations and the feed of changes (`paths`) as an OpenAPI 3.1 document, from the
+ * schemas that validate them (service-interface sections 2, 4, 5 and 6). The schemas require only what the interface shows.
+ */
+export function openApiDocument(families: readonly Family[], signatureHeader: string, version: string) {
+  const operations = Object.values(client.operations).filter(({ group }) =>
+    ['registration', 'search'].includes(group),
+  );
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Webhook receiver', version },
+    servers: [server('base_url', 'SERVICE_BASE_URL', 'https://service.example')],
+    security: [{ token: [] }],
+    paths: {
+      ...Object.fromEntries(
+        operations.map((operation) => [
+          `/${operation.path}`,
+          { [operation.method.toLowerCase()]: operationOf(operation) },
+        ]),
+      ),
+      '/changes': {
+        servers: [server('public_url', 'PUBLIC_URL', 'https://receiver.example')],
+        get: changes(families),
+      },
+    },
+    webhooks: Object.fromEntries(
+      families.map((family) => [family.name, { post: webhookOf(family, signatureHeader) }]),
+    ),
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        changesToken: { type: 'http', scheme: 'bearer', description: 'One of CHANGES_TOKENS' },
+      },
+      responses: {
+        200: {
+          description: 'The delivery is durable, and is applied once',
+          content: json('Acknowledgement'),
+        },
+        ...errors(errorsOfCallbacks),
+      },
+      schemas: schemasOf(families, operations),
+    },
+  };
+}
+
+type Operation = (typeof client.operations)[keyof typeof client.operations];
+
+const server = (name: string, description: string, example: string) => ({
+  url: `{${name}}`,
+  variables: { [name]: { default: example, description } },
+});
+
+function operationOf({ name, summary, group, method, request, response, status }: Operation): object {
+  return {
+    operationId: name,
+    summary,
+    parameters: [
+      ...(group === 'registration' ? parametersOf('header', client.registrationHeaders) : []),
+      ...(method === 'GET' ? parametersOf('query', request) : []),
+    ],
+    ...(method === 'POST' && { requestBody: { required: true, content: json(`${pascal(name)}Request`) } }),
+    responses: {
+      [status]: { description: 'Success', ...(response && { content: json(`${pascal(name)}Response`) }) },
+      default: { description: 'An error; the interface shows no error statuses or bodies' },
+    },
+  };
+}
+
+function changes(families: readonly Family[]): object {
+  return {
+    operationId: 'readChanges',
+    summary: 'Which records have changed, and what they contain now',
+    security: [{ changesToken: [] }],
+    parameters: parametersOf('query', querySchema(families)),
+    responses: {
+      200: { description: 'A page', content: json('ChangesPage') },
+      ...errors({
+        400: 'A parameter is unknown or invalid',
+        401: 'The token is missing or wrong',
+        410: 'What follows the cursor is not known: read from the beginning',
+        429: 'Too many wrong tokens from the address',
+        503: 'PostgreSQL is unavailable',
+      }),
+    },
+  };
+}
+
+/** The callbacks of a family (service-interface section 4.5). */
+function webhookOf(family: Family, signatureHeader: string): object {
+  const statuses = ['200', ...Object.keys(errorsOfCallbacks)];
+  return {
+    operationId: `receive_${family.name}`,
+    summary: takesEveryEvent(family) ? 'Every event' : family.events.join(', '),
+    description: `Sent to ${family.path.default.join(' or ')}.`,
+    security: [],
+    parameters: [
+      {
+        name: signatureHeader,
+        in: 'header',
+        description: 't=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">; required with signing keys',
+        schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
+      },
+    ],
+    requestBody: { required: true, content: json(`${pascal(family.name)}Callback`) },
+    responses: Object.fromEntries(
+      statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+    ),
+  };
+}
+
+/** The fields of a schema as parameters. */
+function parametersOf(place: 'header' | 'query', schema: z.ZodType): object[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    schema: property,
+  }));
+}
+
+/** Every schema by its name, as JSON Schema of its input. */
+function schemasOf(families: readonly Family[], operations: readonly Operation[]): Record<string, object> {
+  const named = z.registry<{ id: string }>();
+  const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
+  add('Acknowledgement', acknowledgement);
+  add('Problem', problem);
+  add('ChangesPage', pageSchema(families));
+  for (const family of families) {
+    add(`${pascal(family.name)}Callback`, takesEveryEvent(family) ? otherEnvelope : envelopeSchema([family]));
+    add(`${pascal(family.name)}Data`, family.data);
+  }
+  for (const { name, method, request, response } of operations) {
+    if (method === 'POST') add(`${pascal(name)}Request`, request);
+    if (response) add(`${pascal(name)}Response`, response);
+  }
+  for (const [name, schema] of Object.entries(client.resources)) add(name, schema);
+  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => ref(id).$ref });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema, $id, oneOf, ...schema }]) => [
+      id,
+      oneOf?.length === 1 ? { ...(oneOf[0] as object), ...schema } : { ...schema, ...(oneOf && { oneOf }) },
+    ]),
+  );
+}
+
+/** As text, with a line for each schema, response, webhook and path. */
+export function openApiText(document: object): string {
+  const lines = (value: unknown, depth: number): string => {
+    if (depth === 0 || typeof value !== 'object' || value === null || Array.isArray(value))
+      return JSON.stringify(value);
+    const entries = Object.entries(value).map(
+      ([key, inner]) => `${JSON.stringify(key)}: ${lines(inner, depth - 1)}`,
+    );
+    return `{\n${entries.join(',\n')}\n}`;
+  };
+  return `${lines(document, 3)}\n`;
+}
