@@ -1,5 +1,5 @@
 import { type Log, throttled } from '../common/log.ts';
-import { createPause } from '../common/pause.ts';
+import { pause } from '../common/pause.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { Db } from '../store/tables.ts';
@@ -37,7 +37,6 @@ export function startFeed(
   const stopping = new AbortController();
   const { signal } = stopping;
   const report = throttled((more, err) => log.warn({ err, ...more }, 'changes got no positions'));
-  const { pause } = createPause(signal);
   const families = familiesInFeed(allFamilies);
   let opened: PageDependencies | undefined;
 
@@ -50,7 +49,7 @@ export function startFeed(
   const number = async () => {
     for (const until = performance.now() + noteServedMs; performance.now() < until && !signal.aborted; ) {
       await numberChanges(db);
-      await pause(numberEveryMs);
+      await pause(numberEveryMs, signal);
     }
   };
   const running = (async () => {
@@ -62,7 +61,7 @@ export function startFeed(
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof FeedClosed) && !(await circuit.probeAfter(error))) report(error);
-        await pause(retryMs);
+        await pause(retryMs, signal);
       }
     }
   })();

@@ -4,7 +4,7 @@ import type { Page } from '../changes/page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 import type { Log } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { createPause } from '../common/pause.ts';
+import { pause } from '../common/pause.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
 import {
@@ -60,7 +60,6 @@ export async function deliver(
   const { id, isPublic } = destination;
   const businessId = destination.businessId ?? undefined;
   const selected = familiesInFeed(families).filter(({ name }) => destination.families.includes(name));
-  const { pause } = createPause(signal);
   let { cursor, attempts } = destination;
   let limit = 1;
 
@@ -107,7 +106,7 @@ export async function deliver(
     else {
       cursor = next;
       limit = Math.min(mostPerPage, limit * 2);
-      if (!more) await pause(times.lookMs);
+      if (!more) await pause(times.lookMs, signal);
     }
   }
 }

@@ -3,7 +3,7 @@ import { CursorUnknown } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable, startFeed } from '../changes/start-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
 import type { Observer } from '../common/observer.ts';
-import { createPause } from '../common/pause.ts';
+import { pause } from '../common/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import type { Circuit } from '../store/circuit.ts';
@@ -71,11 +71,10 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     }
   };
 
-  const { pause } = createPause(signal);
   const looking = (async () => {
     while (!signal.aborted) {
       await circuit.whenClosed(signal).then(look).catch(explain);
-      await pause(times.lookMs);
+      await pause(times.lookMs, signal);
     }
   })();
 

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { logReading } from '../../src/changes/log-reading.ts';
 import { numberChanges } from '../../src/changes/open-feed.ts';
 import { pageSchema } from '../../src/changes/query-schema.ts';
@@ -7,7 +9,8 @@ import { erasePatient } from '../../src/privacy/erasure/erase.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 import { apply } from '../support/deliveries.ts';
 import { useService } from '../support/service.ts';
-import { publicToken, serveChanges } from './serve.ts';
+import { until } from '../support/until.ts';
+import { publicToken, serveChanges, token } from './serve.ts';
 
 const { database, start } = useService({ per: 'test' });
 const serve = serveChanges(start);
@@ -101,4 +104,19 @@ it('records nothing while nobody has opened the feed', async () => {
   await apply(database, [receipt(1)]);
   expect(await database.rows('select from changed_records')).toEqual([]);
   await expect(numberChanges(database.db)).rejects.toThrow();
+});
+
+it('the consumer of the documents keeps a table current, and begins anew after a restored backup', async () => {
+  await apply(database, [receipt(1), receipt(2)]);
+  const { url } = await serve();
+  const [, code] = /```js\n(.*?)```/s.exec(readFileSync('docs/changes.md', 'utf8'))!;
+  const env = { ...process.env, DATABASE_URL: database.url, RECEIVER_URL: url, CHANGES_TOKEN: token };
+  const consumer = spawn(process.execPath, ['--input-type=module', '-e', code!], { env, stdio: 'inherit' });
+  const kept = async () =>
+    (await database.rows('select id from paid order by id').catch(() => [])).map(({ id }) => id).join();
+  await until(async () => (await kept()) === '1,2');
+  await database.rows(`insert into paid values ('b', '0', 1); update changes set tag = gen_random_uuid()`);
+  await apply(database, [receipt(3), receipt(1, { event: 'receipt.deleted', event_time: 1_700_000_100 })]);
+  await until(async () => (await kept()) === '2,3');
+  consumer.kill();
 });
