@@ -103,8 +103,8 @@ export function openConsole(dependencies: ConsoleDependencies) {
   addTokenSignIn(routes, signIn);
 
   app.use(requireSession(signIn));
-  // A corrected body, encoded as a form, or all names of a page.
-  app.use(['/quarantine', '/aliases'], express.urlencoded({ extended: false, limit: '1mb' }));
+  // A corrected body, encoded as a form.
+  app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm);
   for (const name of ['console.js', 'charts.js', 'chart-library.js'] as const) {
     routes.get(`/assets/${name}`, 'viewer', serveAsset(name));

@@ -22,15 +22,8 @@ export interface Receiver {
   checks: readonly string[];
   /** The registered paths that a sender needs at least, by their names. */
   paths: Readonly<Record<string, string>>;
-  /** Test callbacks; undefined: the path for every event is not served. */
-  test:
-    | {
-        /** Sends one, and tells what became of it; `id`: of its delivery. */
-        send: (db: Db) => Promise<{ told: string; id?: string }>;
-        /** Sends one from a shell, to the origin that browsers use. */
-        command: (origin: string) => string;
-      }
-    | undefined;
+  /** A test callback as a line for a shell, to the origin that browsers use; undefined: the path for every event is not served. */
+  testCommand: ((origin: string) => string) | undefined;
 }
 
 /** What the console needs; the composition root provides it. */

@@ -19,7 +19,7 @@ export const navigation: readonly Group[] = [
       {
         title: 'Health',
         path: '/health',
-        also: ['/completeness', '/test-callback'],
+        also: ['/completeness'],
       },
       { title: 'Deliveries', path: '/deliveries' },
       {

@@ -12,7 +12,6 @@ import { section as rejections } from './rejections/routes.tsx';
 import { section as reports } from './reports/routes.tsx';
 import { section as search } from './search/routes.tsx';
 import { section as sessions } from './sessions/routes.tsx';
-import { section as setup } from './setup/routes.tsx';
 import { section as today } from './today/routes.tsx';
 
 /** All sections of the console. */
@@ -30,6 +29,5 @@ export const sections: readonly Section[] = [
   rejections,
   search,
   health,
-  setup,
   today,
 ];

@@ -14,7 +14,7 @@ import { createChanges } from '../http/changes.ts';
 import { countRejectedRequests } from '../http/rejected-requests.ts';
 import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
-import { testCommand, tryTestCallback } from '../http/test-callback.ts';
+import { testCommand } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Limits } from './open-access.ts';
 import type { OnStop, Stores } from './open-stores.ts';
@@ -52,8 +52,7 @@ export async function startReceiver(
   const callbacks = createHandlers(config, families, { ...parts, observe });
   report(config, families, access, log);
 
-  let url = '';
-  const console = openConsole(config, families, parts, () => url);
+  const console = openConsole(config, families, parts);
   if (console) onStop(console.close);
   const changes = openChanges(config, families, parts);
   const routes = { callbacks, health, admin, metrics, changes: changes?.handle, console: console?.handle };
@@ -62,8 +61,7 @@ export async function startReceiver(
   onStop(server.stop);
   // Before the server, which waits for responses in progress.
   if (changes) onStop(changes.stop);
-  url = server.url;
-  return url;
+  return server.url;
 }
 
 /** The handler of each registered path. */
@@ -109,7 +107,6 @@ function openConsole(
   config: Config,
   families: Families,
   { stores, intake, problems, limits, health, log }: Parts,
-  urlOf: () => string,
 ) {
   const { adminToken, oidc, paths } = config;
   if (!(adminToken ?? oidc)) return undefined;
@@ -136,12 +133,7 @@ function openConsole(
           return first ? [[name.replaceAll('_', ' '), first]] : [];
         }),
       ),
-      test: testPath
-        ? {
-            send: (reader) => tryTestCallback(reader, config, testPath, urlOf()),
-            command: (origin) => testCommand(config, origin + testPath),
-          }
-        : undefined,
+      testCommand: testPath ? (origin) => testCommand(config, origin + testPath) : undefined,
     },
     intake,
     log,

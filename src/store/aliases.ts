@@ -38,11 +38,6 @@ export interface AliasChange {
   alias: string;
 }
 
-/** A change of a name that somebody has seen: the name that it had, empty: none. */
-export interface SeenChange extends AliasChange {
-  was: string;
-}
-
 /**
  * Changes aliases, each id once. A name of the platform that is deleted leaves a row without one, so that it does not come
  * back; a name that stays the same stays the platform's.
@@ -76,24 +71,6 @@ export async function changeAliases(db: Db, changes: readonly AliasChange[], by:
     db,
   );
   return rows[0]!;
-}
-
-/**
- * Changes aliases that somebody has seen: all, unless one of them is neither what was seen nor what is wanted, because
- * somebody else has changed it meanwhile.
- *
- * @param tx a transaction
- * @returns those that were changed meanwhile, by whom, and to what; empty: all are changed
- */
-export async function changeSeenAliases(tx: Db, changes: readonly SeenChange[], by: string) {
-  await sql`lock table aliases in share row exclusive mode`.execute(tx);
-  const { rows } = await sql<SeenChange & { current: string; by: string | null }>`
-    select kind, id, g.alias, was, coalesce(a.alias, '') as current, updated_by as by
-    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as g(kind text, id text, alias text, was text)
-    left join aliases a using (kind, id)
-    where coalesce(a.alias, '') not in (was, g.alias)`.execute(tx);
-  if (rows.length === 0) await changeAliases(tx, changes, by);
-  return rows;
 }
 
 /**

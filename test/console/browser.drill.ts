@@ -426,16 +426,13 @@ it.each([
   4 * minute,
 );
 
-it('before the first callback Health is a set-up that works with the keyboard on a phone', async () => {
+it('before the first callback Health shows the addresses and a test callback on a phone', async () => {
   const own = await open({ viewport: { width: 360, height: 780 } });
   const phone = await own.newPage();
   await signIn(phone, empty.service.url, adminToken);
   const overflow = await phone.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect([await violationsOf(phone), overflow]).toEqual([[], 0]);
-  await phone.getByRole('button', { name: 'Send a test callback' }).focus();
-  await phone.keyboard.press('Enter');
-  await phone.getByText('It was accepted and applied after').waitFor();
-  expect(await violationsOf(phone)).toEqual([]);
+  await phone.getByRole('region', { name: 'A test callback from a shell' }).waitFor();
   await own.close();
 });
 

@@ -56,7 +56,6 @@ export async function tourConsole(
     [`/quarantine/${body}/body`, { body: corrected }],
     ['/replay/preview', { status: 'applied', id: delivery! }],
     ['/replay', { status: 'applied', id: delivery! }],
-    ['/test-callback'],
     ['/patients', { patient: patient! }],
     ['/patients/export', { patient: patient! }],
     ['/patients/hold', { patient: patient! }],
@@ -68,7 +67,7 @@ export async function tourConsole(
   ];
   for (const [path, fields] of posts) {
     const response = await visitor.post(path, fields);
-    const redirects = /^\/sessions|\/seen$/.test(path);
+    const redirects = /^\/(aliases|sessions)|\/seen$/.test(path);
     const page = await response.text();
     const fault = response.status < 400 ? '' : page;
     expect([path, response.status, fault]).toEqual([path, redirects ? 303 : 200, '']);

@@ -3,10 +3,10 @@ import { originOf } from '../../sign-in/origin.ts';
 import { isEnough } from '../../sign-in/rights.ts';
 import { read } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
-import { Fresh } from '../setup/routes.tsx';
 import type { Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { readHealth } from './checks.tsx';
+import { Fresh } from './fresh.tsx';
 import { FiguresPage } from './pages.tsx';
 
 /** What is broken, and how the receiver works: the one page that is there while PostgreSQL is unavailable. */

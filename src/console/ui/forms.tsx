@@ -57,7 +57,7 @@ type LabelledProps = Pick<FieldProps, 'label' | 'fault'> & {
 };
 
 /** An input with its label and its error. Its id is no other's: two forms of a page may have fields of one name. */
-export function Labelled({ label, fault, input }: LabelledProps) {
+function Labelled({ label, fault, input }: LabelledProps) {
   const id = useId();
   return (
     <div class="field">

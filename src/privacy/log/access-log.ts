@@ -35,7 +35,6 @@ export const accessActions = [
   'quarantine correct',
   /** A delivery was marked as seen, which ends an alert. */
   'seen',
-  'test callback',
   'erase',
   /** A body with an erased id as a word was stored again. */
   'keep',
