@@ -20,7 +20,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && find node_modules \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.[cm]ts' \) -delete
 
 FROM ${NODE_IMAGE}
-ENV NODE_ENV=production HOST=0.0.0.0 METRICS_PORT=9464
+ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY --from=dependencies /app ./
 COPY LICENSE ./
@@ -29,7 +29,7 @@ COPY bin bin
 COPY db db
 COPY --from=build /app/dist dist
 USER 1000:1000
-EXPOSE 8080 9464
+EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "bin/health.js"]
 CMD ["sh", "bin/start.sh"]

@@ -23,9 +23,8 @@ const allowed = table({
   families: '',
   store: '../db',
   queue: 'store',
-  metrics: 'queue store',
   health: 'families store',
-  tracing: '',
+  metrics: 'health queue store',
 
   // Middle: what the receiver does.
   intake: 'families store',
@@ -49,7 +48,7 @@ const allowed = table({
 
   // Composition.
   service:
-    'alerts changes client console destinations families health http intake metrics privacy queue reconcile store tracing worker',
+    'alerts changes client console destinations families health http intake metrics privacy queue reconcile store worker',
   diagnostics: 'client families health http intake queue reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families sandbox service',
 });

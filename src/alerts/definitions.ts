@@ -6,7 +6,6 @@ import type { Definition } from './find.ts';
 /** How many silent businesses have an alert of their own: a channel's state must not grow with the businesses. */
 const maxNamed = 20;
 const dayMs = 24 * 60 * 60 * 1000;
-const rejectionMinutes = 5;
 /** Searches of one user in ten minutes. */
 const maxSearches = 40;
 /** A pass is due each day. */
@@ -72,24 +71,6 @@ export const definitions: readonly Definition[] = [
       })),
     title: ({ detail }) => `${detail.title}`,
     explain: ({ detail }) => `${detail.detail}`,
-  },
-  {
-    name: 'rejections',
-    find: async ({ db, rejectionsPerMinute }) => {
-      const { rows } = await sql<Counted>`
-        select status || ' ' || r.reason as reason, sum(count)::float8 as count from rejected_requests r
-        where minute > now() - ${rejectionMinutes} * interval '1 minute' and minute <= now() and status <> 404
-        group by status, r.reason order by count desc, status, r.reason`.execute(db);
-      const perMinute = rows.reduce((sum, { count }) => sum + count, 0) / rejectionMinutes;
-      const isMany = perMinute > rejectionsPerMinute;
-      return single(
-        isMany && { perMinute: Math.round(perMinute), reasons: describeCounts(rows.slice(0, 3)) },
-      );
-    },
-    title: () => 'Many requests are rejected',
-    explain: ({ detail: { perMinute, reasons } }) =>
-      `${perMinute} per minute; in the last ${rejectionMinutes} minutes ${(reasons as string[]).join(', ')}. ` +
-      'A key or an address of the sender may have changed, or somebody else sends requests',
   },
   {
     name: 'searches',

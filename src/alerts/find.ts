@@ -12,7 +12,6 @@ export interface Sources {
   fallback?: { readonly state: { acknowledges: boolean; detail: string } | undefined } | undefined;
   /** Another database with this one's identity on the same Redis, as it describes itself. */
   rival: () => string | undefined;
-  rejectionsPerMinute: number;
   /** The newest head of the access log that this process has seen, where the log does not contain it any more. */
   problems: () => Promise<readonly Problem[]>;
   /** Milliseconds since this worker's last complete pass of the retention; undefined: RETENTION is not set. */

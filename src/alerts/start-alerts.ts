@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Circuit } from '../store/circuit.ts';
 import { afterSending, isDue, updateAlerts } from './alert.ts';
@@ -10,7 +9,7 @@ import { definitions, outage } from './definitions.ts';
 import { createFind, type Sources } from './find.ts';
 import { compose } from './message.ts';
 
-interface AlertDependencies extends Omit<Sources, 'rejectionsPerMinute' | 'sinceRetentionMs'> {
+interface AlertDependencies extends Omit<Sources, 'sinceRetentionMs'> {
   config: Pick<Config, 'alerts' | 'retention'>;
   /** Whether this process applies deliveries. */
   isWorker: boolean;
@@ -24,7 +23,7 @@ interface AlertDependencies extends Omit<Sources, 'rejectionsPerMinute' | 'since
  */
 export function startAlerts(dependencies: AlertDependencies) {
   const { config, db, isWorker, circuit, log } = dependencies;
-  const { everyMs, outageMs, settledMs, rejectionsPerMinute } = config.alerts;
+  const { everyMs, outageMs, settledMs } = config.alerts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const senders = new Map(
@@ -36,7 +35,7 @@ export function startAlerts(dependencies: AlertDependencies) {
   let lastRetention = performance.now();
   const isKept = Object.keys(config.retention).length > 0;
   const sinceRetentionMs = () => (isKept ? performance.now() - lastRetention : undefined);
-  const sources = { ...dependencies, rejectionsPerMinute, sinceRetentionMs };
+  const sources = { ...dependencies, sinceRetentionMs };
 
   const reportError = throttled((more, err) => log.warn({ err, ...more }, 'alerts could not be checked'));
   const onError = async (error: unknown) => {
@@ -75,11 +74,10 @@ export function startAlerts(dependencies: AlertDependencies) {
   })();
 
   return {
-    observer: {
-      retained: () => {
-        lastRetention = performance.now();
-      },
-    } satisfies Observer,
+    /** To be called when a pass of the retention is complete. */
+    retained: () => {
+      lastRetention = performance.now();
+    },
     /** Ends what is being sent: another process, or the next start, sends it again. */
     stop: async () => {
       stopping.abort();

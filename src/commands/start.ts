@@ -24,7 +24,7 @@ export interface ServiceModule {
       reserved: Server | undefined;
       signal: AbortSignal;
     },
-  ) => Promise<{ url: string | undefined; stop: () => Promise<void> }>;
+  ) => Promise<{ url: string; stop: () => Promise<void> }>;
   /** The platform of SERVICE_BASE_URL. */
   openPlatform: () => Promise<Platform & DailyClient>;
   /** Prepares the tables as a start does. */
@@ -86,7 +86,7 @@ export function addStartCommands(
 
 /** Runs the receiver until the signal is aborted, which may be before it is ready. */
 async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {
-  const reserved = given.role === 'worker' ? undefined : await service.preparePort(given);
+  const reserved = await service.preparePort(given);
   const generated = provideAdminToken(given);
   const config = generated ? { ...given, adminToken: generated.token } : given;
   const running = await service
@@ -97,7 +97,7 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
   if (!running) return;
   log.info({ role: config.role, url: running.url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
-  if (running.url && !config.production) {
+  if (config.role !== 'worker' && !config.production) {
     process.stdout.write(greeting(running.url, config, families, generated));
   }
   if (!signal.aborted) await once(signal, 'abort');

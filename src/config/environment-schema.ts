@@ -2,18 +2,7 @@ import { z } from 'zod';
 import * as address from './addresses.ts';
 import { days, keep, retention } from './durations.ts';
 import { defaultConnections, fewestConnections } from './pool-sizes.ts';
-import {
-  changesTokens,
-  currency,
-  flag,
-  integer,
-  list,
-  pairs,
-  rolesMap,
-  secret,
-  size,
-  timezone,
-} from './values.ts';
+import { changesTokens, currency, flag, integer, list, rolesMap, secret, size, timezone } from './values.ts';
 
 export interface FamilyPaths {
   name: string;
@@ -242,17 +231,6 @@ const observe = {
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
     .default('info')
     .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
-  REQUEST_LOG: z
-    .enum(['json'], 'must be json')
-    .optional()
-    .describe(
-      '`json`: a line of the output for each HTTP request, the [request log](observability.md#request-log). Unset: off',
-    ),
-  METRICS_PORT: integer(0, 65_535)
-    .optional()
-    .describe(
-      'An extra port for `/healthz`, `/readyz` and, with a token for it, `/metrics`, such as `9464`; a worker listens on no other',
-    ),
   METRICS_TOKEN: secret
     .optional()
     .describe(
@@ -260,35 +238,6 @@ const observe = {
         'opens it, and the start warns of that',
     )
     .meta(first),
-  OTEL_EXPORTER_OTLP_ENDPOINT: address
-    .web('http://127.0.0.1:4318')
-    .optional()
-    .describe(
-      'Where [traces](observability.md#traces) go, by OTLP over HTTP: a base address such as `http://127.0.0.1:4318`. Unset: off, ' +
-        'and the SDK is not loaded',
-    ),
-  OTEL_EXPORTER_OTLP_HEADERS: pairs
-    .optional()
-    .describe(
-      'Headers for it, such as `Authorization=Bearer%20…`: `name=value`, comma-separated, percent-encoded; never logged',
-    ),
-  OTEL_SERVICE_NAME: z
-    .string()
-    .default('webhook-receiver')
-    .describe('The name of this service in traces, `service.name`'),
-  OTEL_RESOURCE_ATTRIBUTES: pairs
-    .optional()
-    .describe(
-      'Further attributes of this process in traces, such as `deployment.environment.name=production`; written as the headers',
-    ),
-  OTEL_TRACES_SAMPLER_ARG: z.coerce
-    .number('must be a share from 0 to 1')
-    .min(0, 'must be at least 0')
-    .max(1, 'must be at most 1')
-    .default(0.01)
-    .describe(
-      'The share of the deliveries that are traced, `0` to `1`; `0`: errors only. Other samplers are not supported',
-    ),
 };
 
 const alerts = {
@@ -305,9 +254,6 @@ const alerts = {
   ALERT_EMAIL_FROM: address.email
     .optional()
     .describe('Sender of these e-mails. Unset: the user in `SMTP_URL`, where that is an address'),
-  ALERT_REJECTIONS_PER_MINUTE: integer(1, 1_000_000)
-    .default(20)
-    .describe('Rejected requests per minute that are an alert'),
 };
 
 const changes = {

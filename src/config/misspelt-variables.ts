@@ -1,8 +1,5 @@
 import { type FamilyPaths, variableGroups } from './environment-schema.ts';
 
-/** Variables of former versions, and their names now. */
-const renamed: Readonly<Record<string, string>> = { ACCESS_LOG: 'REQUEST_LOG' };
-
 // Variables of Node, npm, PostgreSQL's and OpenTelemetry's libraries, the system, and platforms that run containers.
 const foreign =
   /^((NODE|NPM|npm|OTEL|LC|XDG|SSH|SYSTEMD|KUBERNETES|DOCKER|COMPOSE|GITHUB|RUNNER|HEROKU|RENDER|FLY|RAILWAY|AWS|AZURE)_|PG[A-Z])/;
@@ -20,9 +17,9 @@ const ourPrefixes = /^(OIDC|ALERT|SIGNING|SIGNATURE|ALLOWED|ERASURE)_/i;
 const fewestLetters = 8;
 
 /**
- * The variables that are none of ours, but spelt nearly like one, or formerly ours.
+ * The variables that are none of ours, but spelt nearly like one.
  *
- * @returns `errors`: former names; names that differ by an S at the end or the beginning of a part, or by two edits where both have at
+ * @returns `errors`: names that differ by an S at the end or the beginning of a part, or by two edits where both have at
  *   least eight letters; `doubts`: others, also those whose right name is set as well. `reason` is said after the name
  */
 export function misspeltIn(
@@ -33,9 +30,7 @@ export function misspeltIn(
   const errors: { name: string; meant: string; reason: string }[] = [];
   const doubts: { name: string; reason: string }[] = [];
   for (const [name, value] of Object.entries(env)) {
-    const now = value && renamed[name];
-    if (now) errors.push({ name, meant: now, reason: `is called ${now} now` });
-    if (now || !value || known.includes(name) || foreign.test(name) || common.includes(name)) continue;
+    if (!value || known.includes(name) || foreign.test(name) || common.includes(name)) continue;
     if (serviceLink.test(name) || linkedAddress.test(value)) continue;
     const [first] = known
       .map((meant) => ({ meant, edits: editsBetween(name, meant) }))

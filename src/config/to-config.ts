@@ -75,27 +75,14 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       keepMs: e.ERASURE_KEEP,
       keepsTotals: e.ERASURE_KEEPS_TOTALS,
     },
-    metrics: {
-      port: e.METRICS_PORT,
-      /** How long the stores' figures are cached. */
-      cacheMs: 5_000,
-    },
-    tracing: e.OTEL_EXPORTER_OTLP_ENDPOINT
-      ? {
-          endpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
-          headers: e.OTEL_EXPORTER_OTLP_HEADERS ?? {},
-          serviceName: e.OTEL_SERVICE_NAME,
-          resource: e.OTEL_RESOURCE_ATTRIBUTES ?? {},
-          ratio: e.OTEL_TRACES_SAMPLER_ARG,
-        }
-      : undefined,
+    /** How long the stores' figures are cached for /metrics. */
+    metricsCacheMs: 5_000,
     alerts: {
       webhookUrl: e.ALERT_WEBHOOK_URL,
       email:
         e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
           ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
-      rejectionsPerMinute: e.ALERT_REJECTIONS_PER_MINUTE,
       everyMs: 60_000,
       /** How long a store must be unavailable. */
       outageMs: 2 * 60_000,
@@ -119,7 +106,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       /** How long a stop waits for answers. */
       graceMs: 2_000,
     },
-    requestLog: e.REQUEST_LOG !== undefined,
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: e.REPORT_CURRENCY,
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */

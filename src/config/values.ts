@@ -75,19 +75,6 @@ export const currency = z
     'must be a code of ISO 4217, such as INR',
   );
 
-// As in W3C Baggage: percent-encoded values. A header may contain a key, so no message contains a value.
-export const pairs = z.string().transform((text, context) => {
-  try {
-    const entries = partsOf(text).map((part) => {
-      const [, name, value] = /^([^=\s]+)\s*=\s*(.*)$/.exec(part)!;
-      return [name!, decodeURIComponent(value!)] as const;
-    });
-    return Object.fromEntries(entries);
-  } catch {
-    return fail(context, 'must be name=value, comma-separated; encode , in a value as %2C, % as %25');
-  }
-});
-
 // What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
 export const rolesMap = z.string().transform((text, context) => {
   const entries = partsOf(text).map((part) => {

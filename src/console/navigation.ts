@@ -25,7 +25,7 @@ export const navigation: readonly Group[] = [
       {
         title: 'Problems',
         path: '/problems',
-        also: ['/quarantine', '/rejections', '/replay'],
+        also: ['/quarantine', '/replay'],
         counted: true,
       },
       { title: 'Access log', path: '/access-log', also: ['/sessions'] },

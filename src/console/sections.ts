@@ -8,7 +8,6 @@ import { section as patients } from './patients/routes.tsx';
 import { section as problems } from './problems/routes.tsx';
 import { section as quarantine } from './quarantine/routes.tsx';
 import { section as records } from './records/routes.tsx';
-import { section as rejections } from './rejections/routes.tsx';
 import { section as reports } from './reports/routes.tsx';
 import { section as search } from './search/routes.tsx';
 import { section as sessions } from './sessions/routes.tsx';
@@ -26,7 +25,6 @@ export const sections: readonly Section[] = [
   sessions,
   records,
   quarantine,
-  rejections,
   search,
   health,
   today,

@@ -3,7 +3,6 @@ import { logReading } from '../changes/log-reading.ts';
 import type { Page } from '../changes/page.ts';
 import type { Feed } from '../changes/start-feed.ts';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import { pause } from '../common/pause.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
@@ -30,7 +29,6 @@ export interface DeliverDependencies {
   };
   /** Ends a request in progress. */
   cut: AbortSignal;
-  observe?: Pick<Observer, 'webhook'> | undefined;
   log: Log;
 }
 
@@ -54,7 +52,7 @@ const pausesMs = [
  */
 export async function deliver(
   destination: Destination,
-  { db, feed, families, lease, times, cut, observe, log }: DeliverDependencies,
+  { db, feed, families, lease, times, cut, log }: DeliverDependencies,
   signal: AbortSignal,
 ): Promise<void> {
   const { id, isPublic } = destination;
@@ -84,7 +82,6 @@ export async function deliver(
         break;
       const outcome = await post(destination, toMessage(change), times.timeoutMs, cut);
       if (cut.aborted) break;
-      observe?.webhook?.(outcome.status);
       if (!isAccepted(outcome)) {
         if (!(await renewLease(db, lease, { cursor, delivered }))) return;
         const about = { destination: id, family: change.family, record: change.key.id };

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { CursorUnknown } from '../changes/read-page.ts';
 import { type Feed, FeedUnavailable, startFeed } from '../changes/start-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import { pause } from '../common/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
@@ -16,7 +15,6 @@ export interface DestinationsDependencies {
   families: readonly Family[];
   config: Pick<Config, 'destinations'>;
   circuit: Pick<Circuit, 'whenClosed' | 'probeAfter'>;
-  observe?: Pick<Observer, 'webhook'> | undefined;
   log: Log;
 }
 
@@ -24,7 +22,7 @@ export interface DestinationsDependencies {
  * Sends changes to the destinations that no other process sends to, while PostgreSQL is available. Without destinations it
  * only looks for them.
  */
-export function startDestinations({ db, families, config, circuit, observe, log }: DestinationsDependencies) {
+export function startDestinations({ db, families, config, circuit, log }: DestinationsDependencies) {
   const times = config.destinations;
   const stopping = new AbortController();
   const cutting = new AbortController();
@@ -43,7 +41,7 @@ export function startDestinations({ db, families, config, circuit, observe, log 
     try {
       const destination = await takeLease(db, lease);
       if (!destination) return;
-      const dependencies = { db, feed, families, lease, times, cut: cutting.signal, observe, log };
+      const dependencies = { db, feed, families, lease, times, cut: cutting.signal, log };
       await deliver(destination, dependencies, signal);
     } catch (error) {
       if (error instanceof CursorUnknown) await forgetPosition(db, id);

@@ -22,14 +22,10 @@ interface ServerFacts {
   /** Connections that this role can have, and those of all that are in use. */
   slots: number;
   used: number;
-  /** Whether a pooler is in between: the ids of its processes are not those of the server. */
-  pooled: boolean;
 }
 
 export async function readServer({ pool }: Database): Promise<ServerFacts> {
-  const client = await pool.connect();
-  try {
-    const { rows } = await client.query<Omit<ServerFacts, 'pooled'> & { pid: number }>(`
+  const { rows } = await pool.query<ServerFacts>(`
       select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
         pg_is_in_recovery() as standby, current_setting('default_transaction_read_only')::bool as read_only,
         quote_ident(current_user) as role, quote_ident(current_database()) as database, current_setting('is_superuser')::bool as superuser,
@@ -42,20 +38,15 @@ export async function readServer({ pool }: Database): Promise<ServerFacts> {
         (select sum(checksum_failures)::int from pg_stat_database) as damaged,
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true)::int, 0) as slots,
-        (select sum(numbackends)::int from pg_stat_database) as used, pg_backend_pid() as pid`);
-    const { pid, ...facts } = rows[0]!;
-    return { ...facts, pooled: (client as { processID?: number | null }).processID !== pid };
-  } finally {
-    client.release();
-  }
+        (select sum(numbackends)::int from pg_stat_database) as used`);
+  return rows[0]!;
 }
 
 export function judgeServer(facts: ServerFacts, config: Config, report: ReportFinding): void {
   const { version, major, role } = facts;
-  report('ok', 'database', `PostgreSQL ${version}${facts.pooled ? ', through a connection pooler' : ''}`);
+  report('ok', 'database', `PostgreSQL ${version}`);
   const reset = (owner: string) => `alter ${owner} reset default_transaction_read_only`;
   const switchOn = (name: string) => `Run: alter system set ${name} = on; select pg_reload_conf()`;
-  const needsDirect = facts.pooled && !config.redisUrl && !config.directDatabaseUrl;
   const fails = [
     major < oldest && `PostgreSQL ${version} is too old. Upgrade it to ${oldest} or newer`,
     facts.standby && 'it is a standby, and takes no writes. Point DATABASE_URL to the primary',
@@ -73,8 +64,6 @@ export function judgeServer(facts: ServerFacts, config: Config, report: ReportFi
       `autovacuum is off: the tables grow, and become slow. ${switchOn('autovacuum')}`,
     facts.logs_values !== null &&
       `${facts.logs_values}: the server's log contains the values of statements, and so patients' data, which no erasure removes. Run: alter system set log_parameter_max_length = 0; select pg_reload_conf()`,
-    needsDirect &&
-      'through a pooler, jobs of the queue may begin up to a second late. Set DIRECT_DATABASE_URL to the server',
     facts.superuser &&
       config.databaseUrl !== undefined &&
       `${role} is a superuser. A role that owns the database is enough: alter role ${role} nosuperuser`,

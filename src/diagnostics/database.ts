@@ -44,15 +44,12 @@ export const checkDatabase: Check = async (subject, report) => {
   });
 };
 
-/** The address without the connection pooler: whether it is that, and of the same database. */
+/** The address without the connection pooler: whether it is of the same database. */
 export const checkDirectDatabase: Check = async (subject, report) => {
   const { databaseUrl, directDatabaseUrl, databaseSchema: schema } = subject.config;
   if (!databaseUrl || !directDatabaseUrl) return;
   await withDatabase('DIRECT_DATABASE_URL', directDatabaseUrl, subject, report, async (direct) => {
-    const { pooled } = await readServer(direct);
-    const advice = 'a connection pooler is in between. Set DIRECT_DATABASE_URL to the server';
-    if (pooled) report('warn', 'direct database', advice);
-    else report('ok', 'direct database', 'no connection pooler is in between');
+    report('ok', 'direct database', 'accepts connections');
     const isSame = async () =>
       requireSameDatabase(databaseUrl, await readId(direct.db), { name, schema }, log);
     return (await hasTables(direct.db, schema)) ? [isSame] : [];

@@ -11,21 +11,10 @@ import type { Check, ReportFinding, Subject } from './finding.ts';
 
 const timeoutMs = 3_000;
 
-/** The ports, and what the receiver says that listens there. */
+/** The port, and what the receiver says that listens there. */
 export const checkPorts: Check = async (subject, report) => {
-  const { role, host, port, metrics } = subject.config;
-  const places: Record<string, ListenOptions | undefined> = {
-    PORT: role === 'worker' ? undefined : { host, port },
-    METRICS_PORT: metrics.port === undefined ? undefined : { host, port: metrics.port },
-  };
-  if (places.PORT?.port && places.PORT.port === metrics.port) {
-    report('fail', 'METRICS_PORT', 'the same as PORT. Set another one');
-    delete places.METRICS_PORT;
-  }
-  const checked = Object.entries(places).map(async ([variable, place]) => {
-    if (place && !subject.invalid.has(variable)) await checkPlace(variable, place, subject, report);
-  });
-  await Promise.all(checked);
+  const { host, port } = subject.config;
+  if (!subject.invalid.has('PORT')) await checkPlace('PORT', { host, port }, subject, report);
 };
 
 async function checkPlace(
@@ -50,7 +39,7 @@ async function checkPlace(
       report('ok', variable, `the receiver runs at ${name}`);
       await includeReadiness(place, subject, report);
     } else {
-      report('fail', variable, error.message.replaceAll(/\bPORT\b/g, variable));
+      report('fail', variable, error.message);
     }
   }
 }

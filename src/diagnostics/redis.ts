@@ -34,7 +34,6 @@ async function checksOf(client: Redis, subject: Subject, report: ReportFinding) 
     () => checkClock('Redis', () => readTime(client), report),
     async () => checkMemory(info, report),
     () => checkPersistence(client, key, subject.config.redisFallback, report),
-    () => checkRewrite(client, report),
   ];
 }
 
@@ -53,22 +52,6 @@ async function checkPersistence(
     report(isSafe ? 'ok' : 'warn', 'persistence', `${trusted}. ${detail}`);
   } else if (isSafe) report('ok', 'persistence', detail);
   else report('fail', 'persistence', `${detail}. ${todo}`);
-}
-
-/** Asked in a transaction that is discarded: Redis checks the permission and does nothing. */
-async function checkRewrite(client: Redis, report: ReportFinding): Promise<void> {
-  await client.call('multi');
-  const error = await client.call('bgrewriteaof').then(
-    () => undefined,
-    (rejected: Error) => rejected,
-  );
-  await client.call('discard');
-  // A Redis out of memory refuses it, too.
-  if (!error?.message.startsWith('NOPERM')) return;
-  const effect =
-    'after an outage of PostgreSQL, the append-only file contains callbacks until Redis rewrites it';
-  const fix = 'Permit it to this user (+bgrewriteaof)';
-  report('warn', 'persistence', `BGREWRITEAOF is not permitted: ${effect}. ${fix}`);
 }
 
 function checkMemory(

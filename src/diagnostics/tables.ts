@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { lateS } from '../health/processing.ts';
 import { readProblems } from '../health/read-problems.ts';
-import { unclearSessions } from '../health/server.ts';
 import { quarantineLimit } from '../intake/eviction.ts';
 import { droppedDays, readDropped } from '../intake/list-quarantine.ts';
 import { probeInbox } from '../intake/probe-inbox.ts';
@@ -101,26 +100,6 @@ const checkIndexes: DatabaseCheck = async ({ db }, report) => {
   }
 };
 
-/** Tables whose updates and deletions PostgreSQL rejects, because they are published and nothing identifies a row. */
-const checkPublications: DatabaseCheck = async ({ db }, report, { config }) => {
-  const { rows } = await sql<{ name: string }>`
-    select distinct c.oid::regclass::text as name
-    from pg_publication p
-    join pg_publication_tables t using (pubname)
-    join pg_namespace n on n.nspname = t.schemaname
-    join pg_class c on c.relnamespace = n.oid and c.relname = t.tablename
-    where (p.pubupdate or p.pubdelete) and t.schemaname = any(${[config.databaseSchema, 'withheld', 'bullmq']})
-      and relreplident <> 'f' and not exists (
-        select from pg_index
-        where indrelid = c.oid and (relreplident = 'd' and indisprimary or relreplident = 'i' and indisreplident))
-    order by name`.execute(db);
-  for (const { name } of rows) {
-    const fix = `Run as the owner: alter table ${name} replica identity full`;
-    const problem = `${name} is published, and nothing identifies its rows: they cannot be changed`;
-    report('fail', 'publications', `${problem}. ${fix}`);
-  }
-};
-
 const inBytes = (size: number) => bytes.format(size, { decimalPlaces: 1 });
 
 /** How full the quarantine is, and what its limit has evicted. */
@@ -152,7 +131,7 @@ const checkDeliveries: DatabaseCheck = async ({ pool }, report) => {
 };
 
 const checkProcessing: DatabaseCheck = async ({ pool }, report) => {
-  const problems = [...(await readProblems(pool)), ...(await unclearSessions.read(pool))];
+  const problems = await readProblems(pool);
   for (const { status, title, detail } of problems) report(status, 'processing', `${title}. ${detail}`);
   if (problems.length === 0)
     report('ok', 'processing', 'no delivery waits for more than a minute, and nothing blocks');
@@ -164,7 +143,6 @@ export const tableChecks: readonly DatabaseCheck[] = [
   checkMigrations,
   checkWriting,
   checkIndexes,
-  checkPublications,
   checkDeliveries,
   checkProcessing,
   checkQuarantine,

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { countUpTo, read } from '../store/read.ts';
-import { rejectedByReason } from '../store/rejections.ts';
 import type { Db } from '../store/tables.ts';
 import { cached } from './cached.ts';
 import { readVersions } from './versions.ts';
@@ -40,7 +39,6 @@ const latencyQuery = sql<{ p50: number | null; p95: number | null }>`
 /** Whether nothing was ever received at a registered path, but for test callbacks. */
 export const freshQuery = sql<{ fresh: boolean }>`
   select not exists (select from inbox where event <> 'receiver.test')
-     and not exists (select from rejected_requests where family not in ('none', 'other'))
      and not exists (select from quarantine) as fresh`;
 
 export const mostDrift = 10;
@@ -61,8 +59,6 @@ const silencesQuery = sql<{ business: string; family: string; last: Date; expect
 
 export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 
-const hourMs = 3_600_000;
-
 interface Sources {
   db: Db;
   fallback: Parameters<typeof readVersions>[1];
@@ -75,17 +71,15 @@ export function figuresOf({ db, fallback, pendingSince }: Sources) {
   const orUnknown = <T>(query: Promise<T>): Promise<T | undefined> => query.catch(() => undefined);
   const tryRead = <Row>(query: RawBuilder<Row>) => orUnknown(read(db, query));
   return async () => {
-    const since = new Date(Date.now() - hourMs);
-    const [backlog, arrivals, silences, latency, rejected, drift, versions] = await Promise.all([
+    const [backlog, arrivals, silences, latency, drift, versions] = await Promise.all([
       orUnknown(pendingSince().then((from) => read(db, backlogQuery(from)))),
       tryRead(arrivalsQuery),
       readSilent(),
       tryRead(latencyQuery),
-      tryRead(rejectedByReason({ since })),
       tryRead(driftQuery),
       readVersions(db, fallback),
     ]);
     const first = { backlog: backlog?.[0], latency: latency?.[0] };
-    return { ...first, arrivals, silences, rejected, drift, versions };
+    return { ...first, arrivals, silences, drift, versions };
   };
 }

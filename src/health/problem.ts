@@ -4,10 +4,10 @@ import type pg from 'pg';
 export interface Problem {
   kind:
     | ('backlog' | 'stalled' | 'no worker' | 'locked' | 'set aside' | 'damaged')
-    | ('wraparound' | 'prepared transaction' | 'replication slot' | 'old session')
+    | 'old session'
     | ('gaps' | 'not reconciled')
-    | ('unlogged' | 'row security' | 'undrained' | 'wrong sums' | 'moved sums')
-    | ('user deletion' | 'clock')
+    | ('undrained' | 'wrong sums' | 'moved sums')
+    | ('user deletion' | 'clock' | 'rejections')
     | ('queue' | 'fallback')
     | ('without state' | 'lost')
     | ('outage' | 'subscriptions' | 'destination')

@@ -11,7 +11,7 @@ import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
 import { notifications, queueLocks } from './queue.ts';
 import { reconciliation } from './reconciliation.ts';
-import { ages, prepared, rowSecurity, sessions, slots, unlogged, wrongSums } from './server.ts';
+import { sessions, wrongSums } from './server.ts';
 import { lost, withoutState } from './states.ts';
 import { subscriptions } from './subscriptions.ts';
 import { userDeletions } from './user-deletions.ts';
@@ -25,11 +25,6 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   locks: async (pool) => judgeLocks(await findLockHolders(pool), Date.now()),
   'locks of the queue': queueLocks,
   notifications,
-  'ages of databases': ages.read,
-  'prepared transactions': prepared.read,
-  'replication slots': slots.read,
-  'row security': rowSecurity.read,
-  'unlogged tables': unlogged.read,
   'old sessions': sessions.read,
   'sums of reports': wrongSums.read,
   'sums that have changed': movedSums.read,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
+import { requests } from '../common/metrics.ts';
 import { type HealthCheck, sharedReadiness, withoutDetails } from '../common/readiness.ts';
 import { iconPaths } from '../config/addresses.ts';
 import type { TokenAccess } from './admin.ts';
@@ -22,16 +22,15 @@ export interface AppDependencies {
   /** The feed of changes; undefined without a token for it. */
   changes?: RequestHandler | undefined;
   console?: RequestHandler | undefined;
-  observe?: Pick<Observer, 'unrouted' | 'feedRefused'> | undefined;
   log: Log;
 }
 
 const icon = readFileSync(join(import.meta.dirname, '../../assets/console/icon.svg'));
 
-type Scrape = (accept?: string) => Promise<{ contentType: string; text: string }>;
+type Scrape = () => Promise<{ contentType: string; text: string }>;
 
 export function createApp(dependencies: AppDependencies): Express {
-  const { callbacks, health, admin, metrics, changes, console, observe, log, readinessMs } = dependencies;
+  const { callbacks, health, admin, metrics, changes, console, log, readinessMs } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -50,23 +49,23 @@ export function createApp(dependencies: AppDependencies): Express {
   });
 
   if (metrics) {
-    app.get('/metrics', metrics.access.require, async (req, res) => {
-      const { contentType, text } = await metrics.scrape(req.headers.accept);
+    app.get('/metrics', metrics.access.require, async (_req, res) => {
+      const { contentType, text } = await metrics.scrape();
       res.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     });
   }
   const onError =
-    (kind: 'unrouted' | 'feedRefused'): ErrorRequestHandler =>
-    (error, req, res, _next) => {
+    (family?: string): ErrorRequestHandler =>
+    (error, _req, res, _next) => {
       const status = sendProblem(res, error);
-      observe?.[kind]?.(req, status, error.name);
+      if (family) requests.inc({ family, status });
       if (status === 500) log.limited('error', { reason: error?.name }, 'request failed', { err: error });
     };
   // It is not the sender of callbacks who is refused there.
-  if (changes) app.get('/changes', changes, onError('feedRefused'));
+  if (changes) app.get('/changes', changes, onError());
   if (console) app.use('/console', console);
 
   app.use((_req, _res, next) => next(new NotFound()));
-  app.use(onError('unrouted'));
+  app.use(onError('none'));
   return app;
 }

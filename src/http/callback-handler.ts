@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../common/log.ts';
-import type { Observer, Responded } from '../common/observer.ts';
+import { requestSeconds, requests } from '../common/metrics.ts';
 import type { Config } from '../config/config.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
@@ -15,7 +15,8 @@ export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
   access: AccessChecks;
   intake: Pick<Intake, 'receive'>;
-  observe?: Pick<Observer, 'responded'> | undefined;
+  /** Called with the name of the error of each callback that gets a 4xx. */
+  onRejected: (reason: string) => void;
   log: Log;
 }
 
@@ -25,7 +26,7 @@ export interface CallbackDependencies {
  */
 export function createCallbackHandler(route: Route, dependencies: CallbackDependencies): Handler {
   const { family } = route;
-  const { config, access, intake, observe, log } = dependencies;
+  const { config, access, intake, onRejected, log } = dependencies;
 
   const receive = async (req: IncomingMessage) => {
     requirePost(req);
@@ -39,23 +40,20 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
   return async (req, res) => {
     const started = performance.now();
     let status: number | 'aborted' = 200;
-    let outcome: Pick<Responded, 'delivery' | 'event' | 'result' | 'reason'> = {};
     try {
-      const { id, status: result, event } = await receive(req);
+      const { id, status: result } = await receive(req);
       sendJson(res, status, { status: result, id });
-      outcome = { delivery: id, event, result };
       log.debug({ delivery: id, status: result }, 'callback received');
     } catch (raised) {
       if (raised instanceof RequestAborted) {
         status = 'aborted';
-        outcome = { reason: raised.name };
         return;
       }
       const error = access.recordRejection(req, raised);
       status = sendProblem(res, error);
       const delivery = raised instanceof Unavailable ? raised.delivery : undefined;
-      outcome = { delivery, reason: (error as Error).name };
-      const { reason } = outcome;
+      const { name: reason } = error as Error;
+      if (status < 500) onRejected(reason);
       const kind = { status, family: family.name, reason };
       if (status === 500) log.limited('error', kind, 'callback failed', { err: error });
       // The circuit logs an outage once, and a metric counts the responses.
@@ -63,7 +61,8 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
       else log.limited('info', kind, 'callback rejected', { delivery });
     } finally {
       const seconds = (performance.now() - started) / 1000;
-      observe?.responded?.({ req, path: route.path, family: family.name, status, seconds, ...outcome });
+      requests.inc({ family: family.name, status });
+      requestSeconds.observe({ status }, seconds);
     }
   };
 }

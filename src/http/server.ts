@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, Server as Listener, type Socket } from 'node:net';
+import { type AddressInfo, Server as Listener } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -10,7 +10,6 @@ import type { Config } from '../config/config.ts';
 import type { Handler } from './callback-handler.ts';
 import { HostMissing } from './errors.ts';
 import { listening } from './prepare-port.ts';
-import type { RequestLog } from './request-log.ts';
 import { problemOf, problemType, sendProblem } from './responses.ts';
 
 export type HttpServer = Awaited<ReturnType<typeof listen>>;
@@ -18,8 +17,6 @@ export type HttpServer = Awaited<ReturnType<typeof listen>>;
 interface ListenOptions {
   /** The port, if it was reserved before. */
   reserved?: Listener | undefined;
-  /** Writes a line for each request. */
-  requests?: RequestLog | undefined;
 }
 
 // Closing a socket with unread bytes resets the connection, and the sender would lose the response.
@@ -40,7 +37,7 @@ export async function listen(
   app: Express,
   callbacks: ReadonlyMap<string, Handler>,
   config: Pick<Config, 'host' | 'port' | 'drainMs' | 'limits'>,
-  { reserved, requests }: ListenOptions,
+  { reserved }: ListenOptions,
 ) {
   const { drainMs, limits } = config;
   let stopping = false;
@@ -65,12 +62,7 @@ export async function listen(
     if (handle) void handle(req, res);
     else app(req, res);
   });
-  requests?.watch(server, callbacks.keys());
-  server.on('clientError', (error, socket) => {
-    const status = respondToBrokenRequest(error, socket);
-    if (status)
-      requests?.broken(socket as Socket, status, (error as NodeJS.ErrnoException).code ?? error.name);
-  });
+  server.on('clientError', respondToBrokenRequest);
   if (reserved) server.listen(reserved);
   else server.listen(config.port, config.host);
   await listening(server, config);
@@ -108,13 +100,11 @@ const statusOfCode: Record<string, ErrorStatus> = {
 /**
  * Responds to bytes that Node could not read as a request, and closes the connection: by force in the end, because
  * a sender that neither reads nor closes would keep it open.
- *
- * @returns the status; undefined: nobody can read a response
  */
-function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): ErrorStatus | undefined {
+function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
-    return undefined;
+    return;
   }
   const problem = problemOf(statusOfCode[error.code ?? ''] ?? 400);
   const body = JSON.stringify(problem);
@@ -124,5 +114,4 @@ function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): E
   );
   const lingering = setTimeout(() => socket.destroy(), lingerMs);
   socket.once('close', () => clearTimeout(lingering));
-  return problem.status;
 }

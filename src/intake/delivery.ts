@@ -1,4 +1,10 @@
-import type { NotStored, Stored } from '../common/observer.ts';
+export type Stored = 'accepted' | 'duplicate';
+
+/**
+ * Why a delivery is acknowledged and not stored. `erased`: it is about something that was erased; `expired`: it is older than
+ * what its family keeps.
+ */
+export type NotStored = 'erased' | 'expired';
 
 /** A validated callback with its id, before it is a row of `deliveries`. */
 export interface Delivery {

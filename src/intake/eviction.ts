@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import { freeDisk } from '../store/embedded/place.ts';
 
@@ -8,7 +7,6 @@ export interface EvictionOptions {
   pool: pg.Pool;
   log: Log;
   limits: Config['quarantine'];
-  observe?: Pick<Observer, 'evicted'> | undefined;
 }
 
 interface Evicted {
@@ -63,7 +61,7 @@ export async function quarantineLimit({ bytes, dataDir }: Config['quarantine']):
 }
 
 /** Keeps the quarantine below its limit. It measures only after as much came as could fill it, at most once a second. */
-export function createEviction({ pool, log, limits, observe }: EvictionOptions) {
+export function createEviction({ pool, log, limits }: EvictionOptions) {
   const logFailure = throttled((more, err) =>
     log.warn({ err, ...more }, 'eviction from the quarantine failed; retrying'),
   );
@@ -88,8 +86,7 @@ export function createEviction({ pool, log, limits, observe }: EvictionOptions) 
       const values = [limit, limit - roomOfLimit, rowsPerStatement];
       const { rows } = await pool.query<Evicted>(statement, values);
       const { bytes, evicted } = rows[0]!;
-      for (const { reason, count, replayed } of evicted) {
-        if (!replayed) observe?.evicted?.(reason, count);
+      for (const { count, replayed } of evicted) {
         unlogged[replayed ? 'replayed' : 'dropped'] += count;
       }
       if (performance.now() - loggedAt > logEveryMs) logDropped();

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
+import { commitSeconds } from '../common/metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { describeDamage } from '../store/damage.ts';
 import { describeRefusal, isConflict, isDamaged, isRefusal } from '../store/faults.ts';
@@ -28,7 +28,6 @@ export interface InboxOptions {
   fallback?: Fallback | undefined;
   /** Remembers what is acknowledged from the fallback. */
   acknowledged?: Pick<Acknowledged, 'add'> | undefined;
-  observe?: Pick<Observer, 'committed'> | undefined;
   log: Log;
 }
 
@@ -54,25 +53,16 @@ function withoutCopies(deliveries: readonly Delivery[]): AppendResult[] {
 
 /** Makes deliveries durable before they are acknowledged. */
 export function createInbox(options: InboxOptions) {
-  const { pool, circuit, enqueue, fallback, acknowledged, observe, log } = options;
+  const { pool, circuit, enqueue, fallback, acknowledged, log } = options;
   const enqueuing = new Set<Promise<void>>();
   let damaged = 0;
   let avoided: { damage: string; until: number } | undefined;
 
-  const timed = async (store: string, deliveries: Delivery[], run: () => Promise<AppendResult[]>) => {
-    const started = performance.now();
-    const report = (error?: unknown) => {
-      const seconds = (performance.now() - started) / 1000;
-      observe?.committed?.({ store, deliveries, seconds, error });
-    };
-    try {
-      const results = await run();
-      report();
-      return results;
-    } catch (error) {
-      report(error);
-      throw error;
-    }
+  const timed = async (store: string, run: () => Promise<AppendResult[]>) => {
+    const end = commitSeconds.startTimer({ store });
+    const results = await run();
+    end();
+    return results;
   };
 
   /** The response does not wait for the queue: the sweep finds deliveries without a job. */
@@ -103,7 +93,7 @@ export function createInbox(options: InboxOptions) {
       return withoutCopies(deliveries);
     };
     const results = await store.circuit.run(() =>
-      timed('Redis', deliveries, append).catch((error) => {
+      timed('redis', append).catch((error) => {
         if (error instanceof NotKept) return error;
         throw error;
       }),
@@ -113,8 +103,7 @@ export function createInbox(options: InboxOptions) {
     return results;
   };
 
-  const inPostgres = (deliveries: Delivery[], run: () => Promise<AppendResult[]>) =>
-    circuit.run(() => timed('PostgreSQL', deliveries, run));
+  const inPostgres = (run: () => Promise<AppendResult[]>) => circuit.run(() => timed('postgresql', run));
 
   /** Stores deliveries for which PostgreSQL would use a damaged page: inbox alone or, where that is damaged, beside it. */
   const storeElsewhere = async (
@@ -124,11 +113,11 @@ export function createInbox(options: InboxOptions) {
   ): Promise<AppendResult[]> => {
     const options = { timeoutMs: circuit.timeoutMs, damage };
     try {
-      return await inPostgres(deliveries, () => insertDeliveries(pool, deliveries, options));
+      return await inPostgres(() => insertDeliveries(pool, deliveries, options));
     } catch (again) {
       if (place === 'inbox' || !isDamaged(again)) throw again;
     }
-    return inPostgres(deliveries, async () => {
+    return inPostgres(async () => {
       await spillToTable(pool, deliveries, options);
       return withoutCopies(deliveries);
     });
@@ -137,7 +126,7 @@ export function createInbox(options: InboxOptions) {
   const store = async (deliveries: Delivery[], place: Place): Promise<AppendResult[]> => {
     if (avoided && performance.now() < avoided.until)
       return storeElsewhere(deliveries, place, avoided.damage);
-    const run = () => inPostgres(deliveries, () => insert(deliveries));
+    const run = () => inPostgres(() => insert(deliveries));
     try {
       const results = await run().catch((error) => {
         if (error instanceof StoreUnavailable) throw error;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Observer, Stored } from '../common/observer.ts';
+import { duplicates, notStored } from '../common/metrics.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Config } from '../config/config.ts';
 import { saysNothing } from '../families/event-time.ts';
@@ -7,7 +7,7 @@ import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '
 import type { Circuit } from '../store/circuit.ts';
 import { byBothClocks, createDatabaseClock, type DatabaseClock } from '../store/clock.ts';
 import { describeRefusal, isDamaged } from '../store/faults.ts';
-import { type Delivery, NotStorable, type ReceiveResult, Unavailable } from './delivery.ts';
+import { type Delivery, NotStorable, type ReceiveResult, type Stored, Unavailable } from './delivery.ts';
 import { createDrift } from './drift.ts';
 import { eventTimeOf } from './identity.ts';
 import { createInbox, type InboxOptions, type Place } from './inbox.ts';
@@ -29,7 +29,6 @@ export interface IntakeOptions extends Pick<InboxOptions, 'fallback' | 'acknowle
   clock?: Pick<DatabaseClock, 'current'>;
   /** Enqueues new deliveries. Default: the sweep finds them. */
   enqueue?: InboxOptions['enqueue'];
-  observe?: Pick<Observer, 'received' | 'notStored' | 'evicted' | 'committed'> | undefined;
 }
 
 /** A registered path, and the family whose events it takes. */
@@ -46,11 +45,11 @@ export type Intake = ReturnType<typeof createIntake>;
 
 /** From the bytes of a callback to a durable delivery or a recorded rejection. It opens no connections. */
 export function createIntake(options: IntakeOptions) {
-  const { config, families, pool, circuit, fallback, observe, log, enqueue = async () => {} } = options;
+  const { config, families, pool, circuit, fallback, log, enqueue = async () => {} } = options;
   const { inboxPool = pool, clock = createDatabaseClock(inboxPool, circuit), acknowledged } = options;
-  const inbox = createInbox({ pool: inboxPool, circuit, enqueue, fallback, acknowledged, observe, log });
+  const inbox = createInbox({ pool: inboxPool, circuit, enqueue, fallback, acknowledged, log });
   const { databaseMs: timeoutMs } = config.timeLimits;
-  const quarantine = createQuarantine({ pool, families, limits: config.quarantine, log, observe, timeoutMs });
+  const quarantine = createQuarantine({ pool, families, limits: config.quarantine, log, timeoutMs });
   const drift = createDrift(pool, log, families);
   const parse = createParser(families, (family) => whereOf(family, config.paths[family.name]));
   const clients = new Set(config.authentication.allowedClientIds);
@@ -92,7 +91,7 @@ export function createIntake(options: IntakeOptions) {
       throw new Unavailable(new Error("PostgreSQL's clock is not known."), delivery.id);
     const place = fault === 'unknown' ? 'fallback' : to;
     const result = fault === 'expired' ? fault : await inbox.append(delivery, place);
-    if (!isStored(result)) observe?.notStored?.(delivery.family, result);
+    if (!isStored(result)) notStored.inc({ family: delivery.family, reason: result });
     return result;
   };
 
@@ -116,7 +115,7 @@ export function createIntake(options: IntakeOptions) {
         const status = await store(delivery);
         if (isStored(status)) {
           drift.observe(delivery.id, envelope);
-          observe?.received?.(delivery.family, status, eventTimeOf(delivery.id));
+          if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         }
         return { status, id: delivery.id, event: envelope.event };
       } catch (error) {

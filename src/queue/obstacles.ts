@@ -7,9 +7,6 @@ import {
   readNotificationUsage,
 } from '../store/notifications.ts';
 import { findQueueLockHolders } from '../store/queue-locks.ts';
-import { watchBloat } from './bloat.ts';
-
-const deadJobs = `select pg_stat_get_dead_tuples('bullmq.job'::regclass)::float8 as dead`;
 
 /**
  * Creates the function `findObstacle` of the queue in PostgreSQL. Each look frees the notifications that all sessions have
@@ -18,10 +15,6 @@ const deadJobs = `select pg_stat_get_dead_tuples('bullmq.job'::regclass)::float8
  * @param pool not BullMQ's: its connections may all wait for a lock
  */
 export function watchObstacles(pool: pg.Pool): () => Promise<string | undefined> {
-  const isBloated = watchBloat(async () => {
-    const { rows } = await pool.query<{ dead: number }>(deadJobs);
-    return rows[0]!.dead;
-  });
   let full: string | undefined;
   let lastHolders = new Set<number | null>();
 
@@ -44,6 +37,6 @@ export function watchObstacles(pool: pg.Pool): () => Promise<string | undefined>
       return `A session holds a lock of the queue: ${describeSession(holder)}. ${howToEnd(holder)}`;
     }
     full = (await readNotificationUsage(pool)) < fullUsage ? undefined : (full ?? (await describeFull()));
-    return full ?? ((await isBloated()) ? "The queue's tables are full of deleted rows" : undefined);
+    return full;
   };
 }

@@ -26,12 +26,12 @@ export function openLimits(config: Config) {
 
 /** Access with a token: to metrics, and to what administrators read without the console. */
 export function openTokens(
-  { adminToken, metricsToken, metrics, role, authentication: { trustProxy } }: Config,
+  { adminToken, metricsToken, authentication: { trustProxy } }: Config,
   limits: Limits,
   db: Db,
   log: Log,
 ) {
-  if (adminToken && !metricsToken && (role !== 'worker' || metrics.port !== undefined)) {
+  if (adminToken && !metricsToken) {
     log.warn('METRICS_TOKEN is not set: ADMIN_TOKEN, which opens patients’ data, is what a scraper needs');
   }
   const onWrong = (address: string) => {

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import { divideConnections } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
@@ -27,12 +26,7 @@ const openingMs = 2_000;
  *
  * @param onStop registers functions that close them, which are called in reverse order
  */
-export async function openStores(
-  config: Config,
-  log: Log,
-  observe: Pick<Observer, 'circuit'> | undefined,
-  onStop: OnStop,
-) {
+export async function openStores(config: Config, log: Log, onStop: OnStop) {
   const { redisUrl, queuePrefix, databaseSchema: schema, timeLimits } = config;
   const { databaseMs } = timeLimits;
   const connections = divideConnections(config);
@@ -62,7 +56,7 @@ export async function openStores(
     ...planForAnySize,
   };
   const { pool: inboxPool } = open('inbox', connections.inbox, databaseMs, inboxSettings);
-  const circuit = databaseCircuit(inboxPool, { log, observe, timeoutMs: databaseMs });
+  const circuit = databaseCircuit(inboxPool, { log, timeoutMs: databaseMs });
   onStop(async () => circuit.stop());
   const clock = watchDatabaseClock(inboxPool, circuit);
   onStop(clock.stop);
@@ -79,7 +73,6 @@ export async function openStores(
         db: database.db,
         databaseId,
         log,
-        observe,
       })
     : postgresBackend(directUrl, circuit, connections, database.pool);
   onStop(backend.close);

@@ -2,23 +2,21 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import { startAlerts } from '../alerts/start-alerts.ts';
 import type { Log } from '../common/log.ts';
-import { joinObservers } from '../common/observer.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import { startDestinations } from '../destinations/start-destinations.ts';
 import { findClockDifference } from '../health/clock.ts';
 import { createHeartbeat, startHeartbeat } from '../health/heartbeat.ts';
+import { createRejections } from '../health/rejections.ts';
 import { createFindUndrained } from '../health/undrained.ts';
 import { describeUnsafe } from '../health/unsafe-fallback.ts';
 import { watchProblems } from '../health/watch-problems.ts';
 import { createAccessChecks } from '../http/access/access-checks.ts';
-import { serveMetrics } from '../http/metrics-server.ts';
-import { createRequestLog } from '../http/request-log.ts';
+import { type AppDependencies, createApp } from '../http/app.ts';
+import { listen } from '../http/server.ts';
 import { createAcknowledged } from '../intake/acknowledged.ts';
 import { startFindLost } from '../intake/find-lost.ts';
 import { createIntake } from '../intake/intake.ts';
-import { defineMetrics } from '../metrics/definitions.ts';
-import { metricsObserver } from '../metrics/metrics-observer.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { copyEntriesTo } from '../privacy/log/access-log.ts';
 import { recordUptime } from '../store/uptime.ts';
@@ -47,7 +45,7 @@ export interface StartOptions {
  * Starts the parts of the role, and returns when they are ready.
  *
  * @param families the event families to receive
- * @returns `url`: its address, undefined for a worker; `stop` completes requests and jobs in progress, then closes everything
+ * @returns `url`: its address; `stop` completes requests and jobs in progress, then closes everything
  * @throws the first error, or the signal's reason; the parts that were started are stopped before
  */
 export async function startService(config: Config, families: Families, log: Log, options: StartOptions = {}) {
@@ -86,22 +84,11 @@ async function aborted(signal: AbortSignal): Promise<never> {
 async function start(
   config: Config,
   families: Families,
-  processLog: Log,
+  log: Log,
   { openPlatform, reserved }: StartOptions,
   onStop: OnStop,
-): Promise<string | undefined> {
-  const tracing = await startTracing(config, families, processLog);
-  if (tracing) onStop(tracing.stop);
-  const log = tracing?.log ?? processLog;
-  const metrics = openMetrics(config, families, tracing !== undefined);
-  const requests = config.requestLog ? createRequestLog(log, config.authentication.trustProxy) : undefined;
-  const observe = joinObservers(
-    metrics && metricsObserver(metrics, tracing?.exemplarOf),
-    tracing?.observer,
-    requests?.observer,
-  );
-
-  const stores = await openStores(config, log, observe, onStop);
+): Promise<string> {
+  const stores = await openStores(config, log, onStop);
   const { connections, database, inboxPool, circuit, clock, backend, queue, pendingSince } = stores;
   const { db, pool } = database;
   const { enqueue } = queue;
@@ -117,16 +104,17 @@ async function start(
     enqueue,
     fallback: config.redisFallback === 'off' ? undefined : fallback,
     acknowledged,
-    observe,
     log,
   });
   onStop(intake.close);
   if (fallback) onStop(startFindLost({ db, circuit, fallback, acknowledged, log }).stop);
 
+  const rejections = createRejections();
   const findUndrained = createFindUndrained(fallback, circuit);
   const findOwn = async () => [
     ...(await findClockDifference(clock)),
     ...(await findUndrained()),
+    ...rejections.find(),
     ...(fallback?.state && !fallback.circuit.isOpen ? describeUnsafe(fallback.state) : []),
   ];
   const problems = watchProblems(pool, circuit, log, findOwn, pendingSince);
@@ -144,29 +132,27 @@ async function start(
           concurrency: connections.applying,
           intake,
           openPlatform,
-          observe: joinObservers(observe, alerts?.observer),
+          onRetained: alerts?.retained,
           log,
         });
   if (worker) onStop(worker.stop);
-  if (worker) onStop(startDestinations({ db, families, config, circuit, observe, log }).stop);
+  if (worker) onStop(startDestinations({ db, families, config, circuit, log }).stop);
 
   const limits = openLimits(config);
   const access = createAccessChecks({ config, limits, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
-  const scrape =
-    metrics && createScrape(metrics, { pool, pendingSince, queue, backend, log }, config.metrics.cacheMs);
-  const scraped = tokens.metrics && scrape && { access: tokens.metrics, scrape };
-  onStop(await serveMetrics({ health, admin: tokens.admin, metrics: scraped, requests, log }, config));
-  if (config.role === 'worker') return undefined;
+  const sources = { pool, pendingSince, backend, problems: problems.read, log };
+  const metrics = tokens.metrics && {
+    access: tokens.metrics,
+    scrape: createScrape(sources, config.metricsCacheMs),
+  };
+  const served = { health, admin: tokens.admin, metrics, reserved, log };
+  if (config.role === 'worker') return serveWorker(config, served, onStop);
 
-  const parts = { stores, intake, problems: problems.read, limits, access, health, requests, observe, log };
-  const url = await startReceiver(
-    config,
-    families,
-    { ...parts, admin: tokens.admin, metrics: scraped, reserved },
-    onStop,
-  );
+  const onRejected = rejections.count;
+  const parts = { stores, intake, problems: problems.read, limits, access, onRejected };
+  const url = await startReceiver(config, families, { ...parts, ...served }, onStop);
   onStop(startHeartbeat(heartbeatOf(stores), log).stop);
   return url;
 }
@@ -184,12 +170,18 @@ const heartbeatOf = ({ database: { db }, circuit, backend }: Stores) =>
     record: (time) => withTimeout(heartbeatTimeoutMs, recordUptime(db, time)),
   });
 
-/** Loads nothing of OpenTelemetry unless it is on. */
-async function startTracing({ tracing, redisUrl }: Config, families: Families, log: Log) {
-  if (!tracing) return undefined;
-  const { openTracing } = await import('../tracing/open-tracing.ts');
-  const events = new Set(families.flatMap((family) => family.events));
-  return openTracing(tracing, { events, queue: redisUrl ? 'redis' : 'postgresql', log });
+/** Opens the port of a worker: health and metrics. @returns the address */
+async function serveWorker(
+  config: Config,
+  { reserved, ...served }: Omit<AppDependencies, 'callbacks'> & Pick<StartOptions, 'reserved'>,
+  onStop: OnStop,
+): Promise<string> {
+  const callbacks = new Map();
+  const app = createApp({ ...served, callbacks });
+  // Nobody sends callbacks there.
+  const server = await listen(app, callbacks, { ...config, drainMs: 0 }, { reserved });
+  onStop(server.stop);
+  return server.url;
 }
 
 /** Alerts, where a channel is configured. */
@@ -211,13 +203,4 @@ function openAlerts(
     rival: () => backend.fallback?.rival,
     log,
   });
-}
-
-/** Metrics, where a token may read them. */
-function openMetrics({ metricsToken, adminToken }: Config, families: Families, enableExemplars: boolean) {
-  if (!(metricsToken ?? adminToken)) return undefined;
-  return defineMetrics(
-    families.map(({ name }) => name),
-    { enableExemplars },
-  );
 }

@@ -1,7 +1,8 @@
 import type { Server } from 'node:net';
 import { startFeed } from '../changes/start-feed.ts';
+import { callbackStatuses } from '../common/http-statuses.ts';
 import type { Log } from '../common/log.ts';
-import { joinObservers, type Observer } from '../common/observer.ts';
+import { requests } from '../common/metrics.ts';
 import { readiness } from '../common/readiness.ts';
 import type { Config } from '../config/config.ts';
 import { createConsole, createSessions } from '../console/index.ts';
@@ -9,10 +10,8 @@ import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
 import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
 import { type AppDependencies, createApp } from '../http/app.ts';
-import { createCallbackHandler } from '../http/callback-handler.ts';
+import { type CallbackDependencies, createCallbackHandler } from '../http/callback-handler.ts';
 import { createChanges } from '../http/changes.ts';
-import { countRejectedRequests } from '../http/rejected-requests.ts';
-import type { RequestLog } from '../http/request-log.ts';
 import { listen } from '../http/server.ts';
 import { testCommand } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
@@ -27,8 +26,7 @@ interface Parts extends Required<Pick<AppDependencies, 'admin' | 'metrics' | 'he
   problems: () => Promise<readonly Problem[]>;
   limits: Limits;
   access: AccessChecks;
-  requests: RequestLog | undefined;
-  observe: Observer | undefined;
+  onRejected: CallbackDependencies['onRejected'];
   /** A server that listens on the port already. */
   reserved: Server | undefined;
   log: Log;
@@ -45,19 +43,16 @@ export async function startReceiver(
   parts: Parts,
   onStop: OnStop,
 ): Promise<string> {
-  const { stores, access, health, admin, metrics, requests, reserved, log } = parts;
-  const rejected = countRejectedRequests(stores.database.pool, stores.circuit, log);
-  onStop(() => rejected.close());
-  const observe = joinObservers(parts.observe, rejected.observer);
-  const callbacks = createHandlers(config, families, { ...parts, observe });
+  const { access, health, admin, metrics, reserved, log } = parts;
+  const callbacks = createHandlers(config, families, parts);
   report(config, families, access, log);
 
   const console = openConsole(config, families, parts);
   if (console) onStop(console.close);
   const changes = openChanges(config, families, parts);
   const routes = { callbacks, health, admin, metrics, changes: changes?.handle, console: console?.handle };
-  const app = createApp({ ...routes, readinessMs: config.timeLimits.readinessMs, observe, log });
-  const server = await listen(app, callbacks, config, { reserved, requests });
+  const app = createApp({ ...routes, readinessMs: config.timeLimits.readinessMs, log });
+  const server = await listen(app, callbacks, config, { reserved });
   onStop(server.stop);
   // Before the server, which waits for responses in progress.
   if (changes) onStop(changes.stop);
@@ -65,8 +60,12 @@ export async function startReceiver(
 }
 
 /** The handler of each registered path. */
-function createHandlers(config: Config, families: Families, { access, intake, observe, log }: Parts) {
-  const dependencies = { config, access, intake, observe, log };
+function createHandlers(config: Config, families: Families, { access, intake, onRejected, log }: Parts) {
+  const dependencies = { config, access, intake, onRejected, log };
+  // A rate ignores the first sample of a new series, so an alert would miss the first error.
+  for (const { name: family } of families) {
+    for (const status of callbackStatuses) requests.inc({ family, status }, 0);
+  }
   const routes = families.flatMap((family) => config.paths[family.name]!.map((path) => ({ family, path })));
   return new Map(routes.map((route) => [route.path, createCallbackHandler(route, dependencies)]));
 }

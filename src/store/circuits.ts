@@ -1,5 +1,4 @@
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import { timeLimits } from '../common/time-limits.ts';
 import { type Circuit, createCircuit, stableAfterMs } from './circuit.ts';
 import { isLockTimeout } from './faults.ts';
@@ -9,7 +8,6 @@ export interface CircuitDependencies {
   log: Log;
   /** The time limit of a commit. */
   timeoutMs?: number | undefined;
-  observe?: Pick<Observer, 'circuit'> | undefined;
 }
 
 /** @param probe a write to Redis */
@@ -29,14 +27,12 @@ export function redisCircuit(probe: () => Promise<unknown>, dependencies: Circui
  */
 export function reportOutage(
   store: string,
-  { log, observe }: CircuitDependencies,
+  { log }: CircuitDependencies,
   findHolders?: () => Promise<LockHolder[] | undefined>,
 ) {
   let since = 0;
   let ending: NodeJS.Timeout | undefined;
-  observe?.circuit?.(store, false);
   return (unavailable: boolean, cause?: unknown) => {
-    observe?.circuit?.(store, unavailable);
     if (!unavailable) {
       const seconds = Math.round((performance.now() - since) / 1000);
       ending = setTimeout(() => {

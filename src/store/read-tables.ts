@@ -18,15 +18,7 @@ select
     select from pending_deliveries where received_at >= '${since}' limit ${maxCounted}) pending) as received,
   (select count(*)::int from (select from failed_deliveries limit ${maxCounted}) failed) as failed,
   (select coalesce(extract(epoch from now() - min(received_at)), 0)::float8
-    from pending_deliveries where received_at >= '${since}') as oldest,
-  (select count(*)::int from (
-    select from withheld.records
-    where destroy_at < now() and not patients && array(select hash from patient_holds) limit ${maxCounted}
-  ) overdue) as overdue,
-  (select count(*)::int from (
-    select from lost_deliveries where lost_from = 'inbox' order by id limit ${maxCounted}) lost) as "lostFromInbox",
-  (select count(*)::int from (
-    select from lost_deliveries where lost_from = 'redis' order by id limit ${maxCounted}) lost) as "lostFromRedis"`;
+    from pending_deliveries where received_at >= '${since}') as "oldestPendingS"`;
 
 /**
  * Reads the statistics of the tables, in a time that does not depend on their size.
@@ -37,10 +29,7 @@ select
 export async function readTables(pool: pg.Pool, pendingSince: PendingSince = rememberPendingSince(pool)) {
   const results = (await pool.query(statements(await pendingSince()))) as unknown as pg.QueryResult[];
   const [quarantine, counts] = results.filter(({ command }) => command === 'SELECT');
-  const { oldest, ...counted } = counts!.rows[0] as Record<
-    'received' | 'failed' | 'oldest' | 'overdue' | 'lostFromInbox' | 'lostFromRedis',
-    number
-  >;
+  const counted = counts!.rows[0] as Record<'received' | 'failed' | 'oldestPendingS', number>;
   const byReason = quarantine!.rows.map(({ reason, rows }): [string, number] => [reason, rows]);
-  return { ...counted, oldestPendingS: oldest, quarantine: new Map(byReason) };
+  return { ...counted, quarantine: new Map(byReason) };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyDeliveries } from '../apply/apply.ts';
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
+import { countApplied } from '../common/metrics.ts';
 import type { Family } from '../families/index.ts';
 import type { ApplyJob } from '../queue/backend.ts';
 import { withoutBlocked } from '../store/blocked-deliveries.ts';
@@ -15,7 +15,6 @@ export interface ApplyJobDependencies {
   applying: Database;
   /** The circuit breaker of PostgreSQL. */
   circuit: Circuit;
-  observe?: Pick<Observer, 'applied' | 'retried'> | undefined;
   log: Log;
 }
 
@@ -23,7 +22,7 @@ const retryMs = 1_000;
 
 /** Returns a function that applies the deliveries of a job, and retries until no outage prevents it or the signal aborts. */
 export function createApplyJob(
-  { applying, circuit, observe, log }: ApplyJobDependencies,
+  { applying, circuit, log }: ApplyJobDependencies,
   pauses: FamilyPauses,
   setAside: SetAside,
   signal: AbortSignal,
@@ -48,7 +47,6 @@ export function createApplyJob(
           await sleep(retryMs, undefined, { signal });
         }
       }
-      observe?.retried?.();
     }
   };
 
@@ -57,10 +55,9 @@ export function createApplyJob(
       for (const group of pauses.take(families)) {
         const started = performance.now();
         const result = await applyWithRetries(group, ids);
-        if (result.broken.length > 0) observe?.retried?.();
         pauses.update(group, result);
         const { applied, failed } = result;
-        observe?.applied?.({ job, ids, ...result, seconds: (performance.now() - started) / 1000 });
+        countApplied(result, (performance.now() - started) / 1000);
         for (const { id, error } of failed) {
           // Its SQLSTATE: the rest may differ from delivery to delivery.
           const kind = { code: error.split(' ', 1)[0] };

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import { type CheckedStates, findDueCheck, runCheck } from '../privacy/check-states.ts';
@@ -22,7 +21,6 @@ interface Dependencies {
   families: readonly Family[];
   leases: Leases;
   config: Pick<Config, 'erasure'>;
-  observe?: Pick<Observer, 'checkedStates'> | undefined;
   log: Log;
 }
 
@@ -33,7 +31,7 @@ interface Dependencies {
  * @param signal ends it between two steps
  */
 export function createStateCheck(
-  { db, families, leases, config, observe, log }: Dependencies,
+  { db, families, leases, config, log }: Dependencies,
   signal: AbortSignal,
 ): () => Promise<void> {
   const settings = { actor: { id: 'worker' }, ...config.erasure };
@@ -50,7 +48,6 @@ export function createStateCheck(
       const checked = await leases.run('states', next, { keep: true });
       if (!checked) return;
       last = checked.check;
-      observe?.checkedStates?.({ requeued: checked.requeued.length, lost: checked.lost.length });
       logChecked(log, checked);
       const isBusy = checked.requeued.length > 0 || checked.damaged !== undefined;
       const pauseMs = pauseAfter(performance.now() - began, isBusy);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { trimFeed } from '../changes/open-feed.ts';
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
@@ -15,7 +14,8 @@ import { checkSums } from './sums.ts';
 export interface DeletionDependencies {
   db: Db;
   families: readonly Family[];
-  observe?: Pick<Observer, 'deleted' | 'retained' | 'wrongSums'> | undefined;
+  /** Called when a pass of the retention is complete. */
+  onRetained?: (() => void) | undefined;
   log: Log;
 }
 
@@ -33,7 +33,7 @@ export function createRetention(
     families,
     config,
     leases,
-    observe,
+    onRetained,
     log,
   }: DeletionDependencies & { config: Pick<Config, 'retention'>; leases: Leases },
   signal: AbortSignal,
@@ -45,7 +45,6 @@ export function createRetention(
     const report = throttled(() => log.info({ deleted: total }, 'retention deletes'));
     const onStep = (policy: string, rows: number) => {
       total[policy] = (total[policy] ?? 0) + rows;
-      observe?.deleted?.(policy, rows);
       report();
     };
     const pause = (ms: number) => sleep(pauseFor(ms), undefined, { signal });
@@ -53,10 +52,10 @@ export function createRetention(
       runRetention(db, families, config.retention, { actor: { id: 'worker' }, onStep, pause, fence }),
     );
     if (!passed) return;
-    await checkSums(db, { log, observe });
+    await checkSums(db, { log });
     await trimFeed(db);
     next = performance.now() + everyMs;
-    observe?.retained?.();
+    onRetained?.();
     if (sum(total) > 0) log.info({ deleted: total }, 'retention pass completed');
   };
 }

@@ -1,5 +1,4 @@
 import { type Log, throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Intake } from '../intake/intake.ts';
 import { findBusiness } from '../reconcile/business.ts';
@@ -21,7 +20,6 @@ export interface ReconciliationDependencies extends Omit<Receiver, 'config'> {
   intake: Pick<Intake, 'store'>;
   /** undefined: RECONCILE is not set. */
   openPlatform?: (() => Promise<DailyPlatform>) | undefined;
-  observe?: Pick<Observer, 'compared' | 'reconciled'> | undefined;
   leases: Leases;
   log: Log;
 }
@@ -36,7 +34,7 @@ const [firstRetryMs, longestRetryMs] = [60_000, 15 * 60_000];
  * @param stopping ends a pass between two pages
  */
 export function createReconciliation(dependencies: ReconciliationDependencies, stopping: AbortSignal) {
-  const { db, config, openPlatform, observe, leases } = dependencies;
+  const { db, config, openPlatform, leases } = dependencies;
   const { days } = config.reconcile ?? {};
   if (!days || !openPlatform) return undefined;
   const readToday = async () => ({ ...(await findDays(db, days)), isCompared: await isComparedToday(db) });
@@ -52,7 +50,6 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
     }
     if (!isDone) {
       await runPass(dependencies, platform, range, signal);
-      observe?.reconciled?.();
     }
     return isCompared;
   };
@@ -79,7 +76,7 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
 
 /** Compares the appointments of some days, and fills what is missing. */
 async function runPass(
-  { db, intake, observe, log }: ReconciliationDependencies,
+  { db, intake, log }: ReconciliationDependencies,
   platform: Platform,
   range: Window,
   signal: AbortSignal,
@@ -91,10 +88,6 @@ async function runPass(
     throw error;
   });
   const report = throttled(() => log.info({ ...range }, 'the reconciliation continues'));
-  const onProgress: Observer['compared'] = (counts) => {
-    observe?.compared?.(counts);
-    report();
-  };
-  const counts = await reconcile({ db, intake, platform, business, ...range, signal, onProgress });
+  const counts = await reconcile({ db, intake, platform, business, ...range, signal, onProgress: report });
   log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
 }

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { type Applied, applyDeliveries, useOtherPages } from '../apply/apply.ts';
 import { applyStatement } from '../apply/apply-statement.ts';
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
+import { countApplied } from '../common/metrics.ts';
 import type { Family } from '../families/index.ts';
 import {
   type Blocked,
@@ -29,7 +29,6 @@ interface SetAsideDependencies {
   /** Not the connections that apply jobs. */
   database: Pick<Database, 'db' | 'pool'>;
   families: readonly Family[];
-  observe?: Pick<Observer, 'applied'> | undefined;
   log: Log;
 }
 
@@ -57,7 +56,7 @@ const causeOf = (error: unknown): BlockedCause =>
  * Deliveries that wait for something of their own: a row that somebody locks, a damaged page, a state that cannot be written.
  * They are out of the way of the others, and each is tried alone until it is applied.
  */
-export function createSetAside({ database, families, observe, log }: SetAsideDependencies) {
+export function createSetAside({ database, families, log }: SetAsideDependencies) {
   const { db, pool } = database;
   /** How many are tried together, by group: what was learned in a pass that was too short counts in the next one. */
   const sizes = new Map<string, number>();
@@ -165,7 +164,7 @@ export function createSetAside({ database, families, observe, log }: SetAsideDep
     else {
       await postpone(db, { ...one, cause: causeOf(still.error), detail: await describe(still.error) });
     }
-    report([one.id], result, started);
+    report(result, started);
   };
 
   /** @returns the error; undefined: they are applied */
@@ -228,7 +227,7 @@ export function createSetAside({ database, families, observe, log }: SetAsideDep
           });
         });
         moved = undefined; // they may be full now
-        report(ids, { ...none, applied, changed: applied }, started);
+        report({ ...none, applied, changed: applied }, started);
       },
       detailOf: describingOnce(),
     };
@@ -242,10 +241,9 @@ export function createSetAside({ database, families, observe, log }: SetAsideDep
     }
   };
 
-  const report = (ids: readonly string[], result: Applied, started: number) => {
+  const report = (result: Applied, started: number) => {
     if (result.applied + result.failed.length === 0) return;
-    const seconds = (performance.now() - started) / 1000;
-    observe?.applied?.({ job: '', ids, ...result, retries: 0, seconds });
+    countApplied(result, (performance.now() - started) / 1000);
   };
 
   return {

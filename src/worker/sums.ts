@@ -1,5 +1,4 @@
 import type { Log } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Leases } from '../store/lease.ts';
 import { findOutdated, kindsOfSums, leaseOfSums, updateSums } from '../store/reporting/daily-sums.ts';
 import { recordWrongSums, sampleWrongSums } from '../store/reporting/wrong-sums.ts';
@@ -30,15 +29,11 @@ export function createSumsUpdate(db: Db, leases: Leases, signal: AbortSignal): (
 }
 
 /** Compares the kept sums of some random days with their rows. A difference is recorded, and the sums are made again. */
-export async function checkSums(
-  db: Db,
-  { log, observe }: { log: Log; observe?: Pick<Observer, 'wrongSums'> | undefined },
-): Promise<void> {
+export async function checkSums(db: Db, { log }: { log: Log }): Promise<void> {
   for (const sums of kindsOfSums) {
     const days = await sampleWrongSums(db, sums, sampledDays);
     if (days.length === 0) continue;
     await recordWrongSums(db, sums, days);
-    observe?.wrongSums?.(days.length);
     log.error({ sums, count: days.length, days: days.slice(0, 5) }, 'sums of reports were wrong');
   }
 }

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throttled } from '../common/log.ts';
-import type { Observer } from '../common/observer.ts';
 import type { Config } from '../config/config.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { JobWorker, QueueBackend } from '../queue/backend.ts';
@@ -38,19 +37,8 @@ export interface WorkerDependencies
   intake: Pick<Intake, 'drain' | 'store'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
-  observe?:
-    | Pick<
-        Observer,
-        | 'applied'
-        | 'retried'
-        | 'deleted'
-        | 'retained'
-        | 'wrongSums'
-        | 'compared'
-        | 'reconciled'
-        | 'checkedStates'
-      >
-    | undefined;
+  /** Called when a pass of the retention is complete. */
+  onRetained?: (() => void) | undefined;
 }
 
 export type RunningWorker = ReturnType<typeof startWorker>;

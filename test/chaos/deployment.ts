@@ -105,7 +105,7 @@ export async function startDeployment(
   const start = async (role: Role, index = 0) => {
     const env = {
       DATABASE_URL: address.href,
-      PORT: String(ports[index]),
+      PORT: role === 'receiver' ? String(ports[index]) : '0',
       ROLE: role,
       ADMIN_TOKEN: adminToken,
       NODE_OPTIONS: `--require ${JSON.stringify(join(process.cwd(), 'test/chaos/clock.cjs'))}`,

@@ -270,40 +270,6 @@ it('alerts by e-mail need recipients, a mail server and a sender; each that is m
   }
 });
 
-it('traces are off without an endpoint; headers and attributes are decoded, and no message repeats a value', () => {
-  expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }, families).tracing).toBeUndefined();
-  const { tracing } = parseConfig(
-    {
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
-      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20a%2Cb, x-tenant = 1=2',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production',
-    },
-    families,
-  );
-  expect(tracing).toEqual({
-    endpoint: 'http://127.0.0.1:4318',
-    headers: { Authorization: 'Bearer a,b', 'x-tenant': '1=2' },
-    serviceName: 'webhook-receiver',
-    resource: { 'deployment.environment.name': 'production' },
-    ratio: 0.01,
-  });
-  const wrong = problems({
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'SECRET',
-    OTEL_EXPORTER_OTLP_HEADERS: 'SECRET',
-    OTEL_RESOURCE_ATTRIBUTES: 'a=%SECRET',
-    OTEL_TRACES_SAMPLER_ARG: '2',
-    REQUEST_LOG: 'SECRET',
-  });
-  expect(wrong.map((line) => line.split(' ')[0]).toSorted()).toEqual([
-    'OTEL_EXPORTER_OTLP_ENDPOINT',
-    'OTEL_EXPORTER_OTLP_HEADERS',
-    'OTEL_RESOURCE_ATTRIBUTES',
-    'OTEL_TRACES_SAMPLER_ARG',
-    'REQUEST_LOG',
-  ]);
-  expect(wrong.join()).not.toContain('SECRET');
-});
-
 it('the reconciliation needs the platform’s address, and a token or a login', () => {
   const address = { SERVICE_BASE_URL: 'http://platform.invalid' };
   expect(parseConfig({}, families).reconcile).toBeUndefined();

@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { applyDeliveries } from '../../src/apply/apply.ts';
-import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { countRejectedRequests } from '../../src/http/rejected-requests.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { apply, insertCallbacks } from '../support/deliveries.ts';
 import { post } from '../support/service.ts';
@@ -89,74 +87,8 @@ describe('before the first callback', () => {
   });
 });
 
-describe('rejected requests', () => {
-  const { database, service, visitor } = useConsole();
-  const observer = () =>
-    countRejectedRequests(
-      database.pool,
-      { isOpen: false, probeAfter: async () => false },
-      createLog('silent'),
-    );
-
-  it('every reason says what it means and what to do, and rejected bodies are linked', async () => {
-    await post(service.url + paths.receipt, { ...receiptCallback(), event_time: 'x' });
-    const counts = observer();
-    const responses: [number, string][] = [
-      [401, 'SignatureWrong'],
-      [403, 'TenantNotAllowed'],
-      [413, 'BodyTooLarge'],
-      [422, 'InvalidCallback'],
-      [429, 'TooManyRequests'],
-      [503, 'Unavailable'],
-      [500, 'SomethingNew'],
-    ];
-    for (const [status, reason] of responses)
-      counts.observer.responded({ family: 'receipt', status, reason });
-    counts.observer.unrouted({}, 404, 'NotFound');
-    await counts.close();
-    const page = await visitor.read('/health');
-    for (const words of [
-      'The signing key differs',
-      'ALLOWED_CLIENT_IDS',
-      'BODY_LIMIT',
-      'A field is missing',
-      'REJECTION_LIMIT',
-      'No store was available',
-      'An error in the receiver',
-    ]) {
-      expect(page).toContain(words);
-    }
-    expect(page).toMatch(/Requests to other paths: 1</);
-    expect(page).toMatch(/Rejected, last hour<\/a><\/h2><p>7</);
-    const link = plain(/href="\/console(\/quarantine\?[^"]*reason=invalid[^"]*)"/.exec(page)![1]!);
-    const bodies = await visitor.read(link);
-    expect(bodies).toContain('Show all');
-    expect(bodies.match(/href="\/console\/quarantine\/[\da-f-]{36}"/g)).toHaveLength(1);
-  });
-
-  it('a page shows when they were rejected: by minute or hour, filtered in the address', async () => {
-    await database.pool.query(`truncate rejected_requests;
-      insert into rejected_requests
-      select date_trunc('minute', now()) - n * interval '1 minute', 'receipt', 401, 'SignatureWrong', 2
-      from generate_series(60, 64) as n;
-      insert into rejected_requests values (date_trunc('minute', now()) - interval '5 hours', 'consent_form', 503, 'Unavailable', 7)`);
-    const rowsOf = (page: string) =>
-      /last first".*?<tbody>(.*?)<\/tbody>/s.exec(page)![1]!.split('<tr>').length - 1;
-    const day = await visitor.read('/rejections');
-    expect(day).toContain('By hour');
-    expect(rowsOf(day)).toBeLessThanOrEqual(3);
-    const local = (ago: number) =>
-      new Date(Date.now() - ago * 60_000)
-        .toLocaleString('sv-SE', { timeZone: 'Asia/Kolkata' })
-        .replace(' ', 'T');
-    const query = new URLSearchParams({ since: local(120), until: local(30) });
-    const hour = await visitor.read(`/rejections?${query}`);
-    expect(hour).toContain('By minute');
-    expect(rowsOf(hour)).toBe(5);
-    expect(hour).not.toContain('No store was available');
-    expect(await visitor.read('/rejections?status=503')).not.toContain('signing key');
-    expect((await visitor.get('/rejections?since=yesterday')).status).toBe(400);
-  });
+describe('figures', () => {
+  const { database, visitor } = useConsole();
 
   it('versions, and drift: what is new before what is missing', async () => {
     await database.rows(`

@@ -3,12 +3,10 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { diagnose } from '../../src/diagnostics/diagnose.ts';
 import type { Finding } from '../../src/diagnostics/finding.ts';
-import { old } from '../../src/health/server.ts';
 import { freePort } from '../../src/store/embedded/free-port.ts';
 import { withClient } from '../../src/store/pool.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { canary } from '../support/canary.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
@@ -24,10 +22,7 @@ let databases = 0;
 let canWait = false;
 beforeAll(async () => {
   // Nothing but the tests writes.
-  [server, redis] = await Promise.all([
-    startTestServer(['autovacuum_naptime=1d', 'max_prepared_transactions=2']),
-    startRedis(),
-  ]);
+  [server, redis] = await Promise.all([startTestServer(['autovacuum_naptime=1d']), startRedis()]);
   const asked = redis.client().call('WAITAOF', 0, 0, 1);
   canWait = await asked.then(
     () => true,
@@ -251,25 +246,14 @@ describe('PostgreSQL:', () => {
     );
   });
 
-  it('a pooler in between, and DIRECT_DATABASE_URL, which is the pooler, too, or another database', async () => {
+  it('DIRECT_DATABASE_URL that leads to another database', async () => {
     const { REDIS_URL: _, ...env } = await healthy();
     expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
-    const direct = env.DATABASE_URL!;
-    const pooler = await startPgBouncer(direct);
-    const pooled = { ...env, DATABASE_URL: pooler.through(direct) };
-    expect(await faults(pooled)).toEqual([
-      expect.stringMatching(/^warn database: .* Set DIRECT_DATABASE_URL/),
-    ]);
-    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: direct })).toEqual([]);
-    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: pooled.DATABASE_URL })).toEqual([
-      expect.stringMatching(/^warn direct database: .* Set DIRECT_DATABASE_URL to the server/),
-    ]);
     const other = await newDatabase();
     expect(await spawnReceiver(['migrate'], { DATABASE_URL: other }).end()).toBe(0);
-    expect(await faults({ ...pooled, DIRECT_DATABASE_URL: other })).toEqual([
+    expect(await faults({ ...env, DIRECT_DATABASE_URL: other })).toEqual([
       expect.stringMatching(/lead to different databases/),
     ]);
-    await pooler.stop();
   });
 
   it('a role that may create no tables in an empty database', async () => {
@@ -309,52 +293,6 @@ describe('PostgreSQL:', () => {
       ]);
     });
   });
-});
-
-it('what keeps PostgreSQL from removing deleted rows is named, and what cannot be seen is said', async () => {
-  const env = await healthy();
-  expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
-  const properties = [jest.replaceProperty(old, 'seconds', 0)];
-  const superuser = Object.assign(new URL(server.url), { pathname: new URL(env.DATABASE_URL!).pathname });
-  try {
-    await withClient(superuser.href, async (client) => {
-      await client.query(`select pg_create_physical_replication_slot('forgotten', true)`);
-      await client.query(`begin; select pg_current_xact_id(); prepare transaction 'it''s'`);
-      // Otherwise the next transaction would seem to be that of the prepared one.
-      await client.query('select pg_current_xact_id()');
-      await client.query('begin isolation level repeatable read');
-      const { rows } = await client.query('select pg_backend_pid() as pid');
-      const { pid } = rows[0] as { pid: number };
-      const others = [
-        expect.stringMatching(
-          /^warn processing: Prepared transaction it's is forgotten\. Of role receiver in .* rollback prepared 'it''s';/,
-        ),
-        expect.stringMatching(
-          /^warn processing: Nobody reads replication slot forgotten\. .* pg_drop_replication_slot\('forgotten'\)$/,
-        ),
-      ];
-      expect(await faults(env)).toEqual(others);
-      properties.push(jest.replaceProperty(old, 'unclearTransactions', 0));
-      expect(await faults(env)).toEqual([
-        ...others,
-        expect.stringMatching(
-          `^warn processing: The start of session ${pid} could not be read. session ${pid} .* role receiver, address unknown, .* grant pg_read_all_stats`,
-        ),
-      ]);
-      await server.rows('grant pg_read_all_stats to app');
-      expect(await faults(env)).toEqual([
-        ...others,
-        expect.stringMatching(
-          `^warn processing: Session ${pid} keeps PostgreSQL .* state idle in transaction, since 20.* pg_terminate_backend.${pid}.$`,
-        ),
-      ]);
-    });
-  } finally {
-    for (const property of properties) property.restore();
-    await server.rows('revoke pg_read_all_stats from app');
-    await withClient(superuser.href, (client) => client.query(`rollback prepared 'it''s'`));
-    await server.rows(`select pg_drop_replication_slot('forgotten')`);
-  }
 });
 
 describe('Redis:', () => {
@@ -402,15 +340,7 @@ describe('Redis:', () => {
     await replica.stop();
   });
 
-  it('no permission to rewrite the append-only file', async () => {
-    await redis
-      .client()
-      .call('ACL', 'SETUSER', 'one', 'on', `>${secret('one')}`, '~*', '+@all', '-bgrewriteaof');
-    const env = { ...(await healthy()), REDIS_URL: `redis://one:${secret('one')}@127.0.0.1:${redis.port}` };
-    expect(await faults(env)).toEqual([expect.stringMatching(/BGREWRITEAOF is not permitted/)]);
-  });
-
-  it('out of memory, it says so, and not that a permission is missing', async () => {
+  it('out of memory', async () => {
     const other = await startRedis();
     await other.client().config('SET', 'maxmemory', '1');
     const found = await faults({ ...(await healthy()), REDIS_URL: other.url });
@@ -445,10 +375,9 @@ describe('Redis:', () => {
 });
 
 describe('ports:', () => {
-  it('one that another program uses, and METRICS_PORT the same as PORT', async () => {
+  it('one that another program uses', async () => {
     const PORT = String(await silentPort());
-    expect(await faults({ ...(await healthy()), PORT, METRICS_PORT: PORT })).toEqual([
-      'fail METRICS_PORT: the same as PORT. Set another one',
+    expect(await faults({ ...(await healthy()), PORT })).toEqual([
       `fail PORT: PORT ${PORT} of 127.0.0.1 is in use: stop the program that listens there, or set another PORT`,
     ]);
   });

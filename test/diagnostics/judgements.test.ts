@@ -69,7 +69,6 @@ const good = {
   autovacuum: 'on',
   slots: 97,
   used: 9,
-  pooled: false,
   damaged: 0,
 };
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { createLog } from '../../src/common/log.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
-import { ages, old, prepared, sessions, slots, unclearSessions } from '../../src/health/server.ts';
+import { old } from '../../src/health/server.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { findLockHolders } from '../../src/store/lock-holders.ts';
 import { useDatabase } from '../support/database.ts';
@@ -49,31 +49,6 @@ it('a worker without a heartbeat for a minute does not count', async () => {
   await work(['receipt']);
   await database.rows(`update workers set seen_at = now() - interval '2 minutes'`);
   expect(await found()).toEqual([['no worker', 'receipt']]);
-});
-
-it('a table that somebody has set unlogged is a failure, because a crash of PostgreSQL empties it', async () => {
-  await database.rows('alter table pending_deliveries set unlogged');
-  expect(await readProblems(database.pool)).toEqual([
-    expect.objectContaining({ kind: 'unlogged', subject: 'pending_deliveries', status: 'fail' }),
-  ]);
-  await database.rows('alter table pending_deliveries set logged');
-  expect(await found()).toEqual([]);
-});
-
-it('row security is a failure for a role that it restricts, and none for the owner', async () => {
-  await database.rows(`create role other login password 'other'; grant usage on schema public to other`);
-  const url = Object.assign(new URL(database.url), { username: 'other', password: 'other' }).href;
-  const other = openDatabase(url, createLog('silent'), { connections: 1, name: 'other' });
-  try {
-    await database.rows('alter table inbox enable row level security');
-    expect(await found()).toEqual([]);
-    expect(await readProblems(other.pool)).toContainEqual(
-      expect.objectContaining({ kind: 'row security', subject: 'inbox', status: 'fail' }),
-    );
-  } finally {
-    await other.close();
-    await database.rows('alter table inbox disable row level security; drop owned by other');
-  }
 });
 
 it('what cannot be read is a problem, and hides no other', async () => {
@@ -143,30 +118,6 @@ describe('a session that holds a snapshot', () => {
     expect(own.detail).toContain(`select pg_terminate_backend(${pid})`);
     expect(own.detail).not.toContain('select pg_backend_pid()');
   });
-
-  it('is named to a role that may not see when it began once it is old by transactions, and is unclear before', async () => {
-    await database.rows(`create role other login password 'other'; grant usage on schema public to other`);
-    const url = Object.assign(new URL(database.url), { username: 'other', password: 'other' }).href;
-    const other = openDatabase(url, createLog('silent'), { connections: 1, name: 'other' });
-    try {
-      const read = async () => {
-        const found = [...(await readProblems(other.pool)), ...(await unclearSessions.read(other.pool))];
-        return found.filter(({ detail }) => detail.includes(`session ${pid} `));
-      };
-      expect(await read()).toEqual([]);
-      jest.replaceProperty(old, 'unclearTransactions', 0);
-      const [unclear, ...more] = await read();
-      expect(more).toEqual([]);
-      expect(unclear).toMatchObject({ kind: 'unreadable', status: 'warn' });
-      expect(unclear!.detail).toMatch(/address unknown, state unknown, since when could not be read/);
-      expect(unclear!.detail).toContain('grant pg_read_all_stats');
-      jest.replaceProperty(old, 'transactions', -1);
-      expect(await read()).toEqual([expect.objectContaining({ kind: 'old session', title: title() })]);
-    } finally {
-      await other.close();
-      await database.rows('drop owned by other');
-    }
-  });
 });
 
 it('a session that forgot its transaction is found by the row that another waits for', async () => {
@@ -188,36 +139,4 @@ it('a session that forgot its transaction is found by the row that another waits
   } finally {
     owner.release();
   }
-});
-
-it('databases that come close to the wraparound are named, later as a failure', () => {
-  const of = (age: number, freezeMaxAge = 200e6) => ({
-    database: 'd',
-    what: 'transaction' as const,
-    age,
-    freezeMaxAge,
-  });
-  const statuses = [of(400e6), of(600e6), of(600e6, 500e6), of(1.6e9)].map((age) => ages.judge(age)?.status);
-  expect(statuses).toEqual([undefined, 'warn', undefined, 'fail']);
-});
-
-it('forgotten prepared transactions, slots and sessions are described with their owner and time', () => {
-  const since = new Date('2026-01-02T03:04:05Z');
-  expect(prepared.judge({ gid: 'g', literal: `'g'`, role: 'dba', database: 'd', since })!.detail).toMatch(
-    /role dba in database d, since 2026-01-02T03:04:05.000Z.* rollback prepared 'g';/,
-  );
-  const ages = { rowsAge: 7, catalogAge: null };
-  const lost = { name: 's', active: false, walStatus: 'lost', behindBytes: null, inactiveSince: since };
-  const slot = { ...lost, ...ages };
-  expect(slots.judge(slot)!.detail).toContain(
-    'Inactive since 2026-01-02T03:04:05.000Z, WAL lost, xmin 7 transactions old',
-  );
-  const held = slots.judge({ ...slot, active: true, rowsAge: 200_000 })!;
-  expect(held.title).toContain('standby of replication slot s keeps');
-  expect(held.detail).toContain('hot_standby_feedback');
-  const session = { pid: 5, application: 'psql', role: 'dba', since: null, age: 200_000, isStandby: false };
-  expect(sessions.judge(session)!.detail).toMatch(/since when could not be read.*grant pg_read_all_stats/);
-  const walsender = sessions.judge({ ...session, application: 'standby', isStandby: true })!;
-  expect(walsender.title).toContain('The standby standby keeps');
-  expect(walsender.detail).not.toContain('pg_terminate_backend');
 });

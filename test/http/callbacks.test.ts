@@ -30,7 +30,10 @@ beforeAll(async () => {
   const callbacks = new Map(
     families.map((family) => [
       paths[family.name],
-      createCallbackHandler({ family, path: paths[family.name] }, { config, access, intake, log }),
+      createCallbackHandler(
+        { family, path: paths[family.name] },
+        { config, access, intake, onRejected: () => {}, log },
+      ),
     ]),
   );
   app = createApp({ callbacks, health: [], log });

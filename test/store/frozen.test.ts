@@ -57,6 +57,7 @@ const frozen: Record<string, string> = {
   '0044_refolds.sql': '8becff59bcb18ba2',
   '0046_privacy_cut.sql': '963f476c4629f4dd',
   '0047_feed_cut.sql': '100847442905073a',
+  '0048_operations_cut.sql': 'c14730161ae6c5f4',
   '0049_console_cut.sql': '9ab05babc760b6cf',
   '0050_follow_ups_cut.sql': '524f3b18a8d0666c',
 };

@@ -20,7 +20,7 @@ afterEach(async () => {
   await redis.stop();
 });
 
-const env = () => ({ DATABASE_URL: database.url, REDIS_URL: redis.url, METRICS_PORT: '0' });
+const env = () => ({ DATABASE_URL: database.url, REDIS_URL: redis.url });
 const startWorker = () => spawnService({ ...env(), ROLE: 'worker' });
 const callbacks = (count: number) =>
   Array.from({ length: count }, (_, n) => receiptCallback({ data: { receipt_id: n + 1 } }));

@@ -25,7 +25,7 @@ const createPass = (
       config: { retention },
       leases: createLeases(database.db),
       log,
-      observe: { retained },
+      onRetained: retained,
     },
     signal,
   );
@@ -64,26 +64,21 @@ it('a pass ends between two steps when the worker stops, and the next one contin
     Array.from({ length: 1_200 }, (_, index) => receiptCallback({ data: { receipt_id: index } })),
   );
   const stopping = new AbortController();
-  const deleted: number[] = [];
+  const aborting = createLog('info', { write: () => stopping.abort() });
   const pass = createRetention(
     {
       db: database.db,
       families,
       config: { retention: { receipt: dayMs } },
       leases: createLeases(database.db),
-      log,
-      observe: {
-        deleted: (_, rows) => {
-          deleted.push(rows);
-          stopping.abort();
-        },
-      },
+      log: aborting,
     },
     stopping.signal,
   );
   await expect(pass()).rejects.toThrow('aborted');
-  expect(deleted).toHaveLength(1);
-  expect((await database.rows('select 1 from inbox')).length).toBe(1_200 - deleted[0]! / 2);
+  const left = (await database.rows('select 1 from inbox')).length;
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThan(1_200);
   let passes = 0;
   await createPass(() => void passes++, { receipt: dayMs })();
   expect([passes, await database.rows('select 1 from receipts')]).toEqual([1, []]);

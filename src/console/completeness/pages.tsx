@@ -162,9 +162,8 @@ function Actions({ gaps }: Pick<CompletenessProps, 'gaps'>) {
         has(({ missing, differing }) => missing + differing > 0) && (
           <>
             Callbacks did not arrive. <code>npx receiver doctor</code> compares the subscriptions with this
-            receiver; <a href="/console/reports/outages">outages</a> and{' '}
-            <a href="/console/rejections">rejected requests</a> may be the cause. The platform lets nobody
-            read receipts and others: ask it to resend the callbacks of these days, first of all{' '}
+            receiver; <a href="/console/reports/outages">outages</a> may be the cause. The platform lets
+            nobody read receipts and others: ask it to resend the callbacks of these days, first of all{' '}
             <a href="/console/reports/suspected_receipts">receipts that other records name</a>.
           </>
         ),

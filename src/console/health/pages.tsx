@@ -3,7 +3,6 @@ import { useContext } from 'preact/hooks';
 import { formatDuration } from '../../common/times.ts';
 import { type Figures, mostDrift } from '../../health/figures.ts';
 import { countLimit } from '../../store/read.ts';
-import { RejectedTable } from '../problems/rejected-table.tsx';
 import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
@@ -23,7 +22,7 @@ const timedOut = (what: string) => (
 );
 
 export function FiguresPage(props: FiguresProps) {
-  const { arrivals, silences, rejected, drift, versions, setup } = props;
+  const { arrivals, silences, drift, versions, setup } = props;
   return (
     <>
       <section class="tiles" aria-label="Summary">
@@ -35,15 +34,6 @@ export function FiguresPage(props: FiguresProps) {
         ))}
       </section>
       {setup || <Silences result={silences} />}
-      {(!setup || rejected?.some(({ unrouted }) => !unrouted)) && (
-        <>
-          <h2>Rejected requests, last hour</h2>
-          {rejected ? <RejectedTable rows={rejected} /> : timedOut('Rejected requests')}
-          <p>
-            <a href="/console/rejections">Rejected requests of the last 24 hours, by time</a>
-          </p>
-        </>
-      )}
       <p>
         <a href="/console/reports?group=operations">Reports about the receiver itself</a>
       </p>
@@ -66,15 +56,11 @@ type Tile = [name: string, state: 'good' | 'warn' | 'bad', text: ComponentChildr
 // The receiver is behind once a delivery waits longer.
 const lateMs = 60_000;
 
-function tilesOf(
-  { backlog, arrivals, latency, rejected }: FiguresProps,
-  problems: Problems | undefined,
-): Tile[] {
+function tilesOf({ backlog, arrivals, latency }: FiguresProps, problems: Problems | undefined): Tile[] {
   const goodIf = (isGood: boolean | undefined, otherwise: 'warn' | 'bad' = 'bad') =>
     isGood ? 'good' : otherwise;
   const last = arrivals?.findLast((one) => one.last)?.last;
   const isLate = backlog?.oldest && Date.now() - backlog.oldest.getTime() > lateMs;
-  const requests = rejected?.reduce((sum, one) => sum + (one.unrouted ? 0 : Number(one.requests)), 0);
   const { failed, quarantine } = problems ?? {};
   const ago = last && [<Ago key="last" at={last} />, ' ago'];
   return [
@@ -87,7 +73,6 @@ function tilesOf(
     ],
     ['Failed', goodIf(failed === 0), formatBounded(failed), 'problems'],
     ['In quarantine', goodIf(quarantine === 0), formatBounded(quarantine), 'problems'],
-    ['Rejected, last hour', goodIf(requests === 0, 'warn'), rejected && formatCount(requests!), 'rejections'],
     ['Arrival to row, last hour', 'good', latency && formatLatency(latency)],
   ];
 }

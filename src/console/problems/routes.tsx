@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { droppedDays, groupedBodies, groupQuarantine, readDropped } from '../../intake/list-quarantine.ts';
-import { read } from '../../store/read.ts';
 import { groupFailed } from '../../store/refusals.ts';
-import { reasonOf, reasonOfBody, rejectedByReason } from '../../store/rejections.ts';
 import type { Db } from '../../store/tables.ts';
 import type { Section } from '../dependencies.ts';
 import { BodyActions } from '../quarantine/pages.tsx';
+import { reasonOfBody } from '../quarantine/reasons.ts';
 import { VisitContext } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
@@ -14,28 +13,24 @@ import { sections } from '../ui/outcome.tsx';
 import { sendPage } from '../ui/page.tsx';
 import { formatCount, Moment } from '../ui/values.tsx';
 import { CauseTable, CauseText, FaultList, sameCause } from './causes.tsx';
-import { RejectedTable } from './rejected-table.tsx';
 import { addReplay } from './replay.tsx';
 import { replayOfDeliveries } from './replay-deliveries.ts';
 
 const previewDeliveries = '/console/replay/preview';
 const previewBodies = '/console/quarantine/preview';
 
-const dayMs = 86_400_000;
-
 async function readProblems(db: Db) {
-  const [failed, bodies, dropped, rejected] = await Promise.all([
+  const [failed, bodies, dropped] = await Promise.all([
     groupFailed(db),
     groupQuarantine(db),
     readDropped(db),
-    read(db, rejectedByReason({ since: new Date(Date.now() - dayMs) })),
   ]);
-  return { failed, bodies, dropped, rejected };
+  return { failed, bodies, dropped };
 }
 
 type Found = Awaited<ReturnType<typeof readProblems>>;
 
-/** What failed, what was rejected and what lies in the quarantine, by cause; and the replay of what failed. */
+/** What failed and what lies in the quarantine, by cause; and the replay of what failed. */
 export const section: Section = {
   addRoutes(routes, dependencies) {
     routes.get('/problems', 'viewer', async (_req, res) => {
@@ -45,21 +40,13 @@ export const section: Section = {
   },
 };
 
-function Problems({ failed, bodies, dropped, rejected }: Found) {
-  const lost = rejected.filter(({ reason, status }) => !reasonOf(reason, status).quarantine);
-  const isFree = [failed, bodies, dropped, lost].every(({ length }) => length === 0);
+function Problems({ failed, bodies, dropped }: Found) {
+  const isFree = [failed, bodies, dropped].every(({ length }) => length === 0);
   if (isFree) return <p class="empty">No problems: every callback was accepted, and is in its table.</p>;
   return (
     <>
       <Failed failed={failed} />
       <Quarantine {...{ bodies, dropped }} />
-      <Part id="rejected" title="Rejected and not kept, last 24 hours" of={lost}>
-        <p>
-          The sender got an error, and nothing was stored.{' '}
-          <a href="/console/rejections">Rejected requests by time</a>
-        </p>
-        <RejectedTable rows={lost} />
-      </Part>
     </>
   );
 }

@@ -1,13 +1,13 @@
 import type { QuarantinedBody } from '../../intake/list-quarantine.ts';
 import type { FieldError } from '../../intake/rejection.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
-import { reasonOfBody } from '../../store/rejections.ts';
 import { FaultList } from '../problems/causes.tsx';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 import { BodyActions } from './pages.tsx';
+import { reasonOfBody } from './reasons.ts';
 
 /** A correction that was rejected. */
 export interface Attempt {

@@ -1,0 +1,3 @@
+-- Receivers count rejected requests in memory.
+
+drop table rejected_requests;

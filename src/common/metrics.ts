@@ -1,0 +1,79 @@
+import { Counter, Histogram, Registry } from 'prom-client';
+
+// What this process counts, for /metrics. The values of each label are a small fixed set; nothing of a callback's content
+// becomes a label.
+
+export const registry = new Registry();
+
+const registers = [registry];
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export const requests = new Counter({
+  name: 'receiver_requests_total',
+  help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
+  labelNames: ['family', 'status'],
+  registers,
+});
+
+export const requestSeconds = new Histogram({
+  name: 'receiver_request_duration_seconds',
+  help: 'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
+  labelNames: ['status'],
+  buckets: seconds,
+  registers,
+});
+
+export const duplicates = new Counter({
+  name: 'receiver_duplicates_total',
+  help: 'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
+  labelNames: ['family'],
+  registers,
+});
+
+export const notStored = new Counter({
+  name: 'receiver_not_stored_total',
+  help: 'Callbacks that were acknowledged and not stored. erased: their patient was erased; expired: older than what RETENTION keeps of their family. If expired grows unexpectedly, compare the sender’s event times with RETENTION',
+  labelNames: ['family', 'reason'],
+  registers,
+});
+
+export const commitSeconds = new Histogram({
+  name: 'receiver_commit_duration_seconds',
+  help: 'Duration of a commit by store (redis: the fallback while PostgreSQL is unavailable). If it grows, check the disk and the load of the store',
+  labelNames: ['store'],
+  buckets: seconds,
+  registers,
+});
+
+export const applied = new Counter({
+  name: 'receiver_deliveries_applied_total',
+  help: 'Deliveries that this worker applied to their tables',
+  registers,
+});
+
+export const failed = new Counter({
+  name: 'receiver_deliveries_failed_total',
+  help: 'Deliveries of this worker whose data the database rejected. See deliveries.error, then receiver replay',
+  registers,
+});
+
+export const applyDelay = new Histogram({
+  name: 'receiver_apply_delay_seconds',
+  help: 'Time from the arrival of a job’s oldest delivery until it is applied, in this worker. If it grows, start more workers',
+  buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400],
+  registers,
+});
+
+/** An attempt to apply deliveries. */
+interface AppliedDeliveries {
+  applied: number;
+  failed: readonly unknown[];
+  /** Seconds from the receipt of the oldest delivery to the statement; null without deliveries. */
+  waitedS?: number | null;
+}
+
+export function countApplied(result: AppliedDeliveries, seconds: number): void {
+  applied.inc(result.applied);
+  failed.inc(result.failed.length);
+  if (result.waitedS != null) applyDelay.observe(result.waitedS + seconds);
+}
