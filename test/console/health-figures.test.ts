@@ -88,9 +88,10 @@ describe('before the first callback', () => {
 });
 
 describe('figures', () => {
-  const { database, visitor } = useConsole();
+  const { database, service, visitor } = useConsole();
 
   it('versions, and drift: what is new before what is missing', async () => {
+    await post(service.url + paths.receipt, receiptCallback());
     await database.rows(`
       insert into schema_drift (event, field, kind, count, first_seen, last_seen, example_delivery)
       select 'receipt.created', field, kind, 3, now(), now() - ago * interval '1 hour', gen_random_uuid()

@@ -47,7 +47,6 @@ const table: Record<string, Expected> = {
   'GET /health': { statuses: signedIn },
   'GET /': { statuses: [401, 303, 303, 303, 303] },
   'GET /today': { statuses: signedIn },
-  'GET /rejections': { statuses: signedIn },
   'GET /deliveries': { statuses: signedIn },
   'GET /deliveries/:id': { path: '/deliveries/<delivery>', statuses: signedIn },
   'POST /deliveries/:id/personal': { path: '/deliveries/<delivery>/personal', statuses: onlyPrivacy },

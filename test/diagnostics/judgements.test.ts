@@ -85,7 +85,6 @@ it.each([
   [{ damaged: null }, []],
   [{ damaged: 2 }, [/^fail database: pages with a wrong checksum were read 2 times/]],
   [{ superuser: true }, [/^warn .* alter role app nosuperuser$/]],
-  [{ pooled: true }, [/^warn database: .* Set DIRECT_DATABASE_URL/]],
   [
     { logs_values: 'log_min_duration_statement = 1s' },
     [/^warn database: log_min_duration_statement = 1s: .* log_parameter_max_length = 0/],
