@@ -48,9 +48,7 @@ export function createReconciliation(dependencies: ReconciliationDependencies, s
       const actor = { id: 'worker' };
       isCompared = await compareWithPlatform({ ...dependencies, client: platform, actor }, signal);
     }
-    if (!isDone) {
-      await runPass(dependencies, platform, range, signal);
-    }
+    if (!isDone) await runPass(dependencies, platform, range, signal);
     return isCompared;
   };
   const runIfDue = async () => {
