@@ -106,9 +106,7 @@ export function openConsole(dependencies: ConsoleDependencies) {
   // A corrected body, encoded as a form.
   app.use('/quarantine', express.urlencoded({ extended: false, limit: '1mb' }));
   app.use(readForm);
-  for (const name of ['console.js', 'charts.js', 'chart-library.js'] as const) {
-    routes.get(`/assets/${name}`, 'viewer', serveAsset(name));
-  }
+  routes.get('/assets/console.js', 'viewer', serveAsset('console.js'));
   addSignOut(routes, signIn);
   app.use(loadFrame(store.db));
   addSections(true);

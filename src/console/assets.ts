@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { RequestHandler } from 'express';
 
 const folder = join(import.meta.dirname, '../../assets/console');
-const chartLibrary = join(dirname(createRequire(import.meta.url).resolve('chart.js')), 'chart.umd.min.js');
 
 function read(path: string) {
   const identity = readFileSync(path);
@@ -17,8 +15,6 @@ function read(path: string) {
 const assets = {
   'console.css': read(join(folder, 'console.css')),
   'console.js': read(join(folder, 'console.js')),
-  'charts.js': read(join(folder, 'charts.js')),
-  'chart-library.js': read(chartLibrary),
   'icon.svg': read(join(folder, 'icon.svg')),
 };
 

@@ -19,7 +19,6 @@ export const navigation: readonly Group[] = [
       {
         title: 'Health',
         path: '/health',
-        also: ['/completeness'],
       },
       { title: 'Deliveries', path: '/deliveries' },
       {

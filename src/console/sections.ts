@@ -1,6 +1,5 @@
 import { section as accessLog } from './access-log/routes.tsx';
 import { section as aliases } from './aliases/routes.tsx';
-import { section as completeness } from './completeness/routes.tsx';
 import { section as deliveries } from './deliveries/routes.tsx';
 import type { Section } from './dependencies.ts';
 import { section as health } from './health/routes.tsx';
@@ -18,7 +17,6 @@ export const sections: readonly Section[] = [
   deliveries,
   problems,
   reports,
-  completeness,
   patients,
   aliases,
   accessLog,

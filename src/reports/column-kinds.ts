@@ -45,8 +45,6 @@ const recordColumns: Record<string, string> = {
   ),
   form_id: 'consent_form',
   aid: 'appointment',
-  visit_id: 'appointment',
-  first_appointment_id: 'appointment',
 };
 
 /** The family of the record whose id a column of this name holds. */

@@ -17,22 +17,6 @@ export async function readComments(db: Db): Promise<ReadonlyMap<string, string>>
   return new Map((await read(db, comments)).map(({ name, comment }) => [name, comment]));
 }
 
-export interface NamedColumn {
-  view: string;
-  name: string;
-  comment: string | null;
-}
-
-/** The columns of all reports, with what they mean. */
-export const readAllColumns = (db: Db): Promise<NamedColumn[]> =>
-  read(
-    db,
-    sql<NamedColumn>`
-      select relname as view, attname as name, col_description(attrelid, attnum) as comment
-      from pg_attribute join pg_class c on c.oid = attrelid
-      where relnamespace = 'reporting'::regnamespace and relkind = 'v' and attnum > 0 and not attisdropped`,
-  );
-
 /** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
 export async function readColumns(db: Db, { view, rowsOf = view }: Pick<Report, 'view' | 'rowsOf'>) {
   const { rows } = await sql<ReportColumn>`
@@ -59,6 +43,5 @@ export function filtersOf({ rowsOf }: Report, columns: readonly ReportColumn[]) 
     receipt: find('receipt_number') && find('receipt_id'),
     patient: find('patient_id'),
     age: find('days_outstanding'),
-    since: find('applied_at', 'received_at'),
   };
 }

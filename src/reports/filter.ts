@@ -15,9 +15,6 @@ export type ReportFilter = Optional<{
   patient: string;
   age: Age;
   at: Date;
-  /** Only what changed since, the rows of a page, or the sums of groups; otherwise all rows. */
-  part: 'changed' | 'page' | 'groups';
-  since: Date;
   /** A column; with `-` before it, descending. */
   sort: string;
   /** From 1. */

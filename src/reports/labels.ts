@@ -1,7 +1,7 @@
 import { titled } from '../common/words.ts';
 import { families, labelOf } from '../families/index.ts';
 import { aliasKindOf } from './column-kinds.ts';
-import { type Report, titleOf } from './report.ts';
+import type { Report } from './report.ts';
 
 /** Columns that hold a field of a record by another name. */
 const fieldOf: Record<string, string> = {
@@ -19,7 +19,6 @@ const beside: Record<string, string> = {
 
 /** What people call a column, wherever it is shown: as on the page of a record, where that shows the same field. */
 export function labelOfColumn(report: Report, name: string): string {
-  if (name === 'rows' || name === 'count') return titleOf(report);
   const field = fieldOf[name] ?? name;
   const labels = families.flatMap((family) =>
     report.families.includes(family.name) ? labelOf(family, field) : [],

@@ -1,4 +1,4 @@
-import { addDays, addMonths, dayOf, monthEnd, monthStart, monthsBetween, weekdayOf } from '../common/days.ts';
+import { addDays, addMonths, dayOf, formatDay, monthEnd, monthStart, weekdayOf } from '../common/days.ts';
 
 type Range = (today: string) => readonly [from?: string, to?: string];
 
@@ -46,17 +46,5 @@ export const ages = {
 } as const;
 export type Age = keyof typeof ages;
 
-/** The first day of the first month, and of the one after the last, such as 2026-03-01; undefined: any. */
-export interface Months {
-  first: string | undefined;
-  end: string | undefined;
-}
-
-const fewMonths = 3;
-
-/** The whole months of days, both ends included; undefined: there are few. */
-export function wholeMonths(from?: string, to?: string): Months | undefined {
-  const first = from && (from === monthStart(from) ? from : addMonths(monthStart(from), 1));
-  const end = to && monthStart(addDays(to, 1));
-  return !first || !end || monthsBetween(first, end) > fewMonths ? { first, end } : undefined;
-}
+export const daysOf = ({ from = '', to = '' }: { from?: string | undefined; to?: string | undefined }) =>
+  from === to ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;

@@ -26,10 +26,6 @@ export const groupsFor = (isOperator: boolean) =>
 /** What a clinic asks most: reports with what they are asked with. */
 export const mostUsed = {
   'Takings of yesterday': 'receipts_daily?range=yesterday',
-  'This month against last, by doctor':
-    'receipts_daily?range=this_month&group=doctor&compare=previous_period',
-  'Who fell most this month':
-    'receipts_daily?range=this_month&group=doctor&compare=previous_period&sort=change',
   'Who owes us, the oldest first': 'outstanding_receipts',
   'Appointments of tomorrow': 'schedule?range=tomorrow',
   'Receipts of last month': 'receipts?range=last_month',

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { businesses, read, unlessTimeout } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 
@@ -21,57 +21,37 @@ export interface Takings {
 
 /** How many of the same weekday before today are "usual". */
 export const usualWeeks = 8;
-/** So many receipts are read one by one. */
-const mostRead = 20_000;
 export const mostClinics = 20;
 
 const usualDays = sql`array(select reporting.today() - 7 * n from generate_series(1, ${usualWeeks}) as n)`;
 const comparedDays = sql`(array[reporting.today(), reporting.today() - 1] || ${usualDays})`;
-const ofComparedDays = sql`business_id = any(array${businesses}) and day = any(${comparedDays})`;
 
-const receiptsQuery = sql<{ receipts: number }>`
-  select coalesce(sum(receipts), 0)::float8 as receipts from reporting.receipts_daily where ${ofComparedDays}`;
+const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
 
-const byDay = sql`
-  select clinic_id, day, receipts, net_amount, paid_amount, due_amount from reporting.receipts_daily where ${ofComparedDays}`;
-
-const untilNow = sql`
-  select clinic_id, day, 1 as receipts, net_amount, paid_amount, due_amount from reporting.receipts
-  where ${ofComparedDays} and issued_at <= (day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()`;
-
-/** The sums of all, then of the clinics with the largest takings. */
-const takingsQuery = (source: RawBuilder<unknown>) => {
-  const of = (name: 'net' | 'paid' | 'due') => {
-    const [usual, yesterday] = [sql.ref(`usual${titled(name)}`), sql.ref(`yesterday${titled(name)}`)];
-    const column = sql.ref(name);
-    return sql`
+const sumsOf = (name: 'net' | 'paid' | 'due') => {
+  const [usual, yesterday] = [sql.ref(`usual${titled(name)}`), sql.ref(`yesterday${titled(name)}`)];
+  const column = sql.ref(name);
+  return sql`
       coalesce(sum(${column}) filter (where day = reporting.today()), 0)::text as ${column},
       round((percentile_cont(0.5) within group (order by ${column}) filter (where day = any(${usualDays})))::numeric, 2)::text as ${usual},
       sum(${column}) filter (where day = reporting.today() - 1)::text as ${yesterday}`;
-  };
-  return sql<Takings>`
+};
+
+/** Takings up to this time of the day: the sums of all, then of the clinics with the largest. */
+const takingsQuery = sql<Takings>`
     select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
-      ${sql.join([of('net'), of('paid'), of('due')])}
+      ${sql.join([sumsOf('net'), sumsOf('paid'), sumsOf('due')])}
     from (
-      select clinic_id as clinic, grouping(clinic_id) = 1 as "isTotal", day, sum(receipts) as receipts,
+      select clinic_id as clinic, grouping(clinic_id) = 1 as "isTotal", day, count(*) as receipts,
         sum(net_amount) as net, sum(paid_amount) as paid, sum(due_amount) as due
-      from (${source}) as receipts
+      from reporting.receipts
+      where business_id = any(array${businesses}) and day = any(${comparedDays})
+        and issued_at <= (day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()
       group by grouping sets ((clinic_id, day), (day))
     ) as days
     group by clinic, "isTotal"
     order by "isTotal" desc, coalesce(sum(net) filter (where day = reporting.today()), 0) desc, clinic nulls last
     limit ${mostClinics + 1}`;
-};
-
-const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
-
-/** Takings up to this time of the day, where there are few enough receipts to read each, and some; else of whole days. */
-async function readTakings(db: Db) {
-  const [count] = await read(db, receiptsQuery);
-  const rows = count!.receipts <= mostRead ? await read(db, takingsQuery(untilNow)) : [];
-  if (rows.length > 0) return { isUntilNow: true, rows };
-  return { isUntilNow: false, rows: await read(db, takingsQuery(byDay)) };
-}
 
 /** The appointments whose last change was received today, by their state; a change may be the booking. */
 const appointmentsQuery = sql<{ state: string; appointments: number; booked: number }>`
@@ -116,29 +96,21 @@ const newestQuery = sql<NewestReceipt>`
 
 /** Dues that are as many days old today. */
 const duesQuery = sql<{ days: number; day: string; receipts: string; due: string }>`
-  select days, (reporting.today() - days)::text as day, coalesce(sum(outstanding_receipts), 0)::text as receipts,
-    coalesce(sum(outstanding_due_amount), 0)::text as due
+  select days, (reporting.today() - days)::text as day, count(r.*)::text as receipts, coalesce(sum(due_amount), 0)::text as due
   from unnest(array[30, 90]) as days
-  left join summed_activity_days s
-    on s.day = reporting.today() - days and s.business_id = any(array${businesses})
+  left join reporting.outstanding_receipts r on r.day = reporting.today() - days and r.business_id = any(array${businesses})
   group by days order by days`;
-
-/** Appointments of the last week that the platform has, and that have not come. */
-const missingQuery = sql<{ missing: number }>`
-  select coalesce(sum(missing_found - missing_filled), 0)::int as missing from reporting.completeness
-  where method = 'reconciled' and day > reporting.today() - 7`;
 
 export type Figures = Awaited<ReturnType<typeof readToday>>;
 
 /** Reads what the page Today shows. Undefined in it: the query timed out. */
 export async function readToday(db: Db) {
-  const [takings, appointments, starting, newest, dues, missing] = await Promise.all([
-    unlessTimeout(readTakings(db)),
+  const [takings, appointments, starting, newest, dues] = await Promise.all([
+    unlessTimeout(read(db, takingsQuery)),
     unlessTimeout(read(db, appointmentsQuery)),
     unlessTimeout(read(db, startingQuery)),
     unlessTimeout(read(db, newestQuery)),
     unlessTimeout(read(db, duesQuery)),
-    unlessTimeout(read(db, missingQuery)),
   ]);
-  return { takings, appointments, starting, newest, dues, missing: missing?.[0]?.missing };
+  return { takings, appointments, starting, newest, dues };
 }

@@ -22,7 +22,7 @@ describe('with thousands of businesses', () => {
     '/aliases',
     '/patients',
     '/reports/receipts',
-    '/reports/delivery_health',
+    '/reports/deliveries_daily',
   ])('page %s stays below a megabyte, and its lists below 201 choices', async (path) => {
     const html = await visitor.read(path);
     expect(html.length).toBeLessThan(1_000_000);

@@ -96,17 +96,6 @@ it('on a phone a report is filtered, sorted and added up with the keyboard', asy
   expect((await cells('tfoot')).map((text) => text.replaceAll(/[₹,]/g, ''))).toEqual([found!.paid]);
 });
 
-it('on a phone a chart is drawn in the width of the screen, and its data opens with the keyboard', async () => {
-  await go('/reports/receipts_daily?range=last_30_days');
-  const figure = page.locator('figure').first();
-  expect(await fits(figure.locator('canvas'))).toBe(true);
-  await press(figure.locator('summary'));
-  const amounts = await figure.locator('tbody td').allTextContents();
-  expect(amounts.length).toBeGreaterThan(80);
-  for (const amount of amounts) expect(amount).toMatch(/^-?₹(\d{1,2},)*\d{1,3}\.\d\d$/);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-});
-
 it('the navigation has the number of failed deliveries and rejected bodies, and none where there are none', async () => {
   const countIn = (html: string) => />Problems<span class="count"> ([\d,+]+)</.exec(html)?.[1];
   const [row] = await database.rows(`

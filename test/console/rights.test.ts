@@ -39,8 +39,6 @@ const table: Record<string, Expected> = {
   'GET /sign-in/callback': { statuses: everybody(400) },
   'GET /assets/console.css': { statuses: everybody(200) },
   'GET /assets/console.js': { statuses: signedIn },
-  'GET /assets/charts.js': { statuses: signedIn },
-  'GET /assets/chart-library.js': { statuses: signedIn },
   'GET /assets/icon.svg': { statuses: everybody(200) },
   'POST /sign-out': { statuses: [401, 303, 303, 303, 303] },
 
@@ -83,7 +81,6 @@ const table: Record<string, Expected> = {
   'POST /reports/:view/patient': { path: '/reports/receipts/patient', statuses: [401, 403, 403, 400, 400] },
   'POST /reports/:view/csv': { path: '/reports/receipts/csv', statuses: onlyPrivacy },
   'POST /reports/:view/xlsx': { path: '/reports/receipts/xlsx', statuses: onlyPrivacy },
-  'GET /completeness': { statuses: signedIn },
   'GET /patients': { statuses: onlyPrivacy },
   'POST /patients': { fields: patient, statuses: onlyPrivacy },
   'POST /patients/export': { fields: patient, statuses: onlyPrivacy },

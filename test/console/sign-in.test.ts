@@ -12,7 +12,7 @@ const oidc = oidcSettings('http://127.0.0.1:9'); // nobody listens there
 const id = '018bcfe5-6800-8a3c-9f10-0123456789ab';
 const pages = ['', ...pagesOf({ delivery: id, body: id, receipt: { business: 'b', id: '7' } }, ['silence'])];
 const more = ['/reports/silence/csv'];
-const assets = ['/assets/charts.js', '/assets/chart-library.js', '/assets/nothing', '/nothing'];
+const assets = ['/assets/console.js', '/assets/nothing', '/nothing'];
 const forms = [
   '/replay',
   '/replay/preview',

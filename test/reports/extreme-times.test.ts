@@ -92,9 +92,6 @@ beforeAll(async () => {
     await database.rows(copyDelivery(family));
     if (family.versions) await database.rows(copyRow(family, family.versions));
   }
-  await database.rows(`
-    update appointment_starts s set starts_at = a.event_time
-    from appointments a where a.business_id = s.business_id and a.appointment_id = s.appointment_id`);
 });
 
 /** Sends requests, and returns those that the receiver could not answer, and what it logged. */
@@ -123,10 +120,7 @@ async function addressesOf(report: Report): Promise<string[]> {
   const queries = ['range=all&columns=all'];
   const ofFiles = ['range=all'];
   if (filters.from) {
-    queries.push('range=all&group=week', 'range=all&group=month');
-    queries.push('from=9999-12-31&to=9999-12-31&compare=previous_period');
-    queries.push('from=0001-01-01&to=0001-01-31&group=month&compare=same_period_last_year');
-    ofFiles.push('range=all&group=day&part=groups');
+    queries.push('from=9999-12-31&to=9999-12-31');
   }
   return [
     ...queries.map((query) => `/reports/${report.view}?${query}`),
@@ -136,31 +130,11 @@ async function addressesOf(report: Report): Promise<string[]> {
 
 describe('with rows of the least and the greatest value in each column', () => {
   it.each(reports.map((report) => [report.view, report] as const))(
-    'report %s is shown, grouped, compared and exported',
+    'report %s is shown and exported',
     async (_view, report) => {
       expect(await failing(pages(await addressesOf(report)))).toEqual([]);
     },
   );
-
-  it('groups are in the order of time, and lead to their rows', async () => {
-    const page = await visitor.read('/reports/receipts?range=all&group=month');
-    const table = page.slice(page.indexOf('aria-label="Receipts by month"'));
-    const links = [...table.matchAll(/href="([^"]*)" title="([^"]*)">([^<]*)</g)].map(
-      ([, ...found]) => found,
-    );
-    expect(links.map(([, label, shown]) => [label, shown])).toEqual([
-      ['4713-01 BC', 'Jan 4713 BC'],
-      ['0001-12 BC', 'Dec 1 BC'],
-      ['0001-01', 'Jan 1'],
-      ['2023-11', 'Nov 2023'],
-      ['10000-01', 'Jan 10000'],
-      ['275760-01', 'Jan 275760'],
-    ]);
-    for (const [href] of links) {
-      const rows = await visitor.read(href!.replaceAll('&amp;', '&').replace('/console', ''));
-      expect(rows).not.toContain('No matching rows.');
-    }
-  });
 
   it('files have the values as PostgreSQL writes them', async () => {
     const csv = await visitor.read('/reports/receipts/csv?range=all');
@@ -177,14 +151,6 @@ it.each(['0000-01-01', '2026-02-30', '294277-01-01', '4714-11-24 BC', 'infinity'
     expect(await response.text()).toContain('Enter a day such as 2026-11-21.');
   },
 );
-
-it('a comparison with days before the first is refused with what to do', async () => {
-  const response = await visitor.get(
-    '/reports/receipts?from=4713-01-01%20BC&to=4713-01-31%20BC&compare=previous_period',
-  );
-  expect(response.status).toBe(400);
-  expect(await response.text()).toContain('choose later or fewer days');
-});
 
 it('a callback says no time after the year 9999', async () => {
   const say = async (created_at: unknown) => {

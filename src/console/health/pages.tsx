@@ -3,7 +3,6 @@ import { useContext } from 'preact/hooks';
 import { formatDuration } from '../../common/times.ts';
 import { type Figures, mostDrift } from '../../health/figures.ts';
 import { countLimit } from '../../store/read.ts';
-import { Chart } from '../ui/chart.tsx';
 import { type Problems, VisitContext } from '../ui/context.ts';
 import { hrefTo, words } from '../ui/links.ts';
 import { Table } from '../ui/table.tsx';
@@ -13,7 +12,7 @@ import { Ago, Facts, formatCount, Moment, Named } from '../ui/values.tsx';
 type Given<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
 interface FiguresProps extends Figures {
-  /** Shown in place of charts before the first callback. */
+  /** Shown in place of figures before the first callback. */
   setup: VNode | false | undefined;
 }
 
@@ -160,34 +159,29 @@ function Drift({ rows }: { rows: Figures['drift'] }) {
   );
 }
 
-/** Colours are few, and the small parts of a bar cannot be told apart. */
-const mostSeries = 6;
-
-const sum = (rows: Given<'arrivals'>) => rows.reduce((total, { callbacks }) => total + callbacks, 0);
-
 function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
   const { timezone } = useContext(VisitContext);
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   const hours = [...new Set(arrivals.map(({ hour }) => hour.getTime()))];
-  const series = [...new Set(arrivals.flatMap(({ family }) => family ?? []))]
-    .map((name) => ({
-      name: words(name),
-      rows: arrivals.filter(({ family }) => family === name),
-    }))
-    .toSorted((one, other) => sum(other.rows) - sum(one.rows));
-  if (series.length > mostSeries) {
-    const rest = series.splice(mostSeries - 1);
-    series.push({ name: `${rest.length} other families`, rows: rest.flatMap(({ rows }) => rows) });
-  }
+  const families = [...new Set(arrivals.flatMap(({ family }) => family ?? []))];
+  const count = (at: number, name: string) =>
+    arrivals.find(({ hour, family }) => hour.getTime() === at && family === name)?.callbacks ?? 0;
   return (
-    <Chart
-      title="Callbacks per hour by family, last 24 hours"
-      stacked
-      labels={hours.map((hour) => clock.format(hour))}
-      series={series.map(({ name, rows }) => ({
-        name,
-        values: hours.map((at) => sum(rows.filter(({ hour }) => hour.getTime() === at))),
-      }))}
-    />
+    <>
+      <h2>Callbacks per hour by family, last 24 hours</h2>
+      <Table
+        label="Callbacks per hour by family"
+        rows={families.length > 0 ? hours : []}
+        empty="No callbacks."
+        columns={[
+          { head: 'Hour', cell: (at) => clock.format(at), rowHead: true },
+          ...families.map((name) => ({
+            head: words(name),
+            cell: (at: number) => formatCount(count(at, name)),
+            numeric: true,
+          })),
+        ]}
+      />
+    </>
   );
 }

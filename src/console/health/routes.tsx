@@ -37,7 +37,6 @@ export const section: Section = {
           {checks}
           {figures && <FiguresPage {...figures} setup={setup} />}
         </>,
-        { charts: !isAway && !state?.fresh },
       );
     });
   },

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
@@ -37,7 +36,7 @@ interface Download {
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
   const { query, summary, logAccess, format, content, name, limits } = download;
-  const { mostRows } = formats[format];
+  const { type, ending, mostRows, write } = formats[format];
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
   });
@@ -52,10 +51,10 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
       throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
     }
     await logAccess(summaries[0]!);
-    const file = { format, name, content: content(summaries[0]!.rows) };
-    await sendFile(res, file, () =>
-      client.query(new QueryStream(query.sql, [...query.parameters], { batchSize })),
-    );
+    res.setHeader('Content-Type', type);
+    res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
+    const rows = () => client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
+    await sendStream(res, () => [rows(), ...write(content(summaries[0]!.rows))]);
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(
       () => undefined,
@@ -68,18 +67,6 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     clearInterval(watch);
     client.release(broken);
   }
-}
-
-/** Sends rows as a file; `open` begins to read them. */
-export async function sendFile(
-  res: Response,
-  { format, name, content }: Pick<Download, 'format' | 'name'> & { content: FileContent },
-  open: () => Readable,
-): Promise<void> {
-  const { type, ending, write } = formats[format];
-  res.setHeader('Content-Type', type);
-  res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
-  await sendStream(res, () => [open(), ...write(content)]);
 }
 
 /** A statement that fails where the server does not respond in time. */

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { daysBetween, firstDay, formatDay, isDay } from '../../common/days.ts';
+import { daysBetween, formatDay, isDay } from '../../common/days.ts';
 import { formatLocal, parseLocal } from '../../common/times.ts';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
-import { type GroupQuestion, groupingsOf } from '../../reports/groups.ts';
-import { comparisons, periodBefore } from '../../reports/periods.ts';
 import type { Asked } from '../../reports/queries.ts';
 import { ages, daysAskedFor, ranges } from '../../reports/ranges.ts';
 import type { Report } from '../../reports/report.ts';
@@ -27,12 +25,9 @@ interface FormOf {
   revealed: boolean;
 }
 
-/** What groups can be sorted by, besides the columns that are summed. */
-const ofGroups = ['label', 'rows', 'before', 'change', 'change_share'];
-
 /**
- * Reads which rows of a report are asked for, in which order, and how they are grouped and compared. `from` and `to` are both
- * included, and take precedence over a range; a receipt or a patient is looked for in all days.
+ * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take precedence over a
+ * range; a receipt or a patient is looked for in all days.
  *
  * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of
  *   its address; the `fields` that the report has; `faults` of these
@@ -54,12 +49,7 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
     patient: text.refine(() => revealed, 'A patient is in no address.'),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
-    part: oneOf(['changed', 'page', 'groups']),
-    since: localTime(timezone),
-    group: choice('Group by', groupingsOf(filters), 'nothing'),
-    compare: choice('Compare with', comparisons, 'nothing'),
-    of: oneOf([...names, 'rows']),
-    sort: z.string().refine((by) => [...names, ...ofGroups].includes(by.replace('-', '')), 'Unknown column.'),
+    sort: z.string().refine((by) => names.includes(by.replace('-', '')), 'Unknown column.'),
     columns: oneOf(['all']),
     page: z.coerce
       .number('Unknown page.')
@@ -70,7 +60,7 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
   // In no address.
   delete entered.patient;
-  const isOfOne = data.receipt || data.patient || data.part === 'changed';
+  const isOfOne = data.receipt || data.patient;
   const usual = data.range ?? (isOfOne ? 'all' : (report.range ?? 'last_30_days'));
   const { from, to, range } = daysAskedFor(data, usual, formatLocal(Date.now(), timezone).slice(0, 10));
   // The end of this minute; in the address, so that it says the same tomorrow.
@@ -78,27 +68,12 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
   if (data.from && data.to && daysBetween(data.from, data.to) < 0)
     faults.to = `This is before ${formatDay(data.from)}.`;
-  const { range: _, columns: wanted, group, compare, of: measure, sort, ...others } = data;
-  const earlier = compare && from && to ? periodBefore({ from, to }, compare) : undefined;
-  if (compare && !earlier) faults.compare ??= 'Choose a first and a last day.';
-  if (earlier && daysBetween(firstDay, earlier.from) < 0)
-    faults.compare = `There are no days before ${formatDay(firstDay)} to compare with: choose later or fewer days.`;
-  const isShown = ({ name }: { name: string }) =>
-    name === 'group' || (name === 'compare' ? filters.from : filters[name as keyof typeof filters]);
-  const known = fields.filter(isShown);
+  const { range: _, columns: wanted, ...others } = data;
+  const known = fields.filter(({ name }) => filters[name as keyof typeof filters]);
   const unseen = Object.entries(faults).filter(([name]) => !known.some((field) => field.name === name));
   if (unseen.length > 0) throw new BadInput(unseen.map(([, fault]) => fault).join(' '));
-  const grouped: GroupQuestion = { group, earlier, of: measure, sort };
   return {
-    filter: {
-      ...others,
-      from,
-      to,
-      at,
-      since: data.part === 'changed' ? data.since : undefined,
-      sort: names.includes(sort?.replace('-', '') ?? '') ? sort : undefined,
-    },
-    grouped,
+    filter: { ...others, from, to, at },
     isWide: wanted === 'all',
     range,
     entered,

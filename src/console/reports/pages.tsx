@@ -1,36 +1,24 @@
-import { useContext } from 'preact/hooks';
-import { formatDay } from '../../common/days.ts';
-import type { Basis } from '../../reports/basis.ts';
 import { isNumeric } from '../../reports/column-kinds.ts';
-import type { Groups } from '../../reports/groups.ts';
 import { labelOfColumn } from '../../reports/labels.ts';
 import { layOut } from '../../reports/layout.ts';
 import { pageRows, type ReportRow } from '../../reports/queries.ts';
-import { chartTitleOf, titleOf } from '../../reports/report.ts';
-import { countedRows, type Figures, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
+import { titleOf } from '../../reports/report.ts';
+import { countedRows, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
 import type { Person } from '../../search/people.ts';
-import { BasisLine } from '../completeness/basis.tsx';
-import { Chart } from '../ui/chart.tsx';
-import { VisitContext } from '../ui/context.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, formatCount, formatCountOf, Id } from '../ui/values.tsx';
-import { Compared } from './compared.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { type AskedForm, mostPages, reportHref } from './form.ts';
 import { ReportFilters } from './report-filters.tsx';
 
 /** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
 export interface Sums {
-  basis?: Basis;
-  /** With the sums of the earlier period. */
-  groups?: Groups;
   totals?: Totals;
-  figures?: Figures;
-  ages?: NonNullable<Awaited<ReturnType<typeof readAges>>>;
+  ages?: Awaited<ReturnType<typeof readAges>>;
 }
 
 interface ReportProps extends AskedForm, Sums {
@@ -40,36 +28,18 @@ interface ReportProps extends AskedForm, Sums {
   /** Whether there are rows on a next page. */
   more: boolean;
   revealed: boolean;
-  /** When the user last downloaded what this page asks for; undefined: not lately. */
-  lastDownload: Date | undefined;
   /** The patient whose rows these are. */
   person: Person | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
-  const { report, figures } = props;
-  const { chart } = report;
-  const { aliases } = useContext(VisitContext);
-  const known = chart?.ids && aliases?.[chart.ids];
   return (
     <>
-      <p>{report.line}</p>
-      {props.basis && <BasisLine {...props.basis} />}
+      <p>{props.report.line}</p>
       <Downloads {...props} />
       <ReportFilters {...props} />
       {props.person && <OfPatient {...props} person={props.person} />}
-      {props.groups && <Compared {...props} groups={props.groups} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
-      {figures && chart && (
-        <Chart
-          labels={figures.labels.map((label) => known?.get(label) ?? words(formatDay(label)))}
-          series={figures.series.map((one) => ({ ...one, name: labelOfColumn(report, one.name) }))}
-          title={chartTitleOf(report, chart).replace(/\bday\b/, figures.unit ?? 'day')}
-          kind={chart.by ? 'names' : chart.amounts ? 'line' : 'bar'}
-          stacked={chart.stacked}
-          amounts={chart.amounts}
-        />
-      )}
       <p class="note">
         {describeRows(props)} <ColumnsLink {...props} />
       </p>
@@ -93,18 +63,10 @@ function OfPatient({ report, entered, person }: ReportProps & { person: Person }
 function describeRows(props: ReportProps): string | undefined {
   const { totals } = props;
   if (!totals) return 'Counting the rows timed out, so there are no totals.';
-  const { rows, isCut } = totals;
-  const limit = formatCount(countedRows(props.report));
-  const { many } = props.report;
-  return [
-    rows !== undefined && (isCut ? `More than ${limit} rows.` : `${formatCountOf(rows, ['row', 'rows'])}.`),
-    !isSortable(props, totals) &&
-      (many
-        ? `By phone number. The largest come first where there are at most ${formatCount(many.over)} receipts: choose a business.`
-        : `Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`),
-  ]
-    .filter(Boolean)
-    .join(' ');
+  const limit = formatCount(countedRows);
+  return totals.rows > countedRows
+    ? `More than ${limit} rows. Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`
+    : `${formatCountOf(totals.rows, ['row', 'rows'])}.`;
 }
 
 /** Leads to the same rows with all columns, or with those that are read first. */
@@ -124,13 +86,6 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
   const nameOf = (age: string) => `${words(age)} days`;
   return (
     <>
-      <Chart
-        title="Amount due by age"
-        kind="names"
-        amounts
-        labels={found.map(({ age }) => nameOf(age))}
-        series={[{ name: 'Due', values: found.map(({ due }) => due) }]}
-      />
       <Table
         label="Amount due by age"
         small
@@ -229,7 +184,7 @@ function Downloads(props: ReportProps) {
   return (
     <>
       <div class="actions">
-        <DownloadMenu {...props} rows={props.totals?.rows} />
+        <DownloadMenu {...props} />
         {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
       </div>
       {hasPersonal && (

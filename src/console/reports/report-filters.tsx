@@ -1,5 +1,4 @@
-import { daysOf } from '../../reports/groups-table.ts';
-import { type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
+import { daysOf, type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
 import type { Person } from '../../search/people.ts';
 import { columnsOfPeople } from '../search/pages.tsx';
 import { Filters, LinkList } from '../ui/filters.tsx';
@@ -29,7 +28,7 @@ export function ReportFilters({ report, filters, entered, faults, fields, filter
     <Filters
       action={address}
       {...{ fields, entered, faults }}
-      hidden={{ sort: entered.sort, range: entered.range, of: entered.of, columns: entered.columns }}
+      hidden={{ sort: entered.sort, range: entered.range, columns: entered.columns }}
       folded
       further={ofPatient}
     >

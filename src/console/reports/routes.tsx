@@ -1,33 +1,26 @@
-import { Readable } from 'node:stream';
 import type { Request, Response } from 'express';
 import { formatLocal } from '../../common/times.ts';
-import { readBasis } from '../../reports/basis.ts';
-import { readAllColumns, readColumns, readComments } from '../../reports/columns.ts';
-import { columnsOfRows, describeFile, fileNameOf } from '../../reports/files/file-content.ts';
+import { readColumns, readComments } from '../../reports/columns.ts';
+import { describeFile, fileNameOf } from '../../reports/files/file-content.ts';
 import { type FormatName, formatNames } from '../../reports/files/formats.ts';
-import { readGroupsFile } from '../../reports/files/groups-file.ts';
-import { readGroups } from '../../reports/groups.ts';
-import { readLastDownload } from '../../reports/last-download.ts';
 import * as queries from '../../reports/queries.ts';
 import { type Report, titleOf } from '../../reports/report.ts';
 import { type ReportGroup, reportGroups, reports } from '../../reports/reports.ts';
-import { readAges, readSums } from '../../reports/totals.ts';
+import { readAges, readTotals } from '../../reports/totals.ts';
 import { findPeople } from '../../search/find.ts';
 import { readPeople } from '../../search/people.ts';
 import { takePage, unlessTimeout } from '../../store/read.ts';
 import type { Section } from '../dependencies.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
-import { oneOf, parseForm, readForm, text } from '../read-form.ts';
+import { oneOf, readForm, text } from '../read-form.ts';
 import { actorOf, type Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
-import { sendDownload, sendFile } from './download.ts';
+import { sendDownload } from './download.ts';
 import { type AskedForm, readReportForm } from './form.ts';
-import { GroupsPage } from './groups.tsx';
 import { ReportList } from './list.tsx';
 import { ReportPage, type Sums } from './pages.tsx';
 import { PatientChoice, ReportFilters } from './report-filters.tsx';
 
-const q = text.meta({ label: 'Search reports' });
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
 
 const findReport = (view: unknown): Report => {
@@ -40,11 +33,10 @@ export const section: Section = {
   addRoutes(routes, dependencies) {
     const { timezone, downloads, db, downloadPool, logAccess, searches } = dependencies;
 
-    routes.get('/reports', 'viewer', async (req, res) => {
-      const { data, ...form } = parseForm(req.query, { q, group });
-      const columns = data.q ? await readAllColumns(db) : [];
+    routes.get('/reports', 'viewer', (req, res) => {
+      const { data } = readForm(req.query, { group });
       const title = data.group ? `Reports: ${reportGroups[data.group].title}` : 'Reports';
-      sendPage(res, title, <ReportList {...{ ...data, columns, form }} />);
+      sendPage(res, title, <ReportList {...data} />);
     });
 
     /** @throws BadInput */
@@ -54,37 +46,25 @@ export const section: Section = {
       const shown = columns.filter(({ personal }) => revealed || !personal);
       const { aliases } = res.locals.visit as Visit;
       const asked = readReportForm(form, { report, columns, shown, timezone, aliases, revealed });
-      return { ...asked, ...(await queries.askReport(db, { report, columns, shown, filter: asked.filter })) };
+      return { ...asked, ...queries.askReport({ report, columns, shown, filter: asked.filter }) };
     };
 
     const show = async (res: Response, view: unknown, form: Request['body'], revealed: boolean) => {
       const asked = await ask(res, view, form, revealed);
-      const { report, filter, filters, grouped } = asked;
+      const { report, filter, filters } = asked;
       const title = titleOf(report);
       if (Object.keys(asked.faults).length > 0) {
         sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
         return;
       }
-      if (grouped.group && !revealed) {
-        const groups = await unlessTimeout(readGroups(db, asked, grouped));
-        sendPage(res, title, <GroupsPage {...asked} groups={groups} />, { charts: true });
-        return;
-      }
       const comment = (await readComments(db)).get(report.view);
       const sums: Sums = {};
-      let lastDownload: Date | undefined;
       // One after the other: pages have two connections.
       const page = unlessTimeout(queries.readPage(db, asked, filter.page ?? 1));
-      const { families } = report;
-      const { from, to, business, patient } = filter;
+      const { patient } = filter;
       const readAllSums = async () => {
-        if (families.length > 0) sums.basis = await readBasis(db, { families, business, from, to });
-        Object.assign(sums, await readSums(db, asked, page));
-        if (grouped.earlier) sums.groups = await readGroups(db, asked, { ...grouped, group: undefined });
-        const ages = filters.age && (await readAges(db, asked));
-        if (ages) sums.ages = ages;
-        if (filters.since && !patient)
-          lastDownload = await readLastDownload(db, actorOf(res).id, report, filter);
+        sums.totals = await readTotals(db, asked);
+        if (filters.age && !filter.receipt) sums.ages = await readAges(db, asked);
       };
       const [found] = await Promise.all([page, unlessTimeout(readAllSums())]);
       const { rows, more } = takePage(found ?? [], queries.pageRows);
@@ -93,8 +73,8 @@ export const section: Section = {
         const patients = [...queries.patientsOf(rows), ...(patient ? [patient] : [])];
         await logAccess(res, { action: 'reveal', patients, filter: loggedOf(asked), rows: rows.length });
       }
-      const shownRows = { rows: found && rows, more, ...sums, revealed, lastDownload, person };
-      sendPage(res, title, <ReportPage {...{ ...asked, comment, ...shownRows }} />, { charts: true });
+      const shownRows = { rows: found && rows, more, ...sums, revealed, person };
+      sendPage(res, title, <ReportPage {...{ ...asked, comment, ...shownRows }} />);
     };
     routes.get('/reports/:view', 'viewer', (req, res) => show(res, req.params.view, req.query, false));
     routes.post('/reports/:view/personal', 'privacy', (req, res) =>
@@ -124,33 +104,17 @@ export const section: Section = {
       const found = await ask(res, req.params.view, revealed ? req.body : req.query, revealed);
       const faults = Object.values(found.faults);
       if (faults.length > 0) throw new BadInput(faults.join(' '));
-      const { report, filter } = found;
-      if (filter.part === 'changed' && !filter.since) {
-        throw new BadInput('Enter the date and time of the first change. Not every report has that.');
-      }
-      const comment = (await readComments(db)).get(report.view);
+      const comment = (await readComments(db)).get(found.report.view);
       const { aliases, currency } = res.locals.visit as Visit;
       const about = { comment, revealed, aliases, currency, timezone };
       const filterOf = { ...loggedOf(found), format, personal: revealed };
-      const name = fileNameOf(found, revealed);
-      if (filter.part === 'groups') {
-        const table = await readGroupsFile(db, found);
-        if (!table)
-          throw new BadInput('There is nothing to sum, or too much: choose a group, or fewer days.');
-        const { columns, rows } = table;
-        await logAccess(res, { action: 'download', filter: filterOf, rows: rows.length });
-        const content = describeFile(found, { ...about, columns, rows: rows.length, of: table.of });
-        await sendFile(res, { format, name, content }, () => Readable.from(rows));
-        return;
-      }
-      const asked = filter.part === 'page' ? { ...found, ...queries.onePage(found) } : found;
       await sendDownload(res, downloadPool, {
-        query: queries.queryRows(asked).compile(db),
-        summary: queries.querySummary(asked).compile(db),
+        query: queries.queryRows(found).compile(db),
+        summary: queries.querySummary(found).compile(db),
         logAccess: (summary) => logAccess(res, { action: 'download', filter: filterOf, ...summary }),
         format,
-        content: (rows) => describeFile(found, { ...about, columns: columnsOfRows(found), rows }),
-        name,
+        content: (rows) => describeFile(found, { ...about, rows }),
+        name: fileNameOf(found, revealed),
         limits: downloads,
       });
     };
@@ -162,9 +126,8 @@ export const section: Section = {
 };
 
 /** What the access log keeps of a question: the id of a patient is among its patients. */
-const loggedOf = ({ report, filter, grouped, entered }: AskedForm) => ({
+const loggedOf = ({ report, filter }: AskedForm) => ({
   report: report.view,
   ...filter,
   patient: filter.patient && 'one',
-  ...(filter.part === 'groups' && { group: grouped.group, compare: entered.compare }),
 });

@@ -12,12 +12,12 @@ interface TodayProps extends Figures {
   found: readonly Problem[] | undefined;
 }
 
-export function Today({ takings, appointments, starting, newest, dues, missing, found }: TodayProps) {
+export function Today({ takings, appointments, starting, newest, dues, found }: TodayProps) {
   return (
     <>
-      <NeedsSomebody missing={missing} found={found} />
+      <NeedsSomebody found={found} />
       {takings ? (
-        <TakingsOfToday {...takings} />
+        <TakingsOfToday rows={takings} />
       ) : (
         <p class="empty">The takings took too long to add up. Reload the page.</p>
       )}
@@ -34,7 +34,7 @@ export function Today({ takings, appointments, starting, newest, dues, missing, 
 }
 
 /** What needs a person, in the words of the desk. */
-function NeedsSomebody({ missing = 0, found }: Pick<TodayProps, 'missing' | 'found'>) {
+function NeedsSomebody({ found }: Pick<TodayProps, 'found'>) {
   const { problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
@@ -52,12 +52,6 @@ function NeedsSomebody({ missing = 0, found }: Pick<TodayProps, 'missing' | 'fou
           <>
             {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
             {link('/problems', 'Problems')}
-          </>
-        ),
-        missing > 0 && (
-          <>
-            {formatCountOf(missing, ['appointment', 'appointments'])} of the last seven days are missing here.{' '}
-            {link('/completeness', 'Completeness')}
           </>
         ),
         has(({ kind }) => kind === 'user deletion') && (
@@ -82,7 +76,7 @@ const signed = new Intl.NumberFormat('en-IN', {
   maximumFractionDigits: 0,
 });
 
-function TakingsOfToday({ isUntilNow, rows }: NonNullable<Figures['takings']>) {
+function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
   const { timezone } = useContext(VisitContext);
   const [total] = rows.filter(({ isTotal }) => isTotal);
   const clinics = rows.filter(({ isTotal }) => !isTotal);
@@ -90,7 +84,7 @@ function TakingsOfToday({ isUntilNow, rows }: NonNullable<Figures['takings']>) {
   if (!total) {
     return (
       <p class="empty">
-        No receipts today, yesterday or on the last {usualWeeks} {weekday}s.{' '}
+        No receipts today, yesterday or on the last {usualWeeks} {weekday}s up to this time of the day.{' '}
         <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
       </p>
     );
@@ -99,13 +93,12 @@ function TakingsOfToday({ isUntilNow, rows }: NonNullable<Figures['takings']>) {
     <>
       <section class="tiles" aria-label="Takings">
         {(['Net', 'Paid', 'Due'] as const).map((name) => (
-          <Tile key={name} name={name} takings={total} isUntilNow={isUntilNow} />
+          <Tile key={name} name={name} takings={total} />
         ))}
       </section>
       <p class="note">
         {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Usual is the median of the
-        last {usualWeeks} {weekday}s with receipts
-        {isUntilNow ? '; like yesterday, up to this time of the day.' : '; like yesterday, of the whole day.'}
+        last {usualWeeks} {weekday}s with receipts; like yesterday, up to this time of the day.
       </p>
       <h2>By clinic</h2>
       <Table
@@ -122,7 +115,7 @@ function TakingsOfToday({ isUntilNow, rows }: NonNullable<Figures['takings']>) {
           { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
           {
             head: 'Change',
-            cell: ({ net, usualNet }) => (isUntilNow && changeOf(net, usualNet)) || <Nothing />,
+            cell: ({ net, usualNet }) => changeOf(net, usualNet) ?? <Nothing />,
             numeric: true,
           },
           { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
@@ -144,14 +137,12 @@ const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount
 interface TileProps {
   name: 'Net' | 'Paid' | 'Due';
   takings: Takings;
-  isUntilNow: boolean;
 }
 
-function Tile({ name, takings, isUntilNow }: TileProps) {
+function Tile({ name, takings }: TileProps) {
   const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
   const [usual, yesterday] = [takings[`usual${name}`], takings[`yesterday${name}`]];
-  // A part of a day is no more or less than a whole one.
-  const change = isUntilNow && changeOf(now, usual);
+  const change = changeOf(now, usual);
   return (
     <div class="tile">
       <h2>{name} today</h2>

@@ -8,7 +8,6 @@ import { hrefTo } from './links.ts';
 import { Moment } from './values.tsx';
 
 interface PageOptions {
-  charts?: boolean;
   status?: number;
   /** What was searched for. */
   query?: string;
@@ -33,11 +32,11 @@ interface PageProps extends PageOptions {
   children: ComponentChildren;
 }
 
-function Page({ visit, path, title, charts = false, query, children }: PageProps) {
+function Page({ visit, path, title, query, children }: PageProps) {
   const entry = findEntry(visit.navigation, path);
   return (
     <VisitContext.Provider value={visit}>
-      <Document {...{ title, charts }} inside>
+      <Document title={title} inside>
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -88,7 +87,7 @@ function sendHtml(res: Response, status: number, document: Parameters<typeof ren
     .send(`<!doctype html>${renderToString(document)}`);
 }
 
-interface DocumentProps extends Pick<PageProps, 'title' | 'charts' | 'children'> {
+interface DocumentProps extends Pick<PageProps, 'title' | 'children'> {
   inside?: boolean;
   head?: VNode | undefined;
 }
@@ -104,8 +103,6 @@ function Document(props: DocumentProps) {
         <link rel="icon" href={assetUrl('icon.svg')} />
         <link rel="stylesheet" href={assetUrl('console.css')} />
         {props.inside && <script src={assetUrl('console.js')} defer />}
-        {props.charts && <script src={assetUrl('chart-library.js')} defer />}
-        {props.charts && <script src={assetUrl('charts.js')} defer />}
         {props.head}
       </head>
       <body>{props.children}</body>

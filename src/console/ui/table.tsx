@@ -9,8 +9,6 @@ export interface Column<Row> {
   title?: string | undefined;
   /** Whether its cells are the heads of their rows. */
   rowHead?: boolean;
-  /** The plain value of a cell, for scripts. */
-  value?: (row: Row) => number | string;
   /** What the table can be sorted by; undefined: not by this column. */
   sort?: string | undefined;
   /** The sum of the whole column, where it has one. */
@@ -96,11 +94,11 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
 }
 
 function Cell<Row>({ column, row, cards }: { column: Column<Row>; row: Row; cards: boolean }) {
-  const { head, cell, numeric, wide, rowHead, value } = column;
+  const { head, cell, numeric, wide, rowHead } = column;
   if (rowHead) return <th scope="row">{cell(row)}</th>;
   const className = numeric ? 'number' : wide ? 'wide' : undefined;
   return (
-    <td class={className} data-head={headOfCard(cards, head)} data-value={value?.(row)}>
+    <td class={className} data-head={headOfCard(cards, head)}>
       {cell(row)}
     </td>
   );

@@ -1,18 +1,7 @@
 import type { Report } from '../report.ts';
-import * as summed from '../summed-rows.ts';
-import { activities, amounts, byReceipt, versions } from './parts.ts';
+import { activities, byReceipt, versions } from './parts.ts';
 
 export const accountant: readonly Report[] = [
-  {
-    view: 'activities_monthly',
-    line: 'Totals of each month by doctor and clinic: billed, discounts, paid, due, deleted.',
-    details: ['consent_forms', 'review_requests', 'payment_requests', 'requested_amount'],
-    families: activities,
-    order: 'month desc, business_id, clinic_id, doctor_id',
-    range: 'all',
-    summed: summed.businessesDaily,
-    chart: amounts('net', 'paid', 'due'),
-  },
   {
     view: 'businesses_daily',
     line: 'Totals of each day for the whole business.',
@@ -20,8 +9,6 @@ export const accountant: readonly Report[] = [
     families: activities,
     order: 'day desc, business_id',
     newestDayFirst: true,
-    summed: summed.businessesDaily,
-    chart: amounts('net', 'paid', 'due'),
   },
   {
     view: 'deleted_receipts',
@@ -29,8 +16,6 @@ export const accountant: readonly Report[] = [
     details: ['gross_amount'],
     families: ['receipt'],
     ...byReceipt,
-    summed: summed.deletedReceipts,
-    chart: { title: 'Deleted receipts by day of the receipt' },
   },
   {
     view: 'receipts_as_of',
@@ -40,7 +25,6 @@ export const accountant: readonly Report[] = [
     title: 'Receipts as of a date',
     rowsOf: 'all_receipts',
     ...byReceipt,
-    summed: summed.allReceipts,
     withoutTotals: true,
   },
   {
@@ -57,7 +41,6 @@ export const accountant: readonly Report[] = [
     details: ['gross_amount'],
     families: ['receipt'],
     ...byReceipt,
-    summed: summed.allReceipts,
     withoutTotals: true,
   },
 ];

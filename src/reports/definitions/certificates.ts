@@ -1,5 +1,4 @@
 import type { Report } from '../report.ts';
-import * as summed from '../summed-rows.ts';
 import { newestFirst } from './parts.ts';
 
 export const certificates: readonly Report[] = [
@@ -8,36 +7,29 @@ export const certificates: readonly Report[] = [
     line: 'Consent forms that patients have signed.',
     families: ['consent_form'],
     ...newestFirst('event_time', 'form_id'),
-    summed: summed.consentForms,
-    chart: {},
   },
   {
     view: 'review_requests',
     line: 'Patients who were asked for a review.',
     families: ['review_request'],
     ...newestFirst('requested_at', 'delivery_id'),
-    summed: summed.reviewRequests,
-    chart: {},
   },
   {
     view: 'prescriptions',
     line: 'Prescriptions, with their documents.',
     families: ['prescription'],
     ...newestFirst('event_time', 'prescription_id'),
-    chart: {},
   },
   {
     view: 'health_accounts',
     line: 'Patients whose health account was linked.',
     families: ['health_account'],
     ...newestFirst('event_time', 'delivery_id'),
-    chart: {},
   },
   {
     view: 'care_contexts',
     line: 'Visits that were linked to a health account.',
     families: ['care_context'],
     ...newestFirst('event_time', 'care_context_id'),
-    chart: { by: 'status' },
   },
 ];

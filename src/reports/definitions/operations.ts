@@ -1,16 +1,6 @@
 import { driftOrder } from '../../health/figures.ts';
 import type { Report } from '../report.ts';
-import * as summed from '../summed-rows.ts';
-import { counts, newestFirst } from './parts.ts';
-
-const byStatus = {
-  summed: summed.deliveryHealth,
-  chart: {
-    title: 'Callbacks per day by status',
-    stacked: true,
-    series: counts('applied', 'waiting', 'failed', 'quarantined'),
-  },
-};
+import { newestFirst } from './parts.ts';
 
 export const operations: readonly Report[] = [
   {
@@ -20,44 +10,12 @@ export const operations: readonly Report[] = [
     families: [],
     order: 'received_at desc, delivery_id',
     newestDayFirst: true,
-    summed: summed.deliveries,
-    chart: { title: 'Callbacks per day' },
   },
   {
     view: 'deliveries_daily',
     line: 'Callbacks of each day by status.',
     families: [],
     ...newestFirst('day', 'family'),
-    ...byStatus,
-  },
-  {
-    view: 'delivery_health',
-    line: 'Callbacks of each hour by status, with their delays.',
-    details: [
-      'row_lag_longest_seconds',
-      'arrival_lag_longest_seconds',
-      'reconciled',
-      'duplicates',
-      'oldest_waiting',
-    ],
-    families: [],
-    ...newestFirst('hour', 'family'),
-    ...byStatus,
-  },
-  {
-    view: 'completeness',
-    line: 'What the comparison with the platform has found.',
-    details: ['method'],
-    families: [],
-    ...newestFirst('day', 'family'),
-    counted: 2_000,
-  },
-  {
-    view: 'suspected_receipts',
-    line: 'Receipts that other records name and that never came.',
-    families: ['receipt'],
-    ...newestFirst('named_at', 'delivery_id'),
-    counted: 2_000,
   },
   {
     view: 'silence',
@@ -79,7 +37,6 @@ export const operations: readonly Report[] = [
     families: [],
     order: 'received_at desc, quarantine_id',
     newestDayFirst: true,
-    chart: { title: 'Rejected bodies per day' },
   },
   {
     view: 'schema_drift',
@@ -95,7 +52,6 @@ export const operations: readonly Report[] = [
     title: 'Unknown events',
     order: 'event_time desc, delivery_id',
     newestDayFirst: true,
-    chart: { by: 'event' },
   },
   {
     view: 'practice_changes',

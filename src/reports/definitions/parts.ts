@@ -1,21 +1,3 @@
-import type { ReportChart } from '../report.ts';
-
-export const counts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, `sum(${name})`]));
-
-export const amounts = (...names: string[]) => ({
-  title: 'Amounts per day',
-  series: Object.fromEntries(names.map((name) => [`${name}_amount`, `sum(${name}_amount)`])),
-  amounts: true,
-});
-
-export const topTwelve = (ids: 'clinic' | 'doctor'): ReportChart => ({
-  ...amounts('net', 'due'),
-  title: `Top twelve ${ids}s by amount to pay`,
-  ids,
-  by: `coalesce(${ids}_id, 'none')`,
-  largest: 12,
-});
-
 export const newestFirst = (time: string, key: string) => ({
   order: `${time} desc, business_id, ${key}`,
   newestDayFirst: true,

@@ -132,50 +132,6 @@ describe('downloads', () => {
     },
   );
 
-  it('of one page, and of what changed since a moment, has its rows, a name of its own, and its entry', async () => {
-    await database.rows(`
-      insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at, applied_at)
-      select '${business_id}', 100 + n, 'c', 'receipt.created', '2026-03-01 12:00Z', '{}', gen_random_uuid(), now(),
-        timestamptz '2026-03-05 10:00+05:30' + n * interval '1 minute'
-      from generate_series(1, 200) as n`);
-    const download = async (part: string) => {
-      const response = await visitor.get(`/reports/receipts/csv?business=${business_id}&${part}`);
-      const [entry] = await database.rows('select filter, rows from access_log order by entry desc limit 1');
-      const name = /filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1];
-      const ids = parseCsv(await response.text())
-        .slice(1)
-        .map((row) => row[1]);
-      expect(entry).toMatchObject({ rows: String(ids.length) });
-      return { name, ids, filter: entry!.filter };
-    };
-    const page = await download('from=2026-03-01&to=2026-03-02&part=page&page=2');
-    expect(page).toMatchObject({ name: 'receipts_2026-03-01_2026-03-02_page-2.csv', ids: ['300'] });
-    // Of all days, because none are asked for.
-    const changed = await download('part=changed&since=2026-03-05T13:19');
-    expect(changed).toMatchObject({
-      name: 'receipts_changed-since-2026-03-05-1319.csv',
-      ids: ['7', '299', '300'],
-      filter: { part: 'changed', since: '2026-03-05T07:49:00.000Z' },
-    });
-    expect((await visitor.get('/reports/receipts/csv?part=changed')).status).toBe(400);
-    expect((await visitor.get('/reports/silence/csv?part=changed&since=2026-03-05T13:19')).status).toBe(400);
-  });
-
-  it('the menu offers the time of the last download of the same business, less what was being written then', async () => {
-    const since = async (filter: string) =>
-      /name="since"( value="([^"]*)")?/.exec(
-        await visitor.read(`/reports/receipts?range=all&${filter}`),
-      )?.[2];
-    const own = `business=${business_id}&clinic=7e5`;
-    await visitor.read(`/reports/receipts/csv?range=all&${own}&part=page`);
-    expect(await since(own)).toBeUndefined();
-    await visitor.read(`/reports/receipts/csv?range=all&${own}`);
-    const [{ before }] = (await database.rows(`
-      select to_char((max(at) - interval '5 minutes') at time zone 'Asia/Kolkata', 'YYYY-MM-DD"T"HH24:MI') as before
-      from access_log`)) as [{ before: string }];
-    expect([await since(own), await since('business=another')]).toEqual([before, undefined]);
-  });
-
   it('an Excel file of too many rows is refused before it is logged', async () => {
     jest.replaceProperty(formats.xlsx, 'mostRows', 0.5);
     const entries = () => database.rows('select count(*) from access_log');

@@ -16,7 +16,7 @@ beforeEach(() => clear(database));
 it('shows every view of the schema', async () => {
   const views = await database.rows(`select viewname as view from pg_views where schemaname = 'reporting'`);
   // Other views are made of two; the aliases have a page of their own.
-  const parts = ['applied_deliveries', 'activities', 'aliases', 'receipt_statements'];
+  const parts = ['aliases', 'receipt_statements'];
   const functions = ['receipts_as_of'];
   expect(reports.flatMap(({ view }) => (functions.includes(view) ? [] : view)).sort()).toEqual(
     views
@@ -41,18 +41,6 @@ it('the list has a clinic’s reports by group, each with its line; those of ope
   }
   const viewer = await visitAs(service.url, 'viewer');
   expect(await viewer.read('/reports')).not.toContain('group=operations');
-});
-
-it('a report is found by a word of its title, its line, its columns and of what they mean', async () => {
-  const findsBy = async (q: string) =>
-    [
-      ...(await readMain(`/reports?q=${encodeURIComponent(q)}`)).matchAll(
-        /<li><a href="\/console\/reports\/(\w+)"/g,
-      ),
-    ].map(([, view]) => view);
-  expect(await findsBy('who owes')).toEqual(['outstanding_by_phone']);
-  expect(await findsBy('drift')).toEqual(['schema_drift']);
-  expect(await findsBy('no such word')).toEqual([]);
 });
 
 it('no two columns of a report have one label', async () => {
