@@ -8,11 +8,10 @@ drop function forget_payments();
 create or replace function forget_reconciled() returns trigger language plpgsql set search_path from current as $$
 begin
   if tg_op = 'TRUNCATE' then
-    truncate reconciled_deliveries, unknown_records;
+    truncate reconciled_deliveries;
     return null;
   end if;
   delete from reconciled_deliveries r using deleted d where r.id = d.id;
-  delete from unknown_records u using deleted d where u.delivery_id = d.id;
   return null;
 end
 $$;

@@ -17,8 +17,3 @@ cross join lateral (
 where r.copies > 1;
 
 comment on view reporting.duplicate_receipts is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted';
-
-select copy_column_comments('reporting.all_receipts', 'reporting.duplicate_receipts');
-
-comment on column reporting.duplicate_receipts.copy_number      is 'Which of these it is, by the time of issue: 1 is the first';
-comment on column reporting.duplicate_receipts.first_receipt_id is 'The first of these receipts: the same for all that are alike';

@@ -25,12 +25,12 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
   where relnamespace = 'reporting'::regnamespace and attnum > 0 and not attisdropped
     and relname in (
       'all_receipts', 'receipts', 'deleted_receipts', 'outstanding_receipts', 'outstanding_by_phone', 'receipt_history', 'receipt_statements', 'receipts_daily',
-      'consent_forms', 'review_requests', 'activities', 'doctors_daily', 'clinics_daily', 'businesses_daily', 'activities_monthly',
-      'appointments', 'schedule', 'appointment_history', 'appointments_daily', 'visits', 'appointment_payments', 'prescriptions',
+      'consent_forms', 'review_requests', 'doctors_daily', 'clinics_daily', 'businesses_daily', 
+      'appointments', 'schedule', 'appointments_daily', 'prescriptions',
       'payment_requests', 'practice_changes', 'notices', 'health_accounts', 'care_contexts', 'bookings',
       'admissions', 'open_admissions', 'admission_events', 'admission_clearances', 'admission_estimates',
-      'deliveries', 'applied_deliveries', 'delivery_health', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'completeness', 'aliases',
-      'suspected_receipts', 'duplicate_receipts'
+      'deliveries', 'deliveries_daily', 'quarantine', 'schema_drift', 'other_events', 'silence', 'outages', 'aliases',
+      'duplicate_receipts'
     )
     and (
       atttypid in (
@@ -39,12 +39,12 @@ returns table (view name, column_name name, for_console boolean, for_masked bool
       )
       or atttypid = 'text'::regtype and attname in (
         'business_id', 'client_id', 'clinic_id', 'doctor_id', 'owner', 'patient_id', 'form_id',
-        'aid', 'appointment_id', 'visit_id', 'first_appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
+        'aid', 'appointment_id', 'prescription_id', 'partner_clinic_id', 'partner_doctor_id', 'actor_id', 'facility_id',
         'admission_id', 'event_id', 'clearance_id', 'estimate_id', 'service_id',
         'hip_id', 'hip_code', 'req_id', 'care_context_id', 'retry_count', 'booking_id',
-        'family', 'event', 'method', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
+        'family', 'event', 'last_event', 'status', 'actor', 'additional_discount_type', 'reason', 'kind',
         'type', 'state', 'action', 'stage', 'clearance_type', 'open_clearance_types',
-        'source', 'error', 'field', 'value', 'mode', 'gateway', 'named_by', 'receipt_number'
+        'source', 'error', 'field', 'value', 'receipt_number'
       )
     )
 $$;

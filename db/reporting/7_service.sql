@@ -1,9 +1,6 @@
 -- A database may be restored without its privileges.
 revoke execute on function
-  log_access, delete_log_entries, release_hold, destroy_withheld, outdate_days_of_receipts,
-  outdate_days_of_erased_receipts, outdate_days_of_consent_forms, outdate_days_of_review_requests,
-  outdate_days_of_appointments, outdate_day_of_version, outdate_days_of_payment_requests, outdate_days_of_applied_deliveries,
-  outdate_day_of_resend, outdate_terms, link_appointment, write_summed_view, write_live_sums
+  log_access, delete_log_entries, release_hold, destroy_withheld, outdate_terms
   from public;
 
 -- What the receiver needs at run time, where another role owns the database and runs `receiver migrate`.

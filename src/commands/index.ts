@@ -9,7 +9,6 @@ import { addPatientCommand } from './patient.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addReconcileCommand } from './reconcile.ts';
 import { addReplayCommand } from './replay.ts';
-import { addReportsCommand } from './reports.ts';
 import { addRetentionCommand } from './retention.ts';
 import { addSqlCommand } from './sql.ts';
 import { addStartCommands, type ServiceModule } from './start.ts';
@@ -25,7 +24,6 @@ export function addServiceCommands(
   addQuarantineCommand(program, env);
   addPatientCommand(program, env);
   addRetentionCommand(program, env);
-  addReportsCommand(program, env);
   addSqlCommand(program, env);
   addAuditCommand(program, env);
   addAlertsCommand(program, env);

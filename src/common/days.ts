@@ -4,8 +4,8 @@
 const dayMs = 86_400_000;
 
 /** The first and the last day that reports count on, see db/migrations/0043_days.sql: every moment has one of these. */
-export const firstDay = '4713-01-01 BC';
-export const lastDay = '275760-01-01';
+const firstDay = '4713-01-01 BC';
+const lastDay = '275760-01-01';
 
 const written = /^(\d{4,6})-(\d\d)-(\d\d)( BC)?$/;
 
@@ -66,20 +66,8 @@ export function monthEnd(day: string): string {
   return dayOf(year, month + 1, 0);
 }
 
-/** How many months later the month of the second is. */
-export function monthsBetween(from: string, to: string): number {
-  const [[year, month], [laterYear, laterMonth]] = [partsOf(from), partsOf(to)];
-  return (laterYear - year) * 12 + laterMonth - month;
-}
-
 /** From 0, a Monday. */
 export const weekdayOf = (day: string): number => (new Date(startOf(day)).getUTCDay() + 6) % 7;
-
-/** Its month: 2026-11, 10000-01, 0001-12 BC. */
-export const monthOf = (day: string): string => day.replace(/-\d\d( BC)?$/, '$1');
-
-/** The first day of a month that `monthOf` wrote. */
-export const firstOfMonth = (month: string): string => month.replace(/(-\d\d)( BC)?$/, '$1-01$2');
 
 const formats = [undefined, 'short'].map(
   (era) =>
@@ -92,11 +80,8 @@ const formats = [undefined, 'short'].map(
     }),
 );
 
-/** A day for people: 21 Nov 2026, 31 Dec 1 BC; a month: Nov 2026. Another text is itself. */
+/** A day for people: 21 Nov 2026, 31 Dec 1 BC. Another text is itself. */
 export function formatDay(text: string): string {
   const at = startOf(text);
-  const start = Number.isNaN(at) ? startOf(firstOfMonth(text)) : at;
-  if (Number.isNaN(start)) return text;
-  const shown = formats[text.endsWith('BC') ? 1 : 0]!.format(new Date(start));
-  return start === at ? shown : shown.slice(2);
+  return Number.isNaN(at) ? text : formats[text.endsWith('BC') ? 1 : 0]!.format(new Date(at));
 }

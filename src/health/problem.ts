@@ -6,7 +6,7 @@ export interface Problem {
     | ('backlog' | 'stalled' | 'no worker' | 'locked' | 'set aside' | 'damaged')
     | 'old session'
     | ('gaps' | 'not reconciled')
-    | ('undrained' | 'wrong sums' | 'moved sums')
+    | ('undrained' | 'moved sums')
     | ('user deletion' | 'clock' | 'rejections')
     | ('queue' | 'fallback')
     | ('without state' | 'lost')

@@ -11,7 +11,7 @@ import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
 import { notifications, queueLocks } from './queue.ts';
 import { reconciliation } from './reconciliation.ts';
-import { sessions, wrongSums } from './server.ts';
+import { sessions } from './server.ts';
 import { lost, withoutState } from './states.ts';
 import { subscriptions } from './subscriptions.ts';
 import { userDeletions } from './user-deletions.ts';
@@ -26,7 +26,6 @@ const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Prom
   'locks of the queue': queueLocks,
   notifications,
   'old sessions': sessions.read,
-  'sums of reports': wrongSums.read,
   'sums that have changed': movedSums.read,
   'lost deliveries': lost.read,
   'states of deliveries': withoutState.read,

@@ -20,15 +20,3 @@ order by xact_start`,
     detail: `${describeSession(session)}. Once it is no longer needed: select pg_terminate_backend(${session.pid})`,
   }),
 );
-
-/** Sums of reports that a check found wrong. */
-export const wrongSums = defineCheck<{ count: number }>(
-  'select count(*)::int as count from wrong_sums having count(*) > 0',
-  ({ count }) => ({
-    kind: 'wrong sums',
-    subject: '',
-    status: 'warn',
-    title: 'Sums of reports were wrong',
-    detail: `Those of ${count} days differed from their rows when the worker checked some; table wrong_sums names them. They were made again. Run \`receiver reports check\`, then \`receiver reports rebuild\`, which ends this message`,
-  }),
-);

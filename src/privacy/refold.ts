@@ -147,7 +147,6 @@ async function mend(tx: Db, families: readonly Family[], family: Family, rows: r
   const before = hasAmounts && (await readAmounts(tx, locked));
   const [result] = await runText<{ changed: number }>(tx, mendStatement(family), values);
   if (family.versions) await runText(tx, versionsStatement(family), values);
-  if (family.name === 'appointment') await restart(tx, locked);
   const moved = before ? await recordMoved(tx, locked, before) : [];
   return { changed: result!.changed, moved };
 }
@@ -348,19 +347,6 @@ function countUnmended(family: Family): string {
       select from jsonb_array_elements_text(again.carried->'lacks') as field where not sources_of(again.carried) ? field)`;
   return `select count(*) from again
     where ${isUnknown()} and ${lacks} or (${isUnknown(isNull('kept'))} or ${isUnfilled}) and ${others}`;
-}
-
-/** When appointments begin, see the migration 0036: by the places of their versions, which have changed. */
-async function restart(tx: Db, rows: readonly Row[]): Promise<void> {
-  const keys = sql`unnest(${rows.map(({ business_id }) => business_id)}::text[], ${rows.map(({ id }) => id)}::text[])
-    as k (business_id, appointment_id)`;
-  await sql`
-    delete from appointment_starts s using ${keys}
-    where s.business_id = k.business_id and s.appointment_id = k.appointment_id`.execute(tx);
-  await sql`
-    insert into appointment_starts (business_id, appointment_id, starts_at, delivery_id, version_key)
-    select n.business_id, n.appointment_id, n.starts_at, n.delivery_id, n.version_key
-    from ${keys} cross join lateral newest_start(k.business_id, k.appointment_id) n`.execute(tx);
 }
 
 const amounts = (rows: readonly Row[]) => sql`

@@ -12,8 +12,7 @@ interface Listed {
 }
 
 /** When an appointment begins, as far as that is known. */
-const begins = sql`(
-  select starts_at from appointment_starts s where s.business_id = made.business_id and s.appointment_id = made.appointment_id)`;
+const begins = sql`start_of(made.extra)`;
 
 const listed: Readonly<Record<string, Listed>> = {
   receipt: {

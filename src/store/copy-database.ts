@@ -4,10 +4,10 @@ import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** The receiver's tables that contain rows in a new database. */
-const filledByMigrations = ['database_identity', 'erasure_salt', 'refolds', 'sums_definitions'];
+const filledByMigrations = ['database_identity', 'erasure_salt', 'refolds'];
 
-/** Triggers add rows to them while other tables are copied. Those of appointment_links are there before, in the order of names. */
-const lastCopied = ['outdated_days', 'outdated_terms'];
+/** A trigger adds rows to it while receipts are copied. */
+const lastCopied = ['outdated_terms'];
 
 // The queue's jobs are made again by the sweep; what was migrated, and which process works, is known of each database. A table that
 // refers to another comes after it.

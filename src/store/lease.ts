@@ -215,9 +215,3 @@ export function createLeases(db: Db, { log, leaseMs = defaultLeaseMs, besideOlde
     },
   };
 }
-
-/** Whether a process of this database has a lease. */
-export const isLeased = (name: string) =>
-  sql<boolean>`exists (
-    select from leases l
-    where l.name = ${name} and l.until between clock_timestamp() and clock_timestamp() + ${defaultLeaseMs} * interval '1 millisecond')`;

@@ -64,15 +64,17 @@ async function dropViews(
   files: readonly SqlFile[],
   reason: unknown,
 ): Promise<void> {
-  const created = files.flatMap(({ text }) => [
-    ...spelledOut(text).matchAll(
-      /create or replace (view|function) (reporting\.\w+|deliveries|counted_\w+|dues_by_phone|live_\w+|summed_\w+)/g,
-    ),
-  ]);
-  const named = created.filter(([, kind]) => kind === 'view').map(([, , name]) => name!);
+  const named = (pattern: RegExp) =>
+    files.flatMap(({ text }) => [...text.matchAll(pattern)].flatMap(([, names]) => names!.split(/,\s+/)));
+  const functions = named(/create or replace function (reporting\.\w+)/g);
+  // Also those of former versions, which read others.
+  const known = [
+    ...named(/create or replace view ([\w.]+)/g),
+    ...named(/drop view if exists\s+([^;]+?) cascade;/g),
+  ];
   // A release may have had a table of this name.
   const { rows } = await sql<{ name: string }>`
-    select name from unnest(${named}::text[]) as name join pg_class on oid = to_regclass(name) where relkind = 'v'
+    select name from unnest(${known}::text[]) as name join pg_class on oid = to_regclass(name) where relkind = 'v'
     `.execute(trx);
   const views = rows.map(({ name }) => name);
   await sql`
@@ -84,11 +86,11 @@ async function dropViews(
     from unnest(${views}::text[]) as name join pg_attribute on attrelid = to_regclass(name)
     where attacl is not null`.execute(trx);
   try {
-    // Later ones depend on earlier ones.
-    for (const [, kind, name] of created.toReversed()) {
-      if (kind === 'function' || views.includes(name!))
-        await sql.raw(`drop ${kind} if exists ${name}`).execute(trx);
-    }
+    // It returns rows of a view; the views call the other functions.
+    await sql`drop function if exists reporting.receipts_as_of`.execute(trx);
+    // Of one another in any order.
+    await sql.raw(`drop view if exists ${views.join(', ')}`).execute(trx);
+    await sql.raw(`drop function if exists ${functions.join(', ')}`).execute(trx);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
     throw new Error(
@@ -98,12 +100,6 @@ async function dropViews(
     );
   }
 }
-
-/** With the views that functions write, see db/reporting/1_activity_sums.sql. */
-const spelledOut = (text: string) =>
-  text
-    .replace(/select write_summed_view\('\w+', '(\w+)'/g, 'create or replace view summed_$1')
-    .replace(/select write_live_sums\('(\w+)'/g, 'create or replace view live_$1');
 
 /**
  * Gives the views that were dropped the grants that they had, and no others; except for reporting_masked, whose file has

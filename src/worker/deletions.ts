@@ -9,7 +9,6 @@ import { continueErasures } from '../privacy/erasure/erase.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import type { Leases } from '../store/lease.ts';
 import type { Db } from '../store/tables.ts';
-import { checkSums } from './sums.ts';
 
 export interface DeletionDependencies {
   db: Db;
@@ -22,8 +21,7 @@ export interface DeletionDependencies {
 const everyMs = 24 * 60 * 60 * 1000;
 
 /**
- * Returns a function that runs a pass of the retention when one is due, and checks the sums of reports: the first at once, then
- * one a day. One process at a time runs one.
+ * Returns a function that runs a pass of the retention when one is due: the first at once, then one a day. One process at a time runs one.
  *
  * @param signal ends a pass between two steps
  */
@@ -52,7 +50,6 @@ export function createRetention(
       runRetention(db, families, config.retention, { actor: { id: 'worker' }, onStep, pause, fence }),
     );
     if (!passed) return;
-    await checkSums(db, { log });
     await trimFeed(db);
     next = performance.now() + everyMs;
     onRetained?.();

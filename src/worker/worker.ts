@@ -20,7 +20,6 @@ import { createReconciliation, type ReconciliationDependencies } from './reconci
 import { createRefolds } from './refolds.ts';
 import { createTermsUpdate } from './search-terms.ts';
 import { createSetAside } from './set-aside.ts';
-import { createSumsUpdate } from './sums.ts';
 import { createSweep } from './sweep.ts';
 import { createApplyWithoutJobs } from './without-jobs.ts';
 
@@ -50,7 +49,6 @@ const retentionCheckMs = 60_000;
 const reconciliationCheckMs = 60_000;
 const setAsideEveryMs = 1_000;
 const spilledEveryMs = 1_000;
-const sumsCheckMs = 1_000;
 const termsCheckMs = 500;
 const stateCheckMs = 10_000;
 const refoldCheckMs = 10_000;
@@ -213,7 +211,6 @@ export function startWorker(dependencies: WorkerDependencies) {
     repeat('the retention', retentionCheckMs, createRetention({ ...dependencies, leases }, signal)),
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
-    repeat('the update of sums', sumsCheckMs, createSumsUpdate(db, leases, signal)),
     repeat('the check of states', stateCheckMs, createStateCheck({ ...dependencies, leases }, signal)),
     repeat('the fold of former rows', refoldCheckMs, createRefolds({ ...dependencies, leases }, signal)),
     repeat('the update of search terms', termsCheckMs, createTermsUpdate(db, leases, signal)),

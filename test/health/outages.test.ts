@@ -1,7 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { families } from '../../src/families/index.ts';
 import { readProblems } from '../../src/health/read-problems.ts';
-import { idOf } from '../../src/intake/identity.ts';
 import { applyReportTimezone } from '../../src/store/reporting/settings.ts';
 import { adminToken, signInTo } from '../console/visitor.ts';
 import { alertsTo, startWebhook } from '../support/alert-channels.ts';
@@ -53,40 +51,6 @@ it('an outage that has ended is a problem for two days, with its times in the zo
     `update uptime set from_at = from_at - interval '2 days', until_at = until_at - interval '2 days'`,
   );
   expect(await titles()).toEqual([]);
-});
-
-it('it says how many appointments that were booked meanwhile were missing, once these days were compared', async () => {
-  await outage(200, 102);
-  const bookedAgo = async (minutes: number, comparedWith: string | null = null) => {
-    const id = idOf(Date.now() - minutes * 60_000, randomBytes(32).toString('hex'));
-    await database.rows(
-      `insert into reconciled_deliveries values ($1, 'b1', 'appointment', reporting.today(), $2)`,
-      [id, comparedWith],
-    );
-    return id;
-  };
-  const filled = await bookedAgo(150);
-  await bookedAgo(103);
-  await bookedAgo(210);
-  await bookedAgo(90);
-  await bookedAgo(120, randomUUID());
-  await database.rows(
-    `insert into applied_deliveries (id, family, business_id, received_at, event_time, applied_at)
-     values ($1, 'appointment', 'b1', now(), now(), now())`,
-    [filled],
-  );
-  const detail = async () =>
-    (await readProblems(database.pool)).find(({ kind }) => kind === 'outage')!.detail;
-  const pass = (from: number, minutesAgo: number) =>
-    database.rows(
-      `insert into reconciliations (business_id, from_day, to_day, started_at, ended_at)
-       values ('b1', reporting.today() - $1::int, reporting.today(), now() - $2 * interval '1 minute', now())`,
-      [from, minutesAgo],
-    );
-  await pass(7, 110);
-  expect(await detail()).toContain('Compare the appointments with the platform');
-  await pass(7, 60);
-  expect(await detail()).toContain('2 appointments booked in this time were found missing, 1 are filled.');
 });
 
 it('one that has ended just now is not named yet: another receiver may have held its beats in memory', async () => {

@@ -15,15 +15,7 @@ import { until } from '../support/until.ts';
 const all: readonly Family[] = families;
 const database = useDatabase();
 beforeEach(async () => {
-  await clear(
-    database,
-    'moved_sums',
-    'changed_records',
-    'change_feed',
-    'appointment_starts',
-    'workers',
-    'erasing',
-  );
+  await clear(database, 'moved_sums', 'changed_records', 'change_feed', 'workers', 'erasing');
   await database.rows(
     `update refolds set family = null, after_key = null, began_at = null, completed_at = null, former_at = null, unmended = 0`,
   );
@@ -34,7 +26,7 @@ const tables = all.flatMap(({ table, versions }) => [table, ...(versions ? [vers
 /** Every row that is made of callbacks. */
 const everything = async () => {
   const contents = await Promise.all(
-    [...tables, 'appointment_starts'].map(async (table) => [
+    tables.map(async (table) => [
       table,
       (await database.rows(`select to_jsonb(t) as row from ${table} t order by delivery_id`)).map(
         ({ row }) => row,
@@ -142,7 +134,7 @@ const histories = fc.array(
 it('rows as a former version wrote them are the same as in a new database after the pass, and a second pass changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async (callbacks) => {
-      await clear(database, 'moved_sums', 'changed_records', 'appointment_starts');
+      await clear(database, 'moved_sums', 'changed_records');
       await apply(database, callbacks);
       const expected = await everything();
       await writeAsFormerly();
@@ -210,20 +202,6 @@ it('a row that a former worker has written since is folded again: what it carrie
   const expected = await everything();
   await writeAsFormerly('event_time');
   await database.rows('update receipts set carried = $1', [carried]);
-  await runPass();
-  expect(await everything()).toEqual(expected);
-});
-
-it('when an appointment begins is known by the place that its version really has', async () => {
-  const created = samples.appointment();
-  const data = { ...created.data, modified_at: 0, start_time: 1_700_003_600 };
-  await apply(database, [
-    created,
-    { ...created, event: 'appointment.updated', event_time: created.event_time + 9, data },
-  ]);
-  const expected = await everything();
-  expect(expected.appointment_starts).toHaveLength(1);
-  await writeAsFormerly('event_time');
   await runPass();
   expect(await everything()).toEqual(expected);
 });

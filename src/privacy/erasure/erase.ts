@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Family, other } from '../../families/index.ts';
-import { deleteOutdatedSums } from '../../store/reporting/daily-sums.ts';
 import type { Db } from '../../store/tables.ts';
 import { analyze } from '../analyze.ts';
 import { add, type Counts, tablesOf } from '../counts.ts';
@@ -209,7 +208,6 @@ async function eraseListed(
       onProgress?.(part.length);
     }
   }
-  await deleteOutdatedSums(tx);
   // Receivers write these rows, too.
   await forgetDrift(tx, isErased);
   counts.quarantine = await eraseQuarantined(tx, found.quarantine, withholding);

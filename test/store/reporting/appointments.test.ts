@@ -1,6 +1,5 @@
 import { appointment } from '../../../src/families/appointment.ts';
 import { type Family, families } from '../../../src/families/index.ts';
-import { updateSums } from '../../../src/store/reporting/daily-sums.ts';
 import { appointmentCallback } from '../../support/callbacks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { apply, clear, seconds } from '../../support/deliveries.ts';
@@ -151,7 +150,6 @@ it('a condition on business and day reads the appointments of that day alone, an
     from generate_series(1, 6000) as n;
     analyze ${table};`;
   await database.pool.query(fill('appointments', 'CM') + fill('appointment_versions', 'BK'));
-  await updateSums(database.db, 'appointments');
   await database.pool.query(`update appointments set status = 'CMNP' where appointment_id = 'a1445'`);
   const [row] = await database.rows(
     `explain (analyze, format json)

@@ -39,45 +39,14 @@ async function fillOneHour() {
   await arrive([later!], '2024-03-01T10:51:00Z');
 }
 
-const columns = `family, hour, received, applied, failed, waiting, quarantined, duplicates, oldest_waiting,
-  arrival_lag_average_seconds as arrival, arrival_lag_longest_seconds as worst_arrival,
-  row_lag_average_seconds as row, row_lag_longest_seconds as worst_row`;
-
-it('delivery_health counts the callbacks of an hour by status, and shows their delays', async () => {
-  await fillOneHour();
-  expect(
-    await database.rows(`select ${columns} from reporting.delivery_health where business_id = 'b1'`),
-  ).toEqual([
-    {
-      family: 'receipt',
-      hour: new Date('2024-03-01T10:30:00Z'),
-      received: '6',
-      applied: '3',
-      failed: '1',
-      waiting: '2',
-      quarantined: '0',
-      duplicates: '2',
-      oldest_waiting: new Date('2024-03-01T10:50:00Z'),
-      // 60, 120.25, 3659, 960, 1260 and 1320 seconds
-      arrival: '1229.875',
-      worst_arrival: '3659.000',
-      // 1.5, 1 and 1 seconds
-      row: '1.167',
-      worst_row: '1.500',
-    },
-  ]);
-});
-
-it('delivery_health counts each business separately', async () => {
+it('deliveries_daily counts the callbacks of each business and day by status', async () => {
   await fillOneHour();
   await apply(database, [receipt(7, 'b2')]);
-  expect(
-    await database.rows(
-      `select business_id, received, waiting, duplicates from reporting.delivery_health order by 1`,
-    ),
-  ).toEqual([
-    { business_id: 'b1', received: '6', waiting: '2', duplicates: '2' },
-    { business_id: 'b2', received: '1', waiting: '0', duplicates: '0' },
+  const columns =
+    'business_id, received::int, applied::int, failed::int, waiting::int, duplicates::int, reconciled::int';
+  expect(await database.rows(`select ${columns} from reporting.deliveries_daily order by 1`)).toEqual([
+    { business_id: 'b1', received: 6, applied: 3, failed: 1, waiting: 2, duplicates: 2, reconciled: 0 },
+    { business_id: 'b2', received: 1, applied: 1, failed: 0, waiting: 0, duplicates: 0, reconciled: 0 },
   ]);
 });
 
@@ -92,7 +61,7 @@ it('a quarantined body counts for the family of its path until it is replayed', 
   await arrive([id!], hour);
   expect(
     await database.rows(`select family, sum(received) as received, sum(quarantined) as quarantined
-       from reporting.delivery_health group by family order by family`),
+       from reporting.deliveries_daily group by family order by family`),
   ).toEqual([
     { family: 'consent_form', received: '1', quarantined: '0' },
     { family: 'receipt', received: '0', quarantined: '2' },
@@ -100,7 +69,7 @@ it('a quarantined body counts for the family of its path until it is replayed', 
   ]);
   expect(
     await database.rows(
-      `select business_id, quarantined from reporting.delivery_health
+      `select business_id, quarantined from reporting.deliveries_daily
        where family = 'receipt' order by 1`,
     ),
   ).toEqual([

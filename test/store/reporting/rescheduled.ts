@@ -1,12 +1,11 @@
 import { appointmentCallback } from '../../support/callbacks.ts';
-import type { TestDatabase } from '../../support/database.ts';
 import { seconds } from '../../support/deliveries.ts';
 
 // Midnight in India is 18:30 UTC.
 export const midnight = seconds('2024-03-01T18:30:00Z');
 export const day = 86_400;
 
-/** A version of an appointment of b1, without links unless given. */
+/** A version of an appointment of b1. */
 export const appointment = (
   appointment_id: string,
   daysLater: number,
@@ -25,10 +24,3 @@ export const appointment = (
       ...data,
     },
   });
-
-/** The visits of b1. */
-export const readVisits = (database: TestDatabase, columns: string) =>
-  database.rows(`select ${columns} from reporting.visits where business_id = 'b1' order by visit_id`);
-
-export const readChains = (database: TestDatabase) =>
-  readVisits(database, 'visit_id, first_appointment_id as first, reschedules');

@@ -1,0 +1,79 @@
+-- Of the columns whose names do not say it: the unit, the rule, what null means. A view: there alone.
+do $do$
+declare
+  one record;
+begin
+  for one in
+    select attrelid::regclass as view, attname as name, comment
+    from (values
+      (null, 'aid', 'The appointment; an id of another kind is possible, because the interface does not explain it'),
+      (null, 'day', 'The day of its event, in the time zone of the reports'),
+      ('.*receipts', 'day', 'The day on which it was issued'),
+      ('(receipt|doctor|clinic|business)s_daily', 'day', 'Receipts: the day on which they were issued; others: of their last event'),
+      ('appointments(_daily)?', 'day', 'The day on which it was booked'),
+      ('schedule', 'day', 'The day on which it begins'),
+      ('(open_)?admissions', 'day', 'The day of the admission'),
+      ('receipt_history|deliver.*|quarantine', 'day', 'The day on which the callback was received'),
+      (null, 'issued_at', 'When it was created; where no version says so, the time of its earliest event'),
+      (null, 'booked_at', 'When it was booked (created_at); if the platform does not send that, the time of its earliest event'),
+      (null, 'completed_at', 'When the first version that completed it was made; null: not completed, or the time is not known'),
+      (null, 'starts_at', 'When it begins (start_time), as far as callbacks or the reconciliation tell it; null: not known, or no time'),
+      (null, 'state', 'What the status means, see the function appointment_state'),
+      ('bookings', 'state', 'As the platform names it'),
+      (null, 'gross_amount', 'Amount before discounts (receipt_amount)'),
+      (null, 'discount_amount', 'Discounts on items plus additional discounts'),
+      (null, 'item_discount_amount', 'Discounts on single items (sku_discount_amount)'),
+      (null, 'additional_discount_value', 'As it was entered: an amount or a percentage, see its type'),
+      (null, 'net_amount', 'Amount to pay after discounts, as the platform computed it; computed from the amounts if one of them was told later'),
+      (null, 'paid_amount', 'Amount paid so far (amount_paid); null if the platform does not send it'),
+      (null, 'due_amount', 'Amount still to pay (amount_due); computed if what is to be paid, or was paid, was told later'),
+      ('.*admissions', 'due_amount', 'Amount billed and not paid; null: nothing was billed'),
+      (null, 'estimated_amount', 'quantity × rate, before the discount; null: no rate is known'),
+      (null, 'deleted_receipts', 'Receipts of the day that were deleted; the other columns do not include them'),
+      (null, 'deleted_net_amount', 'Amount to pay of the deleted receipts'),
+      (null, 'patient_ids', 'The patients of these receipts, as a JSON list'),
+      (null, 'first_receipt_id', 'The least id of these receipts'),
+      (null, 'copy_number', 'Which of the receipts that are alike it is, by the time of issue: 1 is the first'),
+      (null, 'version', 'The number of the version, from 1; the highest is the current one'),
+      (null, 'transaction_reference', 'Reference of the payment at its provider (ref_trx_id)'),
+      (null, 'statement', 'The row that the callback alone would make, and its place among the versions'),
+      (null, 'appointments', 'Rescheduled ones included: the sum of booked, ongoing, completed, cancelled, no_show, aborted, rescheduled and other'),
+      (null, 'cancelled', 'By patient, doctor or staff, or because the payment failed'),
+      (null, 'aborted', 'Begun and not completed by midnight'),
+      (null, 'rescheduled', 'Replaced by another appointment, which is counted on the day on which that was booked; the shares of others leave them out'),
+      (null, 'completed_share', 'Of the appointments that were not rescheduled, from 0 to 1; null: all were'),
+      (null, 'cancelled_share', 'Of the appointments that were not rescheduled, from 0 to 1; null: all were'),
+      (null, 'no_show_share', 'Of the appointments that were not rescheduled, from 0 to 1; null: all were'),
+      (null, 'rescheduled_share', 'Of all appointments, from 0 to 1'),
+      (null, 'without_prescription_share', 'Of the completed ones, from 0 to 1; null: none is completed'),
+      (null, 'completion_average_hours', 'From booking to completion; null: none is completed'),
+      (null, 'completion_median_hours', 'From booking to completion; null: none is completed'),
+      ('admission.*|open_admissions', 'patient_id', 'The patient of the admission; null: the admission is not known'),
+      (null, 'has_ended', 'Judged by stage and status, see the function admission_has_ended'),
+      (null, 'is_open', 'Still to be given, see the function clearance_is_open'),
+      (null, 'open_clearances', 'Clearances still to be given, see the function clearance_is_open'),
+      ('admissions', 'admitted_at', 'admission_date; if the platform does not send that, when it was created, or the time of its last event'),
+      ('consent_forms', 'type', 'mcert (a medical certificate) or consent; null before the platform sent it'),
+      ('deliveries', 'status', 'received: not applied to its table yet; applied: in its table; failed: its data caused an error, see error'),
+      (null, 'duplicates', 'Number of resends received'),
+      ('deliveries', 'source', 'callback: the platform sent it; reconcile: the receiver read it from the platform, because it was missing or differed'),
+      (null, 'reconciled', 'Deliveries that the reconciliation has made; not included in received'),
+      (null, 'quarantined', 'Rejected callbacks that have not been replayed; not included in received'),
+      ('deliver.*|quarantine', 'family', 'Such as receipt; other: an event that no family lists; null or unknown: rejected on a path of no family'),
+      ('schema_drift', 'field', 'As a JSON pointer into the callback; /event: no family lists the event'),
+      ('schema_drift', 'kind', 'unknown: not documented; missing: documented but absent; value: a new short text; other: all others, beyond the limit of rows per event'),
+      ('other_events', 'data', 'Without the content of health records'),
+      (null, 'present_gap', 'The time since the last callback'),
+      (null, 'expected_callbacks', 'Expected since the last callback: the average of the same period of the week in the four weeks before; null: less than a week of callbacks'),
+      (null, 'out_of_the_ordinary', 'At least five callbacks were expected; null: less than a week of callbacks'),
+      ('aliases', 'source', 'person: somebody entered or imported it; platform: from the platform''s directory')
+    ) as comments (views, column_name, comment)
+    join pg_attribute on attname = column_name
+    join pg_class on pg_class.oid = attrelid and relnamespace = 'reporting'::regnamespace and relkind = 'v'
+    where (views is null or relname ~ ('^(' || views || ')$')) and relname in (select view from reporting.public_columns())
+    order by views is not null
+  loop
+    execute format('comment on column %s.%I is %L', one.view, one.name, one.comment);
+  end loop;
+end
+$do$;
