@@ -1,6 +1,5 @@
 import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
-import { withTimeout } from '../common/with-timeout.ts';
 import { describeOutage } from '../health/faults.ts';
 import { createLogAccess } from '../privacy/log/log-or-refuse.ts';
 import { publicUrlSetting } from '../sign-in/origin.ts';
@@ -23,8 +22,6 @@ import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { actorOf } from './ui/context.ts';
 import { sendError } from './ui/error-page.tsx';
-
-const pendingSinceMs = 1_000;
 
 const none = ["'none'"];
 const self = ["'self'"];
@@ -73,9 +70,6 @@ export function openConsole(dependencies: ConsoleDependencies) {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', trustProxy).set(publicUrlSetting, publicUrl);
   const routes = guardRoutes(app, rights);
-  // It has connections of its own, which may wait for longer than a page: without it, a query begins with all rows.
-  const pendingSince = () =>
-    withTimeout(pendingSinceMs, dependencies.pendingSince()).catch(() => '-infinity');
   const logVisit: LogVisit = (res, access, on) => logAccess({ actor: actorOf(res), ...access }, on);
   const pageDependencies = {
     ...dependencies,
@@ -83,7 +77,6 @@ export function openConsole(dependencies: ConsoleDependencies) {
     downloads,
     timezone,
     ...store,
-    pendingSince,
     logAccess: logVisit,
   };
   const addSections = (inOutage: boolean) => {

@@ -12,7 +12,6 @@ import type { Provider } from '../sign-in/provider.ts';
 import type { Sessions } from '../sign-in/sessions.ts';
 import type { Circuit } from '../store/circuit.ts';
 import type { ConsoleStore, StoreOptions } from '../store/console-store.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import type { Db } from '../store/tables.ts';
 import type { Routes } from './guard.ts';
 import type { Visit } from './ui/context.ts';
@@ -40,7 +39,6 @@ export interface ConsoleDependencies extends StoreOptions {
   sessions: Sessions;
   readiness: () => Promise<Readiness>;
   problems: () => Promise<readonly Problem[]>;
-  pendingSince: PendingSince;
   /** PostgreSQL's. */
   circuit: Pick<Circuit, 'isOpen'>;
   /** Where callbacks are stored while PostgreSQL is unavailable. */

@@ -5,9 +5,9 @@ import { cached } from './cached.ts';
 import { readVersions } from './versions.ts';
 
 /** How many deliveries wait, and when the oldest of them was received; null: none waits. */
-export const backlogQuery = (since: string) => sql<{ oldest: Date | null; waiting: number }>`
-  select (select min(received_at) from pending_deliveries where received_at >= ${since}) as oldest,
-         ${countUpTo(sql`select from pending_deliveries where received_at >= ${since}`)} as waiting`;
+export const backlogQuery = sql<{ oldest: Date | null; waiting: number }>`
+  select (select min(received_at) from pending_deliveries) as oldest,
+         ${countUpTo(sql`select from pending_deliveries`)} as waiting`;
 
 /**
  * Callbacks of each of the last 24 hours by family; null: nothing was received in the hour. The last received is in the
@@ -62,17 +62,16 @@ export type Figures = Awaited<ReturnType<ReturnType<typeof figuresOf>>>;
 interface Sources {
   db: Db;
   fallback: Parameters<typeof readVersions>[1];
-  pendingSince: () => Promise<string>;
 }
 
 /** Reads the figures of the page Health. Undefined there: the query timed out, or failed. */
-export function figuresOf({ db, fallback, pendingSince }: Sources) {
+export function figuresOf({ db, fallback }: Sources) {
   const readSilent = cached(() => read(db, silencesQuery));
   const orUnknown = <T>(query: Promise<T>): Promise<T | undefined> => query.catch(() => undefined);
   const tryRead = <Row>(query: RawBuilder<Row>) => orUnknown(read(db, query));
   return async () => {
     const [backlog, arrivals, silences, latency, drift, versions] = await Promise.all([
-      orUnknown(pendingSince().then((from) => read(db, backlogQuery(from)))),
+      tryRead(backlogQuery),
       tryRead(arrivalsQuery),
       readSilent(),
       tryRead(latencyQuery),

@@ -2,7 +2,6 @@ import pg from 'pg';
 import { adviceOn, describePlace, findPlace } from '../store/damage.ts';
 import { isDamaged } from '../store/faults.ts';
 import { findLockHolders } from '../store/lock-holders.ts';
-import { type PendingSince, rememberPendingSince } from '../store/pending-since.ts';
 import { setAside } from './blocked.ts';
 import { destinations } from './destinations.ts';
 import { movedSums } from './moved-sums.ts';
@@ -19,8 +18,8 @@ import { userDeletions } from './user-deletions.ts';
 /** A timeout, a missing right or table: PostgreSQL works, and one check does not. */
 const ofOneCheck = /^(57014|55P03|42...)$/;
 
-const checks: Record<string, (pool: pg.Pool, pendingSince: PendingSince) => Promise<Problem[]>> = {
-  'waiting deliveries': async (pool, pendingSince) => waitingDeliveries(await pendingSince()).read(pool),
+const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
+  'waiting deliveries': waitingDeliveries.read,
   'deliveries that are set aside': setAside.read,
   locks: async (pool) => judgeLocks(await findLockHolders(pool), Date.now()),
   'locks of the queue': queueLocks,
@@ -42,19 +41,15 @@ export const byUrgency = (problems: readonly Problem[]) =>
 
 /**
  * What is wrong with processing, most urgent first. What cannot be read is a problem of its own, and hides no other. Each
- * check takes a second at most, but for the first look for the oldest pending delivery.
+ * check takes a second at most.
  *
- * @param pendingSince default: one that remembers nothing
  * @throws the error of any other kind: then nothing is known
  */
-export async function readProblems(
-  pool: pg.Pool,
-  pendingSince: PendingSince = rememberPendingSince(pool),
-): Promise<Problem[]> {
+export async function readProblems(pool: pg.Pool): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const [name, check] of Object.entries(checks)) {
     try {
-      problems.push(...(await check(pool, pendingSince)));
+      problems.push(...(await check(pool)));
     } catch (error) {
       if (isDamaged(error)) {
         problems.push(await damagedPage(pool, name, error));

@@ -3,7 +3,6 @@ import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Circuit } from '../store/circuit.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import type { Problem } from './problem.ts';
 import { byUrgency, readProblems } from './read-problems.ts';
 
@@ -22,14 +21,12 @@ const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
  *
  * @param circuit of PostgreSQL, whose outages it logs itself
  * @param findOwn finds what this process itself knows
- * @param pendingSince see readProblems
  */
 export function watchProblems(
   pool: pg.Pool,
   circuit: Pick<Circuit, 'isOpen' | 'probeAfter'>,
   log: Log,
   findOwn: () => Promise<Problem[]>,
-  pendingSince?: PendingSince,
 ) {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -39,7 +36,7 @@ export function watchProblems(
   let readInOutage = false;
 
   const readAll = async () => {
-    const [problems, own] = await Promise.all([readProblems(pool, pendingSince), findOwn()]);
+    const [problems, own] = await Promise.all([readProblems(pool), findOwn()]);
     return byUrgency([...own, ...problems]);
   };
 

@@ -36,8 +36,6 @@ export type Place = { before?: string | undefined; after?: string | undefined };
 
 /**
  * A page of deliveries: the newest first, by their arrival or by their event. With whether there are older and newer ones.
- *
- * @param pendingSince no pending delivery was received before, see `rememberPendingSince`
  */
 export async function listDeliveries(
   db: Db,
@@ -45,9 +43,8 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   place: Place,
   size = 50,
-  pendingSince?: string,
 ) {
-  const found = await read(db, pageQuery(families, filter, place, size + 1, pendingSince));
+  const found = await read(db, pageQuery(families, filter, place, size + 1));
   const { rows, more } = takePage(found, size);
   if (place.after) return { rows: rows.reverse(), older: true, newer: more };
   return { rows, older: more, newer: place.before !== undefined };
@@ -62,7 +59,6 @@ export function pageQuery(
   filter: DeliveryFilter,
   { before, after }: Place,
   limit: number,
-  pendingSince?: string,
 ): RawBuilder<DeliveryLine> {
   const keys = keysOf(filter);
   const direction = after ? sql`asc` : sql`desc`;
@@ -74,7 +70,6 @@ export function pageQuery(
     join inbox i using (id)
     left join resends r using (id)
     where ${beyond(keys, before, after)} and ${conditions(families, filter, status)}
-      ${pendingSince && status === 'received' ? sql`and s.received_at >= ${pendingSince}` : sql``}
     order by ${order('s')} limit ${limit})`;
   const parts = filter.status ? [filter.status] : deliveryStatuses;
   return sql<DeliveryLine>`

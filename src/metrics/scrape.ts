@@ -5,13 +5,11 @@ import { registry as counted } from '../common/metrics.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Problem } from '../health/problem.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import { maxCounted, readTables } from '../store/read-tables.ts';
 import { quarantineReasons } from '../store/tables.ts';
 
 export interface Sources {
   pool: pg.Pool;
-  pendingSince?: PendingSince;
   backend: Pick<QueueBackend, 'fallback'>;
   problems: () => Promise<readonly Problem[]>;
   log: Log;
@@ -79,7 +77,7 @@ function defineGauges(registry: Registry) {
 
 async function refresh(
   gauges: ReturnType<typeof defineGauges>,
-  { pool, pendingSince, backend: { fallback }, problems, log }: Sources,
+  { pool, backend: { fallback }, problems, log }: Sources,
 ): Promise<void> {
   const readOrWarn = <T>(source: string, read: () => Promise<T>) =>
     withTimeout(timeoutMs, read()).catch((err) => {
@@ -87,7 +85,7 @@ async function refresh(
       return undefined;
     });
   const [tables, found, waiting] = await Promise.all([
-    readOrWarn('tables', () => readTables(pool, pendingSince)),
+    readOrWarn('tables', () => readTables(pool)),
     readOrWarn('problems', problems),
     fallback && readOrWarn('fallback', () => fallback.count()),
   ]);

@@ -11,7 +11,6 @@ import { redisBackend } from '../queue/redis-backend.ts';
 import { watchDatabaseClock } from '../store/clock.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
-import { rememberPendingSince } from '../store/pending-since.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
 import { prepareDatabase } from './prepare-database.ts';
 
@@ -81,7 +80,6 @@ export async function openStores(config: Config, log: Log, onStop: OnStop) {
   // Where the stores are available, the first deliveries get jobs at once, and are not refused by this process's clock alone.
   const opening = Promise.all([queue.opening, clock.refresh()]);
   await Promise.race([opening, sleep(openingMs, undefined, { ref: false })]);
-  const pendingSince = rememberPendingSince(database.pool);
   return {
     databaseUrl,
     connections,
@@ -92,7 +90,6 @@ export async function openStores(config: Config, log: Log, onStop: OnStop) {
     clock,
     backend,
     queue,
-    pendingSince,
   };
 }
 

@@ -89,7 +89,7 @@ async function start(
   onStop: OnStop,
 ): Promise<string> {
   const stores = await openStores(config, log, onStop);
-  const { connections, database, inboxPool, circuit, clock, backend, queue, pendingSince } = stores;
+  const { connections, database, inboxPool, circuit, clock, backend, queue } = stores;
   const { db, pool } = database;
   const { enqueue } = queue;
   const { fallback } = backend;
@@ -117,7 +117,7 @@ async function start(
     ...rejections.find(),
     ...(fallback?.state && !fallback.circuit.isOpen ? describeUnsafe(fallback.state) : []),
   ];
-  const problems = watchProblems(pool, circuit, log, findOwn, pendingSince);
+  const problems = watchProblems(pool, circuit, log, findOwn);
   onStop(problems.stop);
   const alerts = openAlerts(config, stores, problems, log);
   if (alerts) onStop(alerts.stop);
@@ -142,7 +142,7 @@ async function start(
   const access = createAccessChecks({ config, limits, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
-  const sources = { pool, pendingSince, backend, problems: problems.read, log };
+  const sources = { pool, backend, problems: problems.read, log };
   const metrics = tokens.metrics && {
     access: tokens.metrics,
     scrape: createScrape(sources, config.metricsCacheMs),

@@ -109,7 +109,7 @@ function openConsole(
 ) {
   const { adminToken, oidc, paths } = config;
   if (!(adminToken ?? oidc)) return undefined;
-  const { connections, database, databaseUrl, circuit, backend, pendingSince } = stores;
+  const { connections, database, databaseUrl, circuit, backend } = stores;
   const [testPath] = families.flatMap((family) => (takesEveryEvent(family) ? paths[family.name]! : []));
   return createConsole({
     config,
@@ -121,7 +121,6 @@ function openConsole(
     sessions: createSessions(database.pool),
     readiness: () => readiness(health, config.timeLimits.readinessMs),
     problems,
-    pendingSince,
     circuit,
     fallback: backend.fallback,
     receiver: {

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { DeliveryQueue, QueuedDelivery } from '../queue/delivery-queue.ts';
 import { isNotBlocked } from '../store/blocked-deliveries.ts';
 import { isDamaged } from '../store/faults.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import { readSoundPages } from '../store/sound-pages.ts';
 import type { Db } from '../store/tables.ts';
 
@@ -19,25 +18,22 @@ const maxWaitingJobs = 40;
  *
  * @param olderThanMs how long ago a delivery was received, by the database's clock. A time in the future, from before
  *   that clock was set back, counts as old
- * @param pendingSince the time at which it begins to look
  * @param alone runs the rest where there is something to do, unless another process does
  */
 export function createSweep(
   db: Db,
   queue: Pick<DeliveryQueue, 'countWaiting' | 'enqueueOverdue'>,
   olderThanMs: number,
-  pendingSince: PendingSince,
   alone: (work: () => Promise<number>) => Promise<number | undefined> = (work) => work(),
 ) {
   return async (families: readonly string[]): Promise<number> => {
     if (families.length === 0) return 0;
     if ((await queue.countWaiting()) > maxWaitingJobs) return 0;
-    const since = await pendingSince({ wait: true });
     const isDue = sql`family in (${sql.join(families)}) and ${sql.raw(isNotBlocked('p.id'))}
       and (received_at < now() - ${olderThanMs} * interval '1 millisecond' or received_at > now())`;
     const find = (most: number) =>
       sql<QueuedDelivery>`
-        select id, family from pending_deliveries p where received_at >= ${since}::timestamptz and ${isDue}
+        select id, family from pending_deliveries p where ${isDue}
         order by received_at limit ${most}`
         .execute(db)
         .then(({ rows }) => rows)

@@ -1,6 +1,5 @@
 import type { ApplyJob } from '../queue/backend.ts';
 import { idsPerJob, jobOf, type QueuedDelivery } from '../queue/delivery-queue.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import type { Db } from '../store/tables.ts';
 import { createSweep } from './sweep.ts';
 
@@ -15,8 +14,7 @@ export function createApplyWithoutJobs(
   db: Db,
   apply: ApplyJob,
   concurrency: number,
-  pendingSince: PendingSince,
-  alone?: Parameters<typeof createSweep>[4],
+  alone?: Parameters<typeof createSweep>[3],
 ) {
   const applyAll = async (deliveries: readonly QueuedDelivery[]) => {
     let next = 0;
@@ -29,5 +27,5 @@ export function createApplyWithoutJobs(
     };
     await Promise.all(Array.from({ length: concurrency }, applyNext));
   };
-  return createSweep(db, { countWaiting: async () => 0, enqueueOverdue: applyAll }, 0, pendingSince, alone);
+  return createSweep(db, { countWaiting: async () => 0, enqueueOverdue: applyAll }, 0, alone);
 }

@@ -9,7 +9,6 @@ import type { FallbackStream } from '../queue/fallback-stream.ts';
 import type { Database } from '../store/database.ts';
 import { createLeases } from '../store/lease.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';
-import type { PendingSince } from '../store/pending-since.ts';
 import { type ApplyJobDependencies, createApplyJob } from './apply-job.ts';
 import { createStateCheck } from './check-states.ts';
 import { createErasures, createRetention, type DeletionDependencies } from './deletions.ts';
@@ -32,7 +31,6 @@ export interface WorkerDependencies
   database: Pick<Database, 'db' | 'pool'>;
   backend: QueueBackend;
   queue: DeliveryQueue;
-  pendingSince: PendingSince;
   intake: Pick<Intake, 'drain' | 'store'>;
   /** How many jobs run at the same time: each needs a connection that applies deliveries. */
   concurrency: number;
@@ -61,8 +59,7 @@ const leftForMs = 10_000;
  * worker until the outage ends; the sweep finds the deliveries that a stop leaves unapplied.
  */
 export function startWorker(dependencies: WorkerDependencies) {
-  const { config, families, db, circuit, backend, queue, intake, pendingSince, concurrency, log } =
-    dependencies;
+  const { config, families, db, circuit, backend, queue, intake, concurrency, log } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   // Every task and every job that waits listens.
@@ -138,7 +135,7 @@ export function startWorker(dependencies: WorkerDependencies) {
 
   const heartbeat = keepHeartbeat(db, families);
   const alone = <T>(work: () => Promise<T>) => leases.run('sweep', work, { keep: true });
-  const sweep = createSweep(db, queue, config.sweep.olderThanMs, pendingSince, alone);
+  const sweep = createSweep(db, queue, config.sweep.olderThanMs, alone);
   const sweepOnce = async () => {
     if (backend.circuit.isOpen || findObstacle()) return;
     const found = await sweep(pauses.due()).catch((error) => {
@@ -148,7 +145,7 @@ export function startWorker(dependencies: WorkerDependencies) {
     if (found) log.debug({ count: found }, 'deliveries without a job were enqueued');
   };
 
-  const applyPending = createApplyWithoutJobs(db, apply, concurrency, pendingSince, alone);
+  const applyPending = createApplyWithoutJobs(db, apply, concurrency, alone);
   let usesJobs = true;
   const applyWithoutJobs = async () => {
     const obstacle = findObstacle();

@@ -88,7 +88,7 @@ it('a scrape reads the index of pending deliveries and not the table, even with 
       return database.pool.query(text);
     },
   } as unknown as pg.Pool;
-  expect(await readTables(listening, async () => '-infinity')).toMatchObject({
+  expect(await readTables(listening)).toMatchObject({
     received: 0,
     failed: 0,
     oldestPendingS: 0,
@@ -115,7 +115,6 @@ it('the stores are read once per cache period, however often a scrape is request
   const scrapeOnce = createScrape(
     {
       pool,
-      pendingSince: async () => '-infinity',
       backend: {},
       problems: async () => [],
       log: createLog('silent'),

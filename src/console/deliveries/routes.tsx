@@ -28,11 +28,11 @@ import { formatTimes, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 import { DeliveryDetail, readDetails } from './detail-page.tsx';
 
 export const section: Section = {
-  addRoutes(routes, { families, db, pendingSince, logAccess }) {
+  addRoutes(routes, { families, db, logAccess }) {
     routes.get('/deliveries', 'viewer', async (req, res) => {
       const { data, status, ...filter } = parseFilter(req.query, families, res.locals.visit as Visit);
       const { data: place } = readForm(req.query, placeFields);
-      const list = async () => listDeliveries(db, families, data, place, 50, await pendingSince());
+      const list = () => listDeliveries(db, families, data, place);
       const listed = status === 200 ? await list() : undefined;
       const page = (
         <>
