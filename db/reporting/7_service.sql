@@ -16,7 +16,7 @@ begin
   grant select on all tables in schema reporting to receiver_service;
   -- Written once.
   revoke update on inbox from receiver_service;
-  grant update (envelope, patients, family) on inbox to receiver_service; -- of expired bodies; by a replay of unknown events
+  grant update (family) on inbox to receiver_service; -- by a replay of unknown events
   revoke insert, update, delete on access_log from receiver_service;
   revoke insert, update, truncate on patient_pseudonyms from receiver_service;
   revoke delete on erased, patient_holds from receiver_service;

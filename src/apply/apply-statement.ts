@@ -8,10 +8,6 @@ import { erasureGate } from '../store/erasure-gate.ts';
 import { failure } from '../store/failure.ts';
 import type { DeliveryStatus } from '../store/tables.ts';
 
-/** Retention reduces envelopes to what identifies a delivery; applying them again would empty the row. */
-const isWhole = (table: string) =>
-  `exists (select from inbox i where i.id = ${table}.id and i.envelope ? 'event_time')`;
-
 /** A running erasure deletes what it has found, in a long transaction: whoever waited for its rows would wait for all of it. */
 const isErasing = (table: string) => `exists (select from erasing e where e.id = ${table}.id)`;
 
@@ -26,15 +22,15 @@ const taken: Record<Taken, (families: string) => string> = {
   returning id, applied_at`,
   failed: (families) => `
   delete from failed_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('failed_deliveries')} and not ${isErasing('failed_deliveries')}
+    and not ${isErasing('failed_deliveries')}
   returning id, applied_at`,
   applied: (families) => `
   select id, applied_at from applied_deliveries where id = any($1::uuid[]) and family in (${families})
-    and ${isWhole('applied_deliveries')} and not ${isErasing('applied_deliveries')}
+    and not ${isErasing('applied_deliveries')}
   order by id for update`,
   'no status': (families) => `
   select id, null::timestamptz as applied_at from inbox i where id = any($1::uuid[]) and family in (${families})
-    and envelope ? 'event_time' and not ${isErasing('i')}
+    and not ${isErasing('i')}
     and ${['pending', 'failed', 'applied'].map((status) => `not exists (select from ${status}_deliveries s where s.id = i.id)`).join(' and ')}
   order by id`,
 };

@@ -57,7 +57,7 @@ async function recognize(db: Db, families: readonly Family[], ids: readonly stri
   const parse = createParser(families);
   const { rows } = await sql<{ id: string; envelope: string }>`
     select id, envelope::text as envelope from inbox
-    where id = any(${ids}::uuid[]) and envelope ? 'event_time' order by id`.execute(db);
+    where id = any(${ids}::uuid[]) order by id`.execute(db);
   const known: Known[] = [];
   const failed: Applied['failed'] = [];
   for (const { id, envelope } of rows) {

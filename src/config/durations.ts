@@ -28,19 +28,22 @@ export const days = (max: number) =>
       : fail(context, `must be a number of days from 1d to ${max}d, such as 7d`);
   });
 
-/** How long things are kept, in milliseconds by name: a family's, `bodies`, `quarantine` or `access_log`. */
+/** How long things are kept, in milliseconds by name: a family's, `quarantine` or `access_log`. */
 export const retention = (families: readonly string[]) =>
-  z.string().transform((text, context) => {
-    const names = [...families, 'bodies', 'quarantine', 'access_log'];
-    const kept: Record<string, number> = {};
-    for (const part of partsOf(text)) {
-      const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
-      const ms = durationMs(duration);
-      if (!names.includes(name)) fail(context, `has no ${name || part}: it may name ${names.join(', ')}`);
-      else if (!ms) fail(context, `must give ${name} a duration such as 180d or 8y`);
-      else if (name === 'access_log' && ms < durationMs('1y')!)
-        fail(context, 'must keep access_log for at least 1y');
-      else kept[name] = ms;
-    }
-    return kept;
-  });
+  z
+    .string()
+    .default('quarantine=90d')
+    .transform((text, context) => {
+      const names = [...families, 'quarantine', 'access_log'];
+      const kept: Record<string, number> = {};
+      for (const part of partsOf(text)) {
+        const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
+        const ms = durationMs(duration);
+        if (!names.includes(name)) fail(context, `has no ${name || part}: it may name ${names.join(', ')}`);
+        else if (!ms) fail(context, `must give ${name} a duration such as 180d or 8y`);
+        else if (name === 'access_log' && ms < durationMs('1y')!)
+          fail(context, 'must keep access_log for at least 1y');
+        else kept[name] = ms;
+      }
+      return kept;
+    });

@@ -167,17 +167,13 @@ const limits = {
 
 const privacy = (families: readonly FamilyPaths[]) => ({
   RETENTION: retention(families.map(({ name }) => name))
-    .optional()
     .describe(
-      'How long [data is kept](privacy.md#retention), by family, and for `bodies`, `quarantine` and `access_log`, such as ' +
-        '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y,bodies=1y`. Unset: forever',
+      'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
+        '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y`. What it does not name is kept forever',
     )
     .meta(first),
   ERASURE_KEEP: keep.describe(
     'How long [erased data](privacy.md#erasure) stays in the schema `withheld`, from its receipt; `0`: it is destroyed at once',
-  ),
-  ERASURE_KEEPS_TOTALS: flag('true').describe(
-    '`false`: the amounts of erased receipts do not stay in the totals of past days',
   ),
 });
 

@@ -68,12 +68,11 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
             rolesMap: e.OIDC_ROLES_MAP,
           }
         : undefined,
-    /** How long things are kept, in milliseconds: by family name, `bodies`, `quarantine`, `access_log`; absent: forever. */
-    retention: e.RETENTION ?? {},
+    /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
+    retention: e.RETENTION,
     erasure: {
       /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
       keepMs: e.ERASURE_KEEP,
-      keepsTotals: e.ERASURE_KEEPS_TOTALS,
     },
     /** How long the stores' figures are cached for /metrics. */
     metricsCacheMs: 5_000,

@@ -10,8 +10,6 @@ import { runText, withPlanForAnySize } from '../store/transactions.ts';
 export interface Requeued {
   /** They are pending. */
   pending: { id: string; family: string }[];
-  /** Retention had reduced their bodies, so they had been applied: they are again, and their rows stay as they are. */
-  applied: string[];
   /** They are about something that was erased, and stay as they are: see eraseRefused. */
   refused: string[];
 }
@@ -37,7 +35,7 @@ export async function requeue(
   families: readonly Family[],
   ids: readonly string[],
 ): Promise<Requeued> {
-  const requeued: Requeued = { pending: [], applied: [], refused: [] };
+  const requeued: Requeued = { pending: [], refused: [] };
   if (ids.length === 0) return requeued;
   await withPlanForAnySize(db, async (tx) => {
     // Who makes them pending meanwhile has locked them. Nobody waits: the insert of a callback may be the caller.
@@ -54,7 +52,7 @@ export async function requeue(
     );
     for (const { id, family, outcome } of rows) {
       if (outcome === 'pending') requeued.pending.push({ id, family });
-      else requeued[outcome].push(id);
+      else requeued.refused.push(id);
     }
   });
   return requeued;
@@ -76,39 +74,32 @@ function requeueStatement(families: readonly Family[]): string {
   return `
 with wanted as materialized (
   select i.id, i.family as own_family, i.business_id, i.event_time, i.received_at, i.envelope as stored,
-         case when keyed.is_valid then i.family else 'none' end as family, keyed.is_valid, is_reduced,
+         case when keyed.is_valid then i.family else 'none' end as family, keyed.is_valid,
          i.envelope || jsonb_build_object('business_id', i.business_id, 'event_time', extract(epoch from i.event_time)) as envelope,
          to_jsonb(patients_of(i.envelope, i.patients)) as patients
   from inbox i
   cross join lateral (
-    select has_valid_key(i.family, i.envelope) as is_valid, not i.envelope ? 'event_time' as is_reduced offset 0
+    select has_valid_key(i.family, i.envelope) as is_valid offset 0
   ) keyed
   where i.id = any($1::uuid[]) and ${numberOfStates} = 0 and not ${isErasing}
 ), ${refusedAmong('wanted')}, known as materialized (
   ${[`select null::uuid as id, null::timestamptz as applied_at where false`, ...families.flatMap(appliedAtOf)].join(' union all ')}
 ), chosen as materialized (
-  select id, own_family as family, business_id, event_time, received_at, is_reduced,
+  select id, own_family as family, received_at,
          (select min(applied_at) from known where known.id = wanted.id) as applied_at
   from wanted where id not in (select id from refused)
 ), pending as (
   insert into pending_deliveries (id, family, received_at, applied_at)
-  select id, family, received_at, applied_at from chosen where not is_reduced order by id
-  returning id, family
-), applied as (
-  insert into applied_deliveries (id, family, business_id, event_time, received_at, applied_at)
-  select id, family, business_id, event_time, received_at, coalesce(applied_at, received_at) from chosen where is_reduced
-  order by id
+  select id, family, received_at, applied_at from chosen order by id
   returning id, family
 )
 select id, family, 'pending' as outcome from pending
-union all
-select id, family, 'applied' from applied
 union all
 select id, own_family, 'refused' from wanted where id in (select id from refused)
 union all
 -- A trigger has dropped rows.
 select null, null, ${failure}
-where (select count(*) from chosen) <> (select count(*) from pending) + (select count(*) from applied)`;
+where (select count(*) from chosen) <> (select count(*) from pending)`;
 }
 
 /** When deliveries were applied of which there are rows: to apply them again must not change that. */

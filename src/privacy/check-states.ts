@@ -31,7 +31,7 @@ export interface CheckedStates {
   damaged?: Compared['damaged'];
 }
 
-type Settings = Pick<ErasureOptions, 'actor' | 'keepMs' | 'keepsTotals'>;
+type Settings = Pick<ErasureOptions, 'actor' | 'keepMs'>;
 
 const perStep = 5_000;
 /** Soon after a damaged page, which may be repaired: what it held may have lost its state. */
@@ -139,8 +139,8 @@ async function checkFrom(
   let { damaged } = compared;
   const restore = async (ids: readonly string[]): Promise<void> => {
     try {
-      const { pending, applied, refused } = await requeue(db, families, ids);
-      found.requeued.push(...pending.map(({ id }) => id), ...applied);
+      const { pending, refused } = await requeue(db, families, ids);
+      found.requeued.push(...pending.map(({ id }) => id));
       found.erased += await eraseRefused(db, families, refused, settings);
     } catch (error) {
       if (!isDamaged(error)) throw error;

@@ -118,7 +118,7 @@ function isKey({ family, business, id }: RecordKey) {
   return family.identifiedBy ? sql`business_id = ${business} and ${condition}` : condition;
 }
 
-/** The query for versions of a record; bodies that retention has reduced say nothing. */
+/** The query for versions of a record. */
 async function versionsOf(db: Db, families: readonly Family[], key: RecordKey, row: Version['row']) {
   const { family, business } = key;
   if (!family.identifiedBy) return sql`select * from ${sql.table(family.table)} made where false`;
@@ -135,7 +135,7 @@ async function versionsOf(db: Db, families: readonly Family[], key: RecordKey, r
     sql`
     with found as materialized (
       select id, event, family, client_id, business_id, event_time, envelope, received_at
-      from inbox where id = any(${ids}::uuid[]) and envelope ? 'event_time'
+      from inbox where id = any(${ids}::uuid[])
     )
     select * from (${sql.raw(query)}) made where ${isKey(key)}`,
   );

@@ -55,7 +55,7 @@ it('an erased record is told as erased, also to whoever reads from an old positi
     database.db,
     families,
     { id: String(told.changes[0]!.record!.patient_id) },
-    { actor: { id: 'test' }, keepMs: 0, keepsTotals: true },
+    { actor: { id: 'test' }, keepMs: 0 },
   );
   const gone = [{ id: '1', kind: 'erased', record: null }];
   expect((await read({ after: told.next })).changes).toMatchObject(gone);
@@ -67,7 +67,7 @@ it('an erased patient is not named by the entry about a page that was read befor
   const [{ id }] = (await database.rows(`select patient_oid as id from receipts where receipt_id = 1`)) as [
     { id: string },
   ];
-  await erasePatient(database.db, families, { id }, { actor: { id: 'test' }, keepMs: 0, keepsTotals: true });
+  await erasePatient(database.db, families, { id }, { actor: { id: 'test' }, keepMs: 0 });
   const selection = { families: [], businessId: undefined };
   await logReading(database.db, { records: 2, patients: [id, 'other'] }, { id: 'test' }, selection);
   expect(await database.rows('select patient_id from patient_pseudonyms')).toEqual([{ patient_id: 'other' }]);

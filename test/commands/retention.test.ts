@@ -49,10 +49,10 @@ it('a dry run prints what a run then deletes, which is logged with the user of t
 });
 
 it('a mistake in RETENTION is named before anything is deleted', async () => {
-  const output = await run('receipts=8y,bodies=soon,access_log=1d');
+  const output = await run('receipts=8y,quarantine=soon,access_log=1d');
   for (const part of [
     'RETENTION has no receipts',
-    'bodies a duration',
+    'quarantine a duration',
     'access_log for at least 1y',
     'exit 78',
   ])

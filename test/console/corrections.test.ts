@@ -216,12 +216,7 @@ it('an erasure finds the rejected body and its correction', async () => {
   const id = await reject(wrong());
   await correct(id, right(wrong()));
   expect(await rows()).toHaveLength(2);
-  await erasePatient(
-    database.db,
-    families,
-    { id: patient },
-    { actor: { id: 'tester' }, keepMs: 86_400_000, keepsTotals: true },
-  );
+  await erasePatient(database.db, families, { id: patient }, { actor: { id: 'tester' }, keepMs: 86_400_000 });
   expect(await rows()).toEqual([]);
 
   // A correction must not bring the patient back.

@@ -300,18 +300,3 @@ describe('times', () => {
     ]);
   });
 });
-
-it('the page of a delivery whose body retention has deleted says so, and offers no replay', async () => {
-  const [id] = await apply(database, [receiptCallback()]);
-  // As the platform spells it.
-  await database.pool.query(
-    `update inbox set envelope = (envelope - 'event') || jsonb_build_object('event_type', event)`,
-  );
-  const whole = await visitor.read(`/deliveries/${id}`);
-  await database.pool.query(
-    `update inbox set envelope = jsonb_build_object('data', jsonb_build_object('receipt_id', 4711))`,
-  );
-  const reduced = await visitor.read(`/deliveries/${id}`);
-  expect([whole.includes('Replay …'), reduced.includes('Replay …')]).toEqual([true, false]);
-  expect([whole.includes('RETENTION'), reduced.includes('RETENTION')]).toEqual([false, true]);
-});

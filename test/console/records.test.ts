@@ -287,18 +287,3 @@ it('an erased record is a page that says so', async () => {
     expect.stringContaining('or it was erased'),
   ]);
 });
-
-it('bodies that retention has reduced leave the versions that the tables hold', async () => {
-  await apply(database, [
-    created,
-    updated,
-    consentFormCallback(),
-    consentFormCallback({ event_time: 1_700_000_300 }),
-  ]);
-  await database.pool.query(
-    `update inbox set envelope = jsonb_build_object('data', (envelope->'data') - 'url')
-     where id not in (select delivery_id from consent_forms)`,
-  );
-  expect(becameOf(await read('receipt', '4711'))).toHaveLength(2);
-  expect(becameOf(await read('consent_form', 'mc-1'))).toHaveLength(1);
-});

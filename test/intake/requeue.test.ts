@@ -89,24 +89,6 @@ it('what was applied is applied again without changing a row or adding a version
   expect(newest).toEqual({ same: true });
 });
 
-it('a body that retention has reduced had been applied: it is so again, and its row stays', async () => {
-  const ids = await apply(database, receipts(2));
-  await database.rows(`update inbox set envelope = jsonb_build_object('data', envelope->'data')`);
-  await database.rows('delete from applied_deliveries');
-  await database.rows('delete from receipts where receipt_id = 2');
-  expect(await requeue(database.db, families, ids)).toEqual({
-    pending: [],
-    applied: ids.toSorted(),
-    refused: [],
-  });
-  expect(await database.rows('select receipt_id::int, net_amount::float from receipts')).toEqual([
-    { receipt_id: 1, net_amount: 490.05 },
-  ]);
-  expect(
-    await count('applied_deliveries a join inbox i using (id, business_id, event_time, received_at)'),
-  ).toBe(2);
-});
-
 it('leaves those alone that have a state, are being erased, are locked, or are not there', async () => {
   const ids = await insertCallbacks(database, receipts(4));
   await database.rows('delete from pending_deliveries where id <> $1', [ids[0]]);
@@ -118,11 +100,11 @@ it('leaves those alone that have a state, are being erased, are locked, or are n
   try {
     await session.query('begin');
     await session.query('select from inbox where id = $1 for update', [ids[2]]);
-    const { pending, applied, refused } = await requeue(database.db, families, [
+    const { pending, refused } = await requeue(database.db, families, [
       ...ids,
       '00000000-0000-8000-8000-000000000000',
     ]);
-    expect([pending, applied, refused]).toEqual([[{ id: ids[3], family: 'receipt' }], [], []]);
+    expect([pending, refused]).toEqual([[{ id: ids[3], family: 'receipt' }], []]);
   } finally {
     session.release(true);
   }
@@ -146,10 +128,6 @@ it('what is about something that was erased does not become pending', async () =
     pending: [{ id: later }],
     refused: [erased],
   });
-  // A reduced body has no time of its own.
-  await database.rows('delete from pending_deliveries');
-  await database.rows(`update inbox set envelope = jsonb_build_object('data', envelope->'data')`);
-  expect(await requeue(database.db, families, ids)).toMatchObject({ applied: [later], refused: [erased] });
 });
 
 it('a delivery with several states gets one', async () => {

@@ -27,7 +27,7 @@ beforeEach(async () => {
   await clear(database, ...erasureTables, 'lost_deliveries', 'state_checks', 'blocked_deliveries');
 });
 
-const settings = { actor: { id: 'test' }, keepMs: 86_400_000, keepsTotals: true };
+const settings = { actor: { id: 'test' }, keepMs: 86_400_000 };
 const count = async (from: string) => Number((await database.rows(`select count(*) from ${from}`))[0]!.count);
 const now = Math.floor(Date.now() / 1000);
 const receipts = (number: number, from = now - number) =>
@@ -77,7 +77,7 @@ it.each([
     await database.rows(loss);
     const lines: string[] = [];
     const log = createLog('warn', { write: (line) => void lines.push(line) });
-    const config = { erasure: { keepMs: 1, keepsTotals: true } };
+    const config = { erasure: { keepMs: 1 } };
     await createStateCheck(
       { db: database.db, leases, families, config: config as never, log },
       new AbortController().signal,

@@ -38,7 +38,7 @@ async function reset(): Promise<void> {
 
 const actor = { id: 'tester' };
 const year = 365 * 86_400_000;
-const options = { actor, keepMs: year, keepsTotals: true };
+const options = { actor, keepMs: year };
 const erase = (patient: Patient, more = {}) =>
   erasePatient(database.db, families, patient, { ...options, ...more });
 const openIntake = (retention: Record<string, number>) => {

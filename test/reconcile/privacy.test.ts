@@ -9,12 +9,7 @@ const { database, newIntake, pass, applyAll, rowsNow, numberOf } = useReconcilia
 const year = 31_536_000;
 const patient_id = 'patient-erased';
 const erase = () =>
-  erasePatient(
-    database.db,
-    families,
-    { id: patient_id },
-    { actor: { id: 'test' }, keepMs: 0, keepsTotals: true },
-  );
+  erasePatient(database.db, families, { id: patient_id }, { actor: { id: 'test' }, keepMs: 0 });
 const ids = async () => (await rowsNow()).map(({ appointment_id }) => appointment_id);
 
 afterEach(() => jest.restoreAllMocks());

@@ -123,7 +123,7 @@ it('after any history the terms are those of the rows, and an erasure takes the 
         else
           await runRetention(database.db, families, { receipt: Date.now() - (start + 3) * 1_000 }, { actor });
       }
-      await erasePatient(database.db, families, { id: 'p0' }, { actor, keepMs: 0, keepsTotals: false });
+      await erasePatient(database.db, families, { id: 'p0' }, { actor, keepMs: 0 });
       expect(await termsOf(`terms @@ 'np0'`)).toEqual([]);
       await updateAll();
       expect([await wrong(), await termsOf(`terms @@ 'np0'`)]).toEqual([[], []]);

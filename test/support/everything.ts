@@ -47,12 +47,7 @@ export async function fill(service: { url: string }, databaseUrl: string): Promi
 
 export async function erase(databaseUrl: string, id: string): Promise<void> {
   const { db, close } = openDatabase(databaseUrl, createLog('silent'), { connections: 1, name: 'test' });
-  await erasePatient(
-    db,
-    families,
-    { id },
-    { actor: { id: 'tester' }, keepMs: 86_400_000, keepsTotals: true },
-  );
+  await erasePatient(db, families, { id }, { actor: { id: 'tester' }, keepMs: 86_400_000 });
   await close();
 }
 

@@ -42,8 +42,6 @@ export function DeliveryDetail(props: DetailProps) {
   const { delivery, recordKey, record, revealed, cause, seen } = props;
   const { id, status, text, received_at, applied_at, delivery_count } = delivery;
   const address = `/console/deliveries/${id}`;
-  // The platform may send event_type instead of event; retention keeps no time.
-  const isReduced = !('event_time' in delivery.envelope);
   const envelope = revealed
     ? withoutHealthRecords(text)
     : JSON.stringify(redactEnvelope(delivery.envelope, recordKey?.family), null, 4);
@@ -87,7 +85,7 @@ export function DeliveryDetail(props: DetailProps) {
         }}
       />
       <div class="actions">
-        {status !== 'received' && !isReduced && (
+        {status !== 'received' && (
           <PostButton action={preview} values={{ id, status }} kind={status === 'failed' ? '' : 'second'}>
             Replay …
           </PostButton>
@@ -110,12 +108,6 @@ export function DeliveryDetail(props: DetailProps) {
         )}
       </div>
       <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
-      {isReduced && (
-        <p>
-          Its body is older than the receiver keeps, and was deleted (<code>RETENTION</code>,{' '}
-          <code>bodies</code>). What identifies it remains; it cannot be replayed.
-        </p>
-      )}
       <Verbatim label="The callback as received" text={envelope} />
     </>
   );

@@ -24,12 +24,12 @@ export async function applyErasures(
   db: Db,
   families: readonly Family[],
   list: ErasureList,
-  { actor, keepMs, keepsTotals }: ErasureOptions,
+  { actor, keepMs }: ErasureOptions,
   onProgress: (count: number) => void = () => {},
 ) {
   const erasures = await inStep(db, (tx) => addToList(tx, list));
   await afterStatementsInProgress(db);
-  await continueErasures(db, families, { keepMs, keepsTotals });
+  await continueErasures(db, families, { keepMs });
   const counts: Counts = {};
   for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last; ) {
     const window = await findErased(
@@ -38,7 +38,7 @@ export async function applyErasures(
     );
     last = window.last;
     for (const found of window.erasures)
-      add(counts, await inStep(db, (tx) => eraseMatching(tx, families, found, { keepMs, keepsTotals })));
+      add(counts, await inStep(db, (tx) => eraseMatching(tx, families, found, { keepMs })));
     onProgress(window.read);
   }
   add(counts, await eraseQuarantine(db, families, keepMs));
@@ -65,10 +65,10 @@ export async function eraseMatching(
   tx: Db,
   families: readonly Family[],
   { erasure_id: erasureId, ids, patients }: Found,
-  { keepMs, keepsTotals }: Pick<ErasureOptions, 'keepMs' | 'keepsTotals'>,
+  { keepMs }: Pick<ErasureOptions, 'keepMs'>,
 ): Promise<Counts> {
   const isErased = (id: RawBuilder<unknown>) => sql`${id} = any(${ids}::uuid[])`;
-  if (keepsTotals) await keepTotals(tx, families, isErased);
+  await keepTotals(tx, families, isErased);
   await forgetDrift(tx, isErased);
   return eraseDeliveries(tx, families, ids, { erasureId, patients, keepMs });
 }

@@ -19,7 +19,7 @@ export async function eraseRefused(
   db: Db,
   families: readonly Family[],
   ids: readonly string[],
-  { actor, ...settings }: Pick<ErasureOptions, 'actor' | 'keepMs' | 'keepsTotals'>,
+  { actor, ...settings }: Pick<ErasureOptions, 'actor' | 'keepMs'>,
 ): Promise<number> {
   if (ids.length === 0) return 0;
   const { erasures } = await findErased(db, sql`from inbox where id = any(${ids}::uuid[])`);

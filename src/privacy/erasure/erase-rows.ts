@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { applyAgain } from '../../apply/apply.ts';
 import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
-import { type Counts, madeOf, tablesOf } from '../counts.ts';
+import { type Counts, madeOf } from '../counts.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
 import { findApplied, isNamed, type RecordKey } from '../find-deliveries.ts';
 
@@ -24,27 +24,18 @@ export const isListedIn =
   (id) =>
     sql`exists (select from erasing e where e.id = ${id} and e.erasure_id = ${listId}::uuid)`;
 
-/** Withholds deliveries, and what no body tells: where retention has reduced it, the rows that were made of it. @returns their number */
-export async function withholdDeliveries(
+/** Withholds deliveries. @returns their number */
+export const withholdDeliveries = (
   db: Db,
-  families: readonly Family[],
   ids: readonly string[],
   withholding: Withholding,
-): Promise<number> {
-  const isListed = sql`i.id = any(${ids}::uuid[])`;
-  const deliveries = sql`select i.received_at, to_jsonb(i) as content from inbox i where ${isListed}`;
-  let rows = await withhold(db, 'inbox', deliveries, withholding);
-  for (const family of families) {
-    for (const table of tablesOf(family)) {
-      const made = sql`
-        select i.received_at, to_jsonb(made) as content
-        from inbox i join ${sql.table(table)} made on ${madeOf(family)}
-        where ${isListed} and not i.envelope ? 'event_time'`;
-      rows += await withhold(db, table, made, withholding);
-    }
-  }
-  return rows;
-}
+): Promise<number> =>
+  withhold(
+    db,
+    'inbox',
+    sql`select i.received_at, to_jsonb(i) as content from inbox i where i.id = any(${ids}::uuid[])`,
+    withholding,
+  );
 
 /**
  * Copies rows of a table to the schema `withheld`, except what is due already.
@@ -82,7 +73,7 @@ export async function eraseDeliveries(
     select distinct thing_family(family) as family, business_id, thing_of(family, envelope) as thing
     from inbox where id = any(${ids}::uuid[]) and thing_of(family, envelope) is not null`.execute(tx);
   const own = families.filter(({ name }) => present.some(({ family }) => family === name));
-  const withheld = await withholdDeliveries(tx, own, ids, withholding);
+  const withheld = await withholdDeliveries(tx, ids, withholding);
   const counts = await deleteDeliveries(tx, own, ids, 'erased');
   // Where there are versions, the newest of those that remain is the row already.
   const others = families.filter(({ versions }) => !versions);

@@ -41,8 +41,6 @@ export interface ErasureOptions {
   also?: readonly string[];
   /** How long erased data is withheld, from its receipt, in milliseconds. */
   keepMs: number;
-  /** Whether the amounts of erased receipts stay in the totals of past days. */
-  keepsTotals: boolean;
   /** Called when deliveries were deleted, with their number: before that is committed. */
   onProgress?: (count: number) => void;
   /** Called with the tables whose samples in pg_stats may contain erased values: this role may not analyze them. */
@@ -189,7 +187,7 @@ async function eraseListed(
   families: readonly Family[],
   erasureId: string,
   found: Record<'others' | 'quarantine', readonly string[]>,
-  { keepMs, keepsTotals, onProgress }: Settings,
+  { keepMs, onProgress }: Settings,
 ): Promise<boolean> {
   if (!(await lockErasures(tx, { skip: true }))) return false;
   const running = await lockRunning(tx, erasureId);
@@ -199,7 +197,7 @@ async function eraseListed(
   const ids = idsOf(running);
   const withholding = { erasureId, patients, keepMs };
   const isErased = isListedIn(erasureId);
-  if (keepsTotals) await keepTotals(tx, families, isErased);
+  await keepTotals(tx, families, isErased);
   const counts: Counts = { deliveries: 0, withheld: 0 };
   // A worker may wait for the rows of shared records: they are locked last.
   for (const condition of [sql`not is_shared`, sql`is_shared`]) {

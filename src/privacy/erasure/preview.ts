@@ -38,7 +38,7 @@ export async function previewErasure(
     const withholding = { erasureId, patients: await readHashes(tx, patient, erasureId), keepMs };
     let withheld = 0;
     for await (const ids of listedIds(tx, erasureId, perPart))
-      withheld += await withholdDeliveries(tx, families, ids, withholding);
+      withheld += await withholdDeliveries(tx, ids, withholding);
     const quarantine = await findInQuarantine(tx, families, patient, erasureId);
     const mentions = await findMentions(tx, patient, { listId: erasureId, quarantine });
     const all: Counts = { ...Object.fromEntries(found), withheld, quarantine: quarantine.length };

@@ -1,13 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { idAt } from '../../common/uuid.ts';
-import { type Family, namesInData, patientFields } from '../../families/index.ts';
+import type { Family } from '../../families/index.ts';
 import type { Db } from '../../store/tables.ts';
 import { deleteDeliveries } from '../delete-deliveries.ts';
 import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const perScan = 20_000;
 const perStep = 500;
-const dayMs = 24 * 60 * 60 * 1000;
 
 /** Deletes deliveries with everything derived from them, except for pending ones. */
 export async function* deleteExpired({ db, families, cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
@@ -45,46 +44,6 @@ async function deleteSome(tx: Db, family: Family, ids: readonly string[], cutoff
   return deleteDeliveries(tx, [family], due, 'deleted');
 }
 
-/**
- * Reduces the envelopes of applied deliveries to the fields that identify the record and its patient: reports show their
- * keys, a resend is still known, and an erasure finds them.
- */
-export async function* reduceBodies({ db, families, cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
-  const { bodies: cutoff } = cutoffs;
-  if (!cutoff) return;
-  const kept = sql.join(families.map(keptFields), sql` `);
-  // Expiring deliveries are not counted twice.
-  const isDue = sql`received_at < ${cutoff} and not (${isExpired(families, cutoffs)})`;
-  // An event time is at most a day ahead of the receipt; another day is for clocks that differ.
-  const end = new Date(cutoff.getTime() + 2 * dayMs);
-  for await (const found of scan(db, end, isDue)) {
-    for (let at = 0; at < found.length; at += perStep) {
-      const ids = found.slice(at, at + perStep).map(({ id }) => id);
-      const bodies = await inTransaction(async (tx) => {
-        await lockHolds(tx);
-        const { numAffectedRows } = await sql`
-          with taken as materialized (
-            select id from applied_deliveries a where id = any(${ids}::uuid[]) and ${isNotErasing(sql`a.id`)}
-            order by id for update skip locked
-          )
-          update inbox i set patients = case when i.patients = '{}' then patients_beyond(i.envelope) else i.patients end,
-            envelope = jsonb_strip_nulls(jsonb_build_object(
-            'transaction_id', i.envelope->'transaction_id',
-            'data', (
-              select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(i.envelope->'data')
-              where key = any(case i.family ${kept} else ${patientFields}::text[] end)
-            )
-          ))
-          from taken
-          where i.id = taken.id and i.envelope ? 'event_time' and not ${isOfHeld}`.execute(tx);
-        return Number(numAffectedRows);
-      });
-      yield ['bodies', { bodies }];
-    }
-    if (found.length === 0) yield ['bodies', {}];
-  }
-}
-
 /** Whether a delivery is older than what its family keeps: ids sort by event time. */
 function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBuilder<unknown> {
   const conditions = families
@@ -92,11 +51,6 @@ function isExpired(families: readonly Family[], cutoffs: Pass['cutoffs']): RawBu
     .map(({ name }) => sql`(family = ${name} and id < ${idAt(cutoffs[name]!)}::uuid)`);
   return sql.join([sql`false`, ...conditions], sql` or `);
 }
-
-const keptFields = ({ name, fields, identifiedBy }: Family) => {
-  const id = identifiedBy ? namesInData({ [identifiedBy]: fields[identifiedBy]! }) : [];
-  return sql`when ${name} then ${[...patientFields, ...id]}::text[]`;
-};
 
 const isNotErasing = (id: RawBuilder<unknown>) => sql`not exists (select from erasing e where e.id = ${id})`;
 
@@ -115,18 +69,18 @@ interface Found {
  * of statuses only, in short statements; a part of the result may be empty.
  *
  * @param end of the event times
- * @param isDue a condition on `id`, `family` and `received_at`
+ * @param isDue a condition on `id` and `family`
  */
 async function* scan(db: Db, end: Date, isDue: RawBuilder<unknown>): AsyncGenerator<Found[]> {
   let after = idAt(new Date(0));
   for (;;) {
     const part = (table: string) => sql`(
-      select id, family, received_at from ${sql.table(table)}
+      select id, family from ${sql.table(table)}
       where id > ${after}::uuid and id < ${idAt(end)}::uuid
       order by id limit ${perScan})`;
     const { rows } = await sql<{ last: string | null; found: Found[] }>`
       with scanned as materialized (
-        select id, family, received_at from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
+        select id, family from (${part('applied_deliveries')} union all ${part('failed_deliveries')}) as statuses
         order by id limit ${perScan}
       )
       select (select id from scanned order by id desc limit 1) as last,

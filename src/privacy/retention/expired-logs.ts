@@ -5,7 +5,7 @@ import { lockHolds, namesHeld, type Pass, type Step } from './policy.ts';
 
 const bodiesPerStep = 200;
 
-/** Deletes rejected bodies, acknowledged ones too, in the order of their ids. */
+/** Deletes rejected bodies in the order of their ids; acknowledged ones stay until a person drops them. */
 export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): AsyncGenerator<Step> {
   const { quarantine: cutoff } = cutoffs;
   if (!cutoff) return;
@@ -15,7 +15,7 @@ export async function* deleteQuarantined({ cutoffs, inTransaction }: Pass): Asyn
       await lockHolds(tx);
       const { rows } = await sql<{ id: string; body: Buffer | null }>`
         select id, case when exists (select from patient_holds) then body end as body
-        from quarantine where id > ${after}::uuid and last_received_at < ${cutoff}
+        from quarantine where id > ${after}::uuid and last_received_at < ${cutoff} and not acknowledged
         order by id limit ${bodiesPerStep} for update skip locked`.execute(tx);
       const held = await findHeld(tx, rows);
       const ids = rows.map(({ id }) => id).filter((id) => !held.has(id));

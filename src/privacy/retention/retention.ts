@@ -6,11 +6,11 @@ import { withPlanForAnySize } from '../../store/transactions.ts';
 import { add, type Counts, sum } from '../counts.ts';
 import { type Actor, logAccess } from '../log/access-log.ts';
 import { destroyErased } from './destroy.ts';
-import { deleteExpired, reduceBodies } from './expired-deliveries.ts';
+import { deleteExpired } from './expired-deliveries.ts';
 import { deleteOldEntries, deleteQuarantined } from './expired-logs.ts';
 import type { Pass, Step } from './policy.ts';
 
-/** Retention periods in milliseconds: by family name, `bodies`, `quarantine`, `access_log`. */
+/** Retention periods in milliseconds: by family name, `quarantine`, `access_log`. */
 export type Retention = Readonly<Record<string, number>>;
 
 export interface PolicyOutcome {
@@ -84,7 +84,7 @@ export async function runRetention(
 }
 
 /** The destruction of what is due comes first. */
-const policies = [destroyErased, deleteExpired, reduceBodies, deleteQuarantined, deleteOldEntries];
+const policies = [destroyErased, deleteExpired, deleteQuarantined, deleteOldEntries];
 
 /** Runs the steps of a policy. @returns the error of a step, which stops no other policy @throws that of `pause` */
 async function runPolicy(
