@@ -3,8 +3,8 @@ import { type Family, families } from '../src/families/index.ts';
 
 /** What the sandbox and the client, which import nothing of the receiver, know of its families. */
 export interface Registration {
-  /** The environment variable of the registered paths. */
-  variable: string;
+  /** The environment variable of the registered paths; undefined: they are the documented ones. */
+  variable?: string;
   events: readonly string[];
   /** The documented paths: one for each event, or one for all. */
   paths: readonly string[];
@@ -24,7 +24,7 @@ export const registrations: Record<string, Registration> = Object.fromEntries(
 function registrationOf({ path, events, fields, identifiedBy }: Family): Registration {
   const id = identifiedBy && !fields[identifiedBy]!.fromEnvelope ? fields[identifiedBy] : undefined;
   return {
-    variable: path.variable,
+    ...(path.variable && { variable: path.variable }),
     events,
     // Where there are as many as events, each event has its own.
     paths: path.default.length === events.length ? path.default : path.default.slice(0, 1),

@@ -5,8 +5,8 @@ import { addServiceCommands } from './commands/index.ts';
 import { reportError } from './commands/report-error.ts';
 import { printable } from './common/printable.ts';
 import { version } from './common/version.ts';
-import { requireSpelling } from './config/config.ts';
-import { misspeltIn } from './config/misspelt-variables.ts';
+import { findMisspelt } from './config/check-names.ts';
+import { refuseFormer } from './config/config.ts';
 import { addDoctorCommand } from './diagnostics/index.ts';
 import { families } from './families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
@@ -27,13 +27,12 @@ const parsing = program.commands.length;
 addClientCommands(program, process.env);
 addSandboxCommands(program, process.env);
 for (const command of program.commands.slice(parsing)) {
-  command.hook('preAction', () => requireSpelling(process.env, families));
+  command.hook('preAction', () => refuseFormer(process.env, families));
 }
 program.hook('preAction', (_program, command) => {
   if (command.name() === 'doctor') return; // it reports them itself
-  for (const { name, reason } of misspeltIn(process.env, families).doubts) {
-    process.stderr.write(`receiver: ${printable(name)} ${reason}\n`);
-  }
+  for (const line of findMisspelt(process.env, families))
+    process.stderr.write(`receiver: ${printable(line)}\n`);
 });
 
 program.hook('preAction', (_program, command) => {

@@ -113,7 +113,7 @@ export const definitions: readonly Definition[] = [
     title: () => 'Rejected bodies are being dropped',
     explain: ({ detail: { reasons } }) =>
       `The quarantine is full, and its oldest bodies were deleted before they were replayed: ${(reasons as string[]).join(', ')}. ` +
-      'Unless the sender resends them, they are lost: replay after a fix, drop what is not needed, or raise QUARANTINE_LIMIT',
+      'Unless the sender resends them, they are lost: replay after a fix, or drop what is not needed',
   },
   {
     name: 'quarantine',

@@ -1,5 +1,5 @@
+import { findFormer } from './check-names.ts';
 import { environmentSchema, type FamilyPaths } from './environment-schema.ts';
-import { misspeltIn } from './misspelt-variables.ts';
 import { toConfig } from './to-config.ts';
 import { isUnguessable } from './unguessable.ts';
 
@@ -36,11 +36,10 @@ function isKnownByPathsAlone({ production, role, authentication }: Config): bool
   return production && role !== 'worker' && isOpen && !allowUnauthenticated;
 }
 
-/** @throws InvalidConfiguration where a variable is misspelt without doubt */
-export function requireSpelling(env: Environment, families: readonly FamilyPaths[]): void {
-  const { errors } = misspeltIn(env, families);
-  if (errors.length > 0)
-    throw new InvalidConfiguration(errors.map(({ name, reason }) => `${name} ${reason}`));
+/** @throws InvalidConfiguration where a variable of version 1 is set */
+export function refuseFormer(env: Environment, families: readonly FamilyPaths[]): void {
+  const problems = findFormer(env, families);
+  if (problems.length > 0) throw new InvalidConfiguration(problems);
 }
 
 /**
@@ -54,7 +53,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   const parsed = environmentSchema(families).safeParse(given);
   const issues = parsed.error?.issues ?? [];
   const problems = issues.map(({ path, message }) => `${String(path[0])} ${message}`);
-  problems.push(...misspeltIn(given, families).errors.map(({ name, reason }) => `${name} ${reason}`));
+  problems.push(...findFormer(given, families));
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
   const missing = oidc.filter((name) => !given[name]);
   if (missing.length > 0 && missing.length < oidc.length)
@@ -92,7 +91,7 @@ function findMailProblems({ email }: Config['alerts'], { ALERT_EMAIL_TO, SMTP_UR
   if (SMTP_URL && !ALERT_EMAIL_TO)
     return ['ALERT_EMAIL_TO must be set too: SMTP_URL is the mail server for it'];
   if (!email || email.from.includes('@')) return [];
-  return ['ALERT_EMAIL_FROM must be set too: the user in SMTP_URL is no e-mail address'];
+  return ['SMTP_URL must have an e-mail address as its user, such as alerts%40example.org: it is the sender'];
 }
 
 function findPathProblems(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
@@ -101,10 +100,10 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
     config.paths[name]!.some((path) => all.indexOf(path) !== all.lastIndexOf(path)),
   );
   if (repeated.length > 0) {
-    return [`${repeated.map(({ path }) => path.variable).join(', ')} must differ from each other`];
+    return [`${repeated.flatMap(({ path }) => path.variable ?? []).join(', ')} must differ from each other`];
   }
   if (!isKnownByPathsAlone(config)) return [];
-  const set = families.filter(({ path }) => env[path.variable]);
+  const set = families.filter(({ path }) => path.variable && env[path.variable]);
   const isEnough =
     set.some(({ events }) => events.length === 0) ||
     families.every((family) => !family.path.isBasic || set.includes(family));
@@ -119,6 +118,6 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
 function servedPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): Config['paths'] {
   if (!isKnownByPathsAlone(config)) return config.paths;
   return Object.fromEntries(
-    families.map(({ name, path }) => [name, env[path.variable] ? config.paths[name]! : []]),
+    families.map(({ name, path }) => [name, path.variable && env[path.variable] ? config.paths[name]! : []]),
   );
 }

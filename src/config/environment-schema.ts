@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
 import { days, keep, retention } from './durations.ts';
-import { defaultConnections, fewestConnections } from './pool-sizes.ts';
-import { changesTokens, currency, flag, integer, list, rolesMap, secret, size, timezone } from './values.ts';
+import { changesTokens, flag, integer, list, rolesMap, secret, size, timezone } from './values.ts';
 
 export interface FamilyPaths {
   name: string;
   /** None: its path takes every event. */
   events: readonly string[];
-  path: { variable: string; default: readonly string[]; isBasic?: true };
+  /** `variable`: one that sets them; without one they are the documented ones. */
+  path: { variable?: string; default: readonly string[]; isBasic?: true };
 }
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
@@ -49,11 +49,12 @@ const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     families
       .toSorted((a, b) => Number(b.events.length === 0) - Number(a.events.length === 0))
-      .map(({ events, path }) => {
-        const schema = address.paths.prefault(path.default.join(','));
-        if (events.length === 0) return [path.variable, schema.describe(everyEvent).meta(first)];
-        const records = path.variable.replace(/_PATH$/, '').replaceAll('_', ' ');
-        return [path.variable, schema.describe(`Paths of ${records.toLowerCase()}`)];
+      .flatMap(({ events, path: { variable, default: paths } }) => {
+        if (!variable) return [];
+        const schema = address.paths.prefault(paths.join(','));
+        if (events.length === 0) return [[variable, schema.describe(everyEvent).meta(first)]];
+        const records = variable.replace(/_PATH$/, '').replaceAll('_', ' ');
+        return [[variable, schema.describe(`Paths of ${records.toLowerCase()}`)]];
       }),
   );
 
@@ -75,9 +76,6 @@ const checkSenders = {
     .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
     .default('X-Webhook-Signature')
     .describe('Header with `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`'),
-  SIGNATURE_TOLERANCE_S: integer(1, 86_400)
-    .default(180)
-    .describe('Largest difference between `t` and now, in seconds'),
   ALLOWED_IPS: list
     .pipe(z.array(address.network))
     .describe('Addresses and CIDRs that callbacks may be sent from, comma-separated')
@@ -100,25 +98,11 @@ const store = {
         '[database.md](database.md). Unset: an embedded PostgreSQL, for a first start and trials',
     )
     .meta(first),
-  DATABASE_SCHEMA: z
-    .string()
-    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/, 'must have 1 to 63 letters a to z, digits and _')
-    .refine(
-      (name) => !['reporting', 'withheld', 'bullmq'].includes(name),
-      'is a schema that the receiver uses for other things',
-    )
-    .default('public')
-    .describe('The [schema](database.md#roles-and-schema) of the tables'),
   DIRECT_DATABASE_URL: address.database
     .optional()
     .describe(
       'The same database [without a connection pooler](database.md#connection-poolers) such as PgBouncer in transaction ' +
         'mode, for migrations and the queue',
-    ),
-  DATABASE_CONNECTIONS: integer(fewestConnections, 1_000)
-    .default(defaultConnections)
-    .describe(
-      `The most [connections](database.md#connections) of one process to PostgreSQL, at least ${fewestConnections}`,
     ),
   DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
 };
@@ -152,17 +136,6 @@ const limits = {
   BODY_LIMIT: size('1kb', '64mb', '256kb').describe(
     'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
   ),
-  QUARANTINE_LIMIT: size('1mb', '1tb', '1gb').describe(
-    'The most bytes of [rejected bodies](security.md#quarantine) that are kept, `1mb` to `1tb`; beyond it the oldest are deleted',
-  ),
-  RATE_LIMIT: integer(1, 1_000_000)
-    .optional()
-    .describe('Requests per second from one address. Unset: no limit'),
-  REJECTION_LIMIT: integer(1, 1_000_000)
-    .default(300)
-    .describe(
-      'Failed access checks per minute and address before the response is 429; correctly signed callbacks are always accepted',
-    ),
 };
 
 const privacy = (families: readonly FamilyPaths[]) => ({
@@ -215,11 +188,6 @@ const consoleAndSignIn = {
         'India to some and Israel to PostgreSQL)',
     )
     .meta(first),
-  REPORT_CURRENCY: currency
-    .default('INR')
-    .describe(
-      'Currency of all amounts in the console and in Excel files, a code of ISO 4217: with `INR` an amount is `₹1,23,456.00`',
-    ),
 };
 
 const observe = {
@@ -246,10 +214,9 @@ const alerts = {
     .describe('Addresses for alerts by e-mail, comma-separated'),
   SMTP_URL: address.mailServer
     .optional()
-    .describe('The mail server for them, such as `smtp://user:password@host:587` or `smtps://…:465`'),
-  ALERT_EMAIL_FROM: address.email
-    .optional()
-    .describe('Sender of these e-mails. Unset: the user in `SMTP_URL`, where that is an address'),
+    .describe(
+      'The mail server for them, such as `smtp://alerts%40example.org:password@host:587` or `smtps://…:465`; its user is the sender',
+    ),
 };
 
 const changes = {
@@ -288,9 +255,9 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   {
     title: 'Receive callbacks',
     intro:
-      'The paths are those that are registered with the platform, by default the documented ones of each ' +
-      '[family](callbacks.md#families). Each variable takes one or several, comma-separated; they may contain an ' +
-      '[unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`.',
+      'The paths are those that are registered with the platform. Each variable takes one or several, comma-separated; they may ' +
+      'contain an [unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`. The other ' +
+      '[families](callbacks.md#families) have their documented paths.',
     variables: { ...receive, ...pathsOf(families) },
   },
   {

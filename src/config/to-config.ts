@@ -11,7 +11,8 @@ const userOf = (address: string) => decodeURIComponent(new URL(address).username
 export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: readonly FamilyPaths[]) {
   const variables = e as Record<string, unknown>;
   const paths = families.map(
-    ({ name, path }) => [name, variables[path.variable] as readonly string[]] as const,
+    ({ name, path }) =>
+      [name, path.variable ? (variables[path.variable] as readonly string[]) : path.default] as const,
   );
   return {
     host: e.HOST,
@@ -20,9 +21,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
-    databaseSchema: e.DATABASE_SCHEMA,
+    databaseSchema: 'public',
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
-    databaseConnections: e.DATABASE_CONNECTIONS,
     redisUrl: e.REDIS_URL,
     redisFallback: e.REDIS_FALLBACK,
     queuePrefix: e.QUEUE_PREFIX,
@@ -32,8 +32,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     paths: Object.fromEntries(paths),
     bodyLimitBytes: e.BODY_LIMIT,
     limits: {
-      requestsPerSecond: e.RATE_LIMIT,
-      rejectionsPerMinute: e.REJECTION_LIMIT,
+      /** Failed access checks of an address, after which it gets 429. */
+      rejectionsPerMinute: 300,
       connections: 2_000,
       /** Time limit for a request to arrive. */
       requestMs: 15_000,
@@ -41,14 +41,14 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       keepAliveMs: 65_000,
     },
     quarantine: {
-      bytes: e.QUARANTINE_LIMIT,
+      bytes: 1_000_000_000,
       /** The folder of the embedded database, whose bodies take a tenth of the free disk at most; undefined: its disk is not known. */
       dataDir: e.DATABASE_URL ? undefined : e.DATA_DIR,
     } as { bytes: number; dataDir?: string | undefined },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,
-      signatureToleranceS: e.SIGNATURE_TOLERANCE_S,
+      signatureToleranceS: 180,
       allowedIps: e.ALLOWED_IPS,
       trustProxy: e.TRUST_PROXY,
       allowedClientIds: e.ALLOWED_CLIENT_IDS,
@@ -80,7 +80,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       webhookUrl: e.ALERT_WEBHOOK_URL,
       email:
         e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
-          ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
+          ? { to: e.ALERT_EMAIL_TO, from: userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
       everyMs: 60_000,
       /** How long a store must be unavailable. */
@@ -106,7 +106,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       graceMs: 2_000,
     },
     reportTimezone: e.REPORT_TIMEZONE,
-    reportCurrency: e.REPORT_CURRENCY,
+    reportCurrency: 'INR',
     /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
     pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */

@@ -68,13 +68,6 @@ export const timezone = z.string().superRefine((name, context) => {
   fail(context, `must be a full name of the IANA time zone database${advice}`);
 });
 
-export const currency = z
-  .string()
-  .refine(
-    (code) => Intl.supportedValuesOf('currency').includes(code),
-    'must be a code of ISO 4217, such as INR',
-  );
-
 // What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
 export const rolesMap = z.string().transform((text, context) => {
   const entries = partsOf(text).map((part) => {

@@ -1,20 +1,20 @@
+import { findMisspelt } from '../config/check-names.ts';
 import { type Environment, InvalidConfiguration, parseConfig } from '../config/config.ts';
 import { environmentSchema } from '../config/environment-schema.ts';
-import { misspeltIn } from '../config/misspelt-variables.ts';
+import { formerVariables } from '../config/former-variables.ts';
 import { families } from '../families/index.ts';
 import type { Check, Subject } from './finding.ts';
 
-const known = Object.keys(environmentSchema(families).shape);
+const known = [...Object.keys(environmentSchema(families).shape), ...Object.keys(formerVariables)];
 
 /**
  * Parses the environment, and again without its invalid variables, so that a fault hides neither another one nor what
  * the other variables lead to.
  */
 export function readConfiguration(env: Environment): Pick<Subject, 'config' | 'problems' | 'invalid'> {
-  const { errors } = misspeltIn(env, families);
-  const problems = errors.map(({ name, reason }) => `${name} ${reason}`);
-  const invalid = new Set(errors.map(({ meant }) => meant));
-  let rest: Environment = { ...env, ...Object.fromEntries(errors.map(({ name }) => [name, undefined])) };
+  const problems: string[] = [];
+  const invalid = new Set<string>();
+  let rest: Environment = env;
   for (;;) {
     try {
       return { config: parseConfig(rest, families), problems, invalid };
@@ -43,9 +43,7 @@ const wordsOf = (text: string) => new Set(text.split(/\W+/));
 
 export const checkConfiguration: Check = ({ env, config, problems, invalid }, report) => {
   for (const problem of problems) report('fail', 'configuration', problem);
-  for (const { name, reason } of misspeltIn(env, families).doubts) {
-    report('warn', 'configuration', `${name} ${reason}`);
-  }
+  for (const line of findMisspelt(env, families)) report('warn', 'configuration', line);
   const mode = config.production ? 'NODE_ENV is production' : 'NODE_ENV is not production';
   if (problems.length === 0)
     report('ok', 'configuration', `each variable is valid; ${mode}; ROLE is ${config.role}`);

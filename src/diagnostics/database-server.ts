@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { maxConnections } from '../config/pool-sizes.ts';
 import type { Database } from '../store/database.ts';
 import type { ReportFinding } from './finding.ts';
 
@@ -70,8 +71,8 @@ export function judgeServer(facts: ServerFacts, config: Config, report: ReportFi
   ];
   for (const text of fails) if (text) report('fail', 'database', text);
   for (const text of warnings) if (text) report('warn', 'database', text);
-  const isScarce = facts.slots - facts.used < config.databaseConnections;
-  const advice = `. A process opens up to ${config.databaseConnections}: raise max_connections, or lower DATABASE_CONNECTIONS`;
+  const isScarce = facts.slots - facts.used < maxConnections;
+  const advice = `. A process opens up to ${maxConnections}: raise max_connections`;
   const connections = `${facts.used} of ${facts.slots} are in use`;
   report(isScarce ? 'warn' : 'ok', 'connections', isScarce ? connections + advice : connections);
 }

@@ -29,7 +29,7 @@ export const checkPlatform: Check = async (subject, report) => {
     const { signingKeys, signatureToleranceS } = config.authentication;
     const seconds = signingKeys.length > 0 ? signatureToleranceS : Number.POSITIVE_INFINITY;
     const effect =
-      'more than SIGNATURE_TOLERANCE_S. Unless it is that of PostgreSQL, all callbacks are rejected';
+      'more than a signature may be old. Unless it is that of PostgreSQL, all callbacks are rejected';
     await checkClock('the platform', readTime, report, { seconds, effect });
   } catch (error) {
     const { message } = error as Error;

@@ -19,8 +19,7 @@ export const checkSenders: Check = ({ env, config, invalid }, report) => {
   if (weak) report('warn', 'senders', weak);
   const served = families.flatMap(({ name, path }) => {
     const paths = config.paths[name]!;
-    const isShown = 'isBasic' in path || name === 'other' || env[path.variable];
-    if (paths.length === 0 || !isShown) return [];
+    if (paths.length === 0 || !('variable' in path)) return [];
     const kind = paths.every(isUnguessable) ? 'unguessable' : 'guessable';
     return [`${path.variable} (${env[path.variable] ? kind : 'default'})`];
   });

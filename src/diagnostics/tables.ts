@@ -114,7 +114,7 @@ const checkQuarantine: DatabaseCheck = async ({ db }, report, { config }) => {
   const dropped = await readDropped(db);
   const reasons = dropped.map(({ reason, bodies }) => `${reason}: ${bodies}`).join(', ');
   if (reasons === '') return report('ok', 'quarantine', size);
-  const fix = 'Replay or drop what is there, or raise QUARANTINE_LIMIT';
+  const fix = 'Replay or drop what is there';
   const loss = `dropped in ${droppedDays} days before they were replayed: ${reasons}`;
   report('warn', 'quarantine', `${size}; ${loss}. ${fix}`);
 };

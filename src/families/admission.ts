@@ -5,7 +5,7 @@ import { amount, nested, notPersonal, optional, saidTime, text, textId, time, un
 export const admission = defineFamily({
   name: 'admission',
   events: ['ipd_admissions.created', 'ipd_admissions.updated'],
-  path: { variable: 'ADMISSIONS_PATH', default: ['/registered_url_for_ipd_admissions_events'] },
+  path: { default: ['/registered_url_for_ipd_admissions_events'] },
   table: 'admissions',
   identifiedBy: 'id',
   orderedBy: 'updated_at',
@@ -60,7 +60,7 @@ const admissionId = {
 export const admissionEvent = defineFamily({
   name: 'admission_event',
   events: ['ipd_admissions_events.created', 'ipd_admissions_events.updated'],
-  path: { variable: 'ADMISSION_EVENTS_PATH', default: ['/registered_url_for_ipd_admissions_events_events'] },
+  path: { default: ['/registered_url_for_ipd_admissions_events_events'] },
   table: 'admission_events',
   identifiedBy: 'id',
   partOf: 'admission',
@@ -85,7 +85,6 @@ export const admissionClearance = defineFamily({
   name: 'admission_clearance',
   events: ['ipd_admissions_clearances.created', 'ipd_admissions_clearances.updated'],
   path: {
-    variable: 'ADMISSION_CLEARANCES_PATH',
     default: ['/registered_url_for_ipd_admissions_clearances_events'],
   },
   table: 'admission_clearances',
@@ -114,7 +113,6 @@ export const admissionEstimate = defineFamily({
   name: 'admission_estimate',
   events: ['ipd_admissions_estimates.created', 'ipd_admissions_estimates.updated'],
   path: {
-    variable: 'ADMISSION_ESTIMATES_PATH',
     default: ['/registered_url_for_ipd_admissions_estimates_events'],
   },
   table: 'admission_estimates',

@@ -36,7 +36,6 @@ export const appointment = defineFamily({
   ],
   reconciledBy: 'appointment.reconciled',
   path: {
-    variable: 'APPOINTMENTS_PATH',
     default: [
       '/registered_url_for_add_appointment_events',
       '/registered_url_for_update_appointment_events',

@@ -6,7 +6,7 @@ export const booking = defineFamily({
   name: 'booking',
   events: ['booking.init', 'booking.confirm', 'booking.status', 'booking.cancel'],
   // The platform documents no address for these events.
-  path: { variable: 'BOOKINGS_PATH', default: ['/registered_url_for_booking_events'] },
+  path: { default: ['/registered_url_for_booking_events'] },
   table: 'bookings',
   identifiedBy: 'order_id',
   headline: ['state'],

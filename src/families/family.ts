@@ -35,9 +35,9 @@ export interface FamilyDefinition<Name extends string, E extends Events, F exten
   deletedBy?: E[number];
   /** The event of what the receiver itself has read from the platform: the oldest of its second. No callback may have it. */
   reconciledBy?: string;
-  /** The environment variable of the registered paths, and its default. Each path accepts every event of the family. */
+  /** The registered paths, and a variable that sets others. Each path accepts every event of the family. */
   path: {
-    variable: string;
+    variable?: string;
     default: readonly string[];
     /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
     isBasic?: true;

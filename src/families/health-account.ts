@@ -6,7 +6,7 @@ export const healthAccount = defineFamily({
   name: 'health_account',
   events: ['abha.created', 'abha.hip_profile_share'],
   // The platform documents no address for these events.
-  path: { variable: 'HEALTH_ACCOUNTS_PATH', default: ['/registered_url_for_health_account_events'] },
+  path: { default: ['/registered_url_for_health_account_events'] },
   table: 'health_accounts',
   identifiedBy: 'abha_address',
   shown: {
@@ -32,7 +32,7 @@ export const healthAccount = defineFamily({
 export const careContext = defineFamily({
   name: 'care_context',
   events: ['abha.link_care_context'],
-  path: { variable: 'CARE_CONTEXTS_PATH', default: ['/registered_url_for_care_context_events'] },
+  path: { default: ['/registered_url_for_care_context_events'] },
   table: 'care_contexts',
   identifiedBy: 'care_context_id',
   headline: ['status'],

@@ -12,7 +12,6 @@ export const notice = defineFamily({
     'prescription.communication',
   ],
   path: {
-    variable: 'NOTICES_PATH',
     default: [
       '/registered_url_for_appointment_tele_dr_joined_webhook_events',
       '/registered_url_for_appointment_reminder_instant_webhook_events',

@@ -6,7 +6,6 @@ export const paymentRequest = defineFamily({
   name: 'payment_request',
   events: ['receipt_payment.requested'],
   path: {
-    variable: 'PAYMENT_REQUESTS_PATH',
     default: ['/registered_url_for_receipt_payment_requested_events'],
   },
   table: 'payment_requests',

@@ -5,7 +5,7 @@ import { nested, notPersonal, optional, saidTime, text } from './field.ts';
 export const practiceChange = defineFamily({
   name: 'practice_change',
   events: ['schedule.start_practice', 'schedule.stop_practice', 'schedule.available_for_consultation'],
-  path: { variable: 'PRACTICE_CHANGES_PATH', default: ['/registered_url_for_doctor_events'] },
+  path: { default: ['/registered_url_for_doctor_events'] },
   table: 'practice_changes',
   shown: {
     people: { doctor_id: 'Doctor', clinic_id: 'Clinic' },

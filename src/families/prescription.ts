@@ -4,7 +4,7 @@ import { code, nested, notPersonal, optional, saidTime, text, textId, untyped } 
 export const prescription = defineFamily({
   name: 'prescription',
   events: ['prescription.created', 'prescription.updated'],
-  path: { variable: 'PRESCRIPTIONS_PATH', default: ['/registered_url_for_prescription_events'] },
+  path: { default: ['/registered_url_for_prescription_events'] },
   table: 'prescriptions',
   identifiedBy: 'prescription_id',
   orderedBy: 'modified_at',

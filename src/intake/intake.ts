@@ -203,7 +203,7 @@ export function createIntake(options: IntakeOptions) {
 
 /** Where to send a family's events. A path that is not the documented one may be a secret. */
 const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
-  paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable}`;
+  paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable ?? 'EVENTS_PATH'}`;
 
 const dayMs = 24 * 60 * 60 * 1000;
 

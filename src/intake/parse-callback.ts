@@ -31,7 +31,8 @@ import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
  */
 export function createParser(
   families: readonly Family[],
-  whereOf: (family: Family) => string = ({ path }) => `the path of ${path.variable}`,
+  whereOf: (family: Family) => string = ({ path }) =>
+    path.variable ? `the path of ${path.variable}` : path.default.join(' or '),
 ) {
   const schema = envelopeSchema(families as readonly [Family, ...Family[]]);
   const familyOf = new Map(families.flatMap((family) => family.events.map((event) => [event, family])));

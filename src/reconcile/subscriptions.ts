@@ -57,7 +57,7 @@ function routeOf(endpoint: string | null | undefined, { config, families }: Rece
   const family = families.find(({ name }) => config.paths[name]?.includes(pathname));
   if (!family) return { where: `${host}, on a path that the receiver does not serve` };
   return {
-    where: `${host}, on the path of ${family.path.variable}`,
+    where: `${host}, on the path of ${family.path.variable ?? family.name}`,
     takes: (event: string) => takesEveryEvent(family) || family.events.includes(event),
   };
 }

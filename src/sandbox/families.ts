@@ -15,7 +15,7 @@ export interface Envelope {
 
 interface Registration {
   /** The environment variable of the registered paths. */
-  readonly variable: string;
+  readonly variable?: string;
   readonly events: readonly string[];
   /** The documented paths: one for each event, or one for all. */
   readonly paths: readonly string[];

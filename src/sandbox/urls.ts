@@ -12,7 +12,8 @@ export type UrlOf = (callback: { readonly family: Family; readonly event: string
 export function registeredUrls(base: string, env: Env = {}): UrlOf {
   return ({ family, event }) => {
     const { variable, paths } = registrations[family];
-    const registered = env[variable] ? env[variable].split(',').map((path) => path.trim()) : paths;
+    const set = variable && env[variable];
+    const registered = set ? set.split(',').map((path) => path.trim()) : paths;
     const documented = documentedEvent(event).path;
     return below(base, registered.includes(documented) ? documented : registered[0]!);
   };

@@ -9,11 +9,10 @@ export type Limits = ReturnType<typeof openLimits>;
 
 /** How often something may happen, in each process. */
 export function openLimits(config: Config) {
-  const { requestsPerSecond, rejectionsPerMinute } = config.limits;
+  const { rejectionsPerMinute } = config.limits;
   const limit = (points: number, durationS: number) => rateLimit({ points, durationS });
   const failures = () => limit(10, 300);
   return {
-    requests: requestsPerSecond ? limit(requestsPerSecond, 1) : undefined,
     rejections: limit(rejectionsPerMinute, 60),
     // Apart, so that wrong tokens of one kind use up no attempts of another.
     signIns: { 'admin token': failures(), 'identity provider': failures() },

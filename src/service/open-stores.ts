@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
-import { divideConnections } from '../config/pool-sizes.ts';
+import { poolSizes } from '../config/pool-sizes.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
 import { checkRedis } from '../queue/check-redis.ts';
 import { openDeliveryQueue } from '../queue/delivery-queue.ts';
@@ -28,7 +28,7 @@ const openingMs = 2_000;
 export async function openStores(config: Config, log: Log, onStop: OnStop) {
   const { redisUrl, queuePrefix, databaseSchema: schema, timeLimits } = config;
   const { databaseMs } = timeLimits;
-  const connections = divideConnections(config);
+  const connections = poolSizes;
   if (redisUrl) await checkRedis(redisUrl, log);
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
   const directUrl = config.directDatabaseUrl ?? databaseUrl;

@@ -77,8 +77,8 @@ function report(config: Config, families: Families, access: AccessChecks, log: L
   if (weakKeys) log.warn(weakKeys);
   const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
   if (unserved.length === 0) return;
-  const variables = unserved.map(({ path }) => path.variable);
-  log.warn({ variables }, 'not served: only an unguessable path protects callbacks, and these are not set');
+  const names = unserved.map(({ name }) => name);
+  log.warn({ families: names }, 'not served at paths of their own: only unguessable paths protect callbacks');
 }
 
 /** The feed of changes, where somebody may read it. */

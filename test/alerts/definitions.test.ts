@@ -71,7 +71,7 @@ describe('what is found in the tables', () => {
       (current_date, 'invalid', 7, 1, now()), (current_date, 'not_json', 900, 1, now() - interval '61 minutes')`);
     expect(await find('dropped')).toEqual([
       expect.stringMatching(
-        /^Rejected bodies are being dropped\. The quarantine is full.*: invalid: 7\. Unless .* QUARANTINE_LIMIT$/,
+        /^Rejected bodies are being dropped\. The quarantine is full.*: invalid: 7\. Unless .* not needed$/,
       ),
     ]);
   });

@@ -18,12 +18,12 @@ async function run(env: Record<string, string>): Promise<[output: string, code: 
 const both = () => ({ ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test,b@clinic.test' });
 
 it('sends a message to each channel', async () => {
-  const env = { ...both(), ALERT_EMAIL_FROM: 'receiver@clinic.test', SMTP_URL: mail.url };
+  const env = { ...both(), SMTP_URL: mail.url };
   expect(await run(env)).toEqual(['webhook: sent\ne-mail: sent\n', 0]);
   expect(webhook.messages).toEqual([expect.stringMatching(/^Webhook receiver alerts: a test\./)]);
   expect(mail.mails).toEqual([
     {
-      from: 'receiver@clinic.test',
+      from: 'alerts@clinic.test',
       to: ['a@clinic.test', 'b@clinic.test'],
       subject: 'Webhook receiver alerts: a test',
       text: webhook.messages[0],
@@ -47,7 +47,7 @@ it('says what to do about a channel that fails, and ends with 1; secrets are not
   };
   expect(await run(away)).toEqual([
     'webhook: ECONNREFUSED. Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it.\n' +
-      'e-mail: 1 of 2 recipients rejected. Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address.\n',
+      'e-mail: 1 of 2 recipients rejected. Check ALERT_EMAIL_TO and the user of SMTP_URL: the server rejects an address.\n',
     1,
   ]);
 });

@@ -222,12 +222,11 @@ describe('PostgreSQL:', () => {
     ]);
   });
 
-  it('a role without rights, an own schema: what it says to run repairs it', async () => {
+  it('a role without rights: what it says to run repairs it', async () => {
     const { REDIS_URL: _, ...env } = await healthy();
-    const owners = { ...env, DATABASE_SCHEMA: 'callbacks' };
-    expect(await spawnReceiver(['migrate'], owners).end()).toBe(0);
+    expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
     await server.rows(`create role other login password '${secret('other')}'`);
-    const theirs = { ...owners, DATABASE_URL: urlOf(`doctor_${databases}`, 'other', secret('other')) };
+    const theirs = { ...env, DATABASE_URL: urlOf(`doctor_${databases}`, 'other', secret('other')) };
     const found = await faults(theirs);
     const names = found.map((line) => line.split(':')[0]);
     expect(names).toEqual(expect.arrayContaining(['fail rights']));
@@ -238,7 +237,7 @@ describe('PostgreSQL:', () => {
     expect(await faults(theirs)).toContainEqual(
       expect.stringMatching(/^fail rights: .* Run receiver migrate/),
     );
-    expect(await spawnReceiver(['migrate'], owners).end()).toBe(0);
+    expect(await spawnReceiver(['migrate'], env).end()).toBe(0);
     expect(await faults(theirs)).toEqual([]);
     await server.rows('revoke receiver_service from other');
     expect(await faults(theirs)).toContainEqual(

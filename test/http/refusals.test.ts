@@ -41,16 +41,14 @@ it('an event at the path of another family is told the path of its own', async (
 
 it('a path that is not the documented one is never named, its variable is', async () => {
   const url = await start({
-    APPOINTMENTS_PATH: `/a/${secret}`,
-    NOTICES_PATH: `/n/${secret},${paths.notice}`,
+    RECEIPTS_PATH: `/r/${secret}`,
+    REVIEW_REQUESTS_PATH: `/n/${secret},${paths.review_request}`,
   });
-  const messageTo = async (family: 'appointment' | 'notice') =>
-    JSON.stringify(await refusal(url, paths.receipt, samples[family]()));
-  expect(await messageTo('appointment')).toContain(
-    'send appointment.created to the path of APPOINTMENTS_PATH',
-  );
-  expect(await messageTo('notice')).toContain(`send prescription.communication to ${paths.notice}`);
-  for (const text of [await messageTo('appointment'), await messageTo('notice')])
+  const messageTo = async (family: 'receipt' | 'review_request') =>
+    JSON.stringify(await refusal(url, paths.consent_form, samples[family]()));
+  expect(await messageTo('receipt')).toContain('send receipt.created to the path of RECEIPTS_PATH');
+  expect(await messageTo('review_request')).toContain(`to ${paths.review_request}`);
+  for (const text of [await messageTo('receipt'), await messageTo('review_request')])
     expect(text).not.toContain(secret);
 });
 

@@ -41,12 +41,9 @@ it.each(paths)('sends %s to its documented path %s', (event, path) => {
   expect(registered(event)).toBe(`http://receiver.example${path}`);
 });
 
-it('sends the events of a family to the paths of its variable: to the documented one if it is there, else to the first', () => {
-  const env = { APPOINTMENTS_PATH: '/ours, /registered_url_for_status_change_events', RECEIPTS_PATH: '' };
-  expect(registered('appointment.created', env)).toBe('http://receiver.example/ours');
-  expect(registered('appointment.statuschange', env)).toBe(
-    'http://receiver.example/registered_url_for_status_change_events',
-  );
+it('sends the events of a family to the path of its variable', () => {
+  const env = { RECEIPTS_PATH: '', REVIEW_REQUESTS_PATH: '/ours' };
+  expect(registered('google_review.request', env)).toBe('http://receiver.example/ours');
   expect(registered('receipt.created', env)).toBe(
     'http://receiver.example/registered_url_for_receipt_events',
   );

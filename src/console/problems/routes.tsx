@@ -145,7 +145,7 @@ function Dropped({ dropped }: Pick<Found, 'dropped'>) {
       <p>
         The quarantine was full, and its oldest bodies were deleted before they were replayed. In the last{' '}
         {droppedDays} days: {reasons}; the last one <Moment at={last} />. Unless the sender resends them, they
-        are lost. Replay or drop what is here, or raise <code>QUARANTINE_LIMIT</code>.
+        are lost. Replay or drop what is here.
       </p>
     </section>
   );

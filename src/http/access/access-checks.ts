@@ -13,7 +13,7 @@ import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {
   config: Pick<Config, 'authentication' | 'paths'>;
-  limits?: { requests?: RateLimit | undefined; rejections: RateLimit };
+  limits?: { rejections: RateLimit };
   /** PostgreSQL's clock. */
   clock: Pick<DatabaseClock, 'now'>;
   log: Log;
@@ -87,7 +87,6 @@ export function createAccessChecks({ config, limits, clock, log }: AccessDepende
       const address = addressFor(req);
       checkForwarded(req);
       if (!isSenderKnown) limits?.rejections.check(address);
-      limits?.requests?.consume(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (!isSigned) return noCheck;
       const signature = readSignature(textOf(req.headers[header]), rules, Date.now(), clock.now());

@@ -1,0 +1,40 @@
+const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
+const proxy = 'limit requests at the proxy, as deploy/nginx does';
+
+/** Variables of version 1, and what to use instead. Not those of OpenTelemetry, which its own instrumentation reads. */
+export const formerVariables: Readonly<Record<string, string>> = {
+  SOCKET: 'listen at PORT',
+  APPOINTMENTS_PATH: documentedPath,
+  PRESCRIPTIONS_PATH: documentedPath,
+  PAYMENT_REQUESTS_PATH: documentedPath,
+  PRACTICE_CHANGES_PATH: documentedPath,
+  ADMISSIONS_PATH: documentedPath,
+  ADMISSION_EVENTS_PATH: documentedPath,
+  ADMISSION_CLEARANCES_PATH: documentedPath,
+  ADMISSION_ESTIMATES_PATH: documentedPath,
+  NOTICES_PATH: documentedPath,
+  HEALTH_ACCOUNTS_PATH: documentedPath,
+  CARE_CONTEXTS_PATH: documentedPath,
+  BOOKINGS_PATH: documentedPath,
+  SIGNATURE_TOLERANCE_S: 'a signature is stale after 180 s',
+  DATABASE_SCHEMA: 'give the receiver a database of its own',
+  DATABASE_CONNECTIONS: 'a process opens at most 30 connections',
+  QUARANTINE_LIMIT: 'the quarantine keeps 1 GB; RETENTION limits its age',
+  RATE_LIMIT: proxy,
+  REJECTION_LIMIT: proxy,
+  ERASURE_KEEPS_TOTALS: 'the amounts of erased receipts stay in totals',
+  OIDC_ROLES_CLAIM:
+    'the claim is `roles`; OIDC_ROLES_MAP gives roles to values, e-mail addresses and domains',
+  OIDC_SCOPES: 'the scopes are openid, profile and email',
+  REPORT_CURRENCY: 'amounts are in rupees',
+  REQUEST_LOG: 'use the access log of the proxy',
+  METRICS_PORT: 'scrape /metrics at PORT',
+  ALERT_REJECTIONS_PER_MINUTE: 'more than 20 rejected requests a minute are an alert',
+  ALERT_EMAIL_FROM: 'mail is sent as the user of SMTP_URL',
+  SERVICE_TOKEN_FILE: 'set SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
+  SERVICE_TIMEOUT_MS: 'a call may take 10 s',
+  RECONCILE_WITH: 'RECONCILE compares appointments alone',
+  RECONCILE_WITH_PER_MINUTE: 'RECONCILE compares appointments alone',
+  CHANGES_ALLOWED_IPS: 'allow addresses for /changes at the proxy',
+  DESTINATIONS_ALLOW: 'webhooks go wherever `receiver destinations add` says, also to private addresses',
+};
