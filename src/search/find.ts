@@ -40,14 +40,9 @@ export async function find(
   };
 }
 
-/** The patients that a name, a phone number or its end, or an id means. @param today a day such as 2026-11-21 */
-export async function findPeople(
-  db: Db,
-  families: readonly Family[],
-  text: string,
-  today: string,
-): Promise<Person[]> {
-  const lookups = lookupsOf(families, { text, mayNamePeople: true, today });
+/** The patients that a name, a phone number or its end, or an id means. */
+export async function findPeople(db: Db, families: readonly Family[], text: string): Promise<Person[]> {
+  const lookups = lookupsOf(families, { text, mayNamePeople: true });
   const personal = lookups.filter(({ by }) => isPersonal(by));
   return (await find(db, families, personal, true)).people;
 }

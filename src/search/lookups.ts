@@ -5,7 +5,6 @@ import { type Family, publicKey } from '../families/index.ts';
 import { receipt } from '../families/receipt.ts';
 import { isNamed } from '../privacy/find-deliveries.ts';
 import { businesses } from '../store/read.ts';
-import { type AmountAndDay, readAmountAndDay } from './amount-and-day.ts';
 import { hasId } from './has-id.ts';
 import { type Hit, shownHits } from './hit.ts';
 import { othersWithTerms, receiptsWithTerms, recordsWhere } from './records.ts';
@@ -32,14 +31,6 @@ const partsOf = (text: string) =>
 
 const endOf = (digits: string) => sql`${`'p${[...digits].reverse().join('')}':*`}::tsquery`;
 
-const issuedFor = ({ amount, day }: AmountAndDay) =>
-  recordsWhere(
-    receipt,
-    sql`made.business_id = any(array(select business_id from businesses))
-      and reporting.day(coalesce(made.created_at, made.first_event_time, made.event_time)) = ${day}::date
-      and ${amount}::numeric in (made.net_amount, made.amount_paid, made.receipt_amount, made.amount_due)`,
-  );
-
 const withTerms = (families: readonly Family[], terms: RawBuilder<unknown>) =>
   sql`${receiptsWithTerms(terms)} union all ${othersWithTerms(families, terms)}`;
 
@@ -47,14 +38,11 @@ interface Asked {
   text: string;
   /** Whether the user may search for people by a part of what is known of them. */
   mayNamePeople: boolean;
-  /** The day, such as 2026-11-21. */
-  today: string;
 }
 
 /** What a text may be, each with a query for the columns of Hit: one look-up in an index, or one for each business. */
-export function lookupsOf(families: readonly Family[], { text, mayNamePeople, today }: Asked) {
+export function lookupsOf(families: readonly Family[], { text, mayNamePeople }: Asked) {
   const digits = text.replace(separators, '');
-  const amountAndDay = readAmountAndDay(text, today);
   const lookups: Record<string, RawBuilder<unknown> | false | undefined> = {
     'message id':
       uuid.test(text) &&
@@ -68,7 +56,6 @@ export function lookupsOf(families: readonly Family[], { text, mayNamePeople, to
       partsOf(text),
       sql`strpos(number_key(made.receipt_number), number_key(${text})) > 0`,
     ),
-    'amount and day': amountAndDay && issuedFor(amountAndDay),
     phone:
       phone.test(digits) &&
       sql`${recordsWhere(receipt, sql`phone_key(made.mobile) = phone_key(${text})`)}

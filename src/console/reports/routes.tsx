@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { formatLocal } from '../../common/times.ts';
 import { readColumns, readComments } from '../../reports/columns.ts';
 import { describeFile, fileNameOf } from '../../reports/files/file-content.ts';
 import { type FormatName, formatNames } from '../../reports/files/formats.ts';
@@ -87,8 +86,7 @@ export const section: Section = {
         throw new BadInput('Enter a name, a phone number, its last four digits, or the id of a patient.');
       const { report, entered } = await ask(res, view, { ...req.body, patient: who }, true);
       searches.privacy.consume(actorOf(res).id);
-      const today = formatLocal(Date.now(), timezone).slice(0, 10);
-      const people = await findPeople(db, dependencies.families, who, today);
+      const people = await findPeople(db, dependencies.families, who);
       const patients = people.map(({ patient }) => patient);
       await logAccess(res, {
         action: 'search',

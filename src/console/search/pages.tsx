@@ -1,20 +1,15 @@
 import { mostPeople } from '../../search/find.ts';
 import type { Hit } from '../../search/hit.ts';
 import type { Person } from '../../search/people.ts';
-import type { Place } from '../../search/places.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { hrefTo } from '../ui/links.ts';
 import type { Column } from '../ui/table.tsx';
 import { Amount, formatCount, Moment, Nothing } from '../ui/values.tsx';
 import { Group, Hits } from './hits.tsx';
 
 const shownOfPeople = 10;
 
-export const placeHref = ({ kind, id }: Place) => hrefTo('/reports/receipts', { [kind]: id });
-
 interface SearchProps {
   hits: readonly Hit[];
-  places: readonly Place[];
   people: readonly Person[];
   /** What the text was looked up as; empty: there was none. */
   searched: readonly string[];
@@ -23,8 +18,8 @@ interface SearchProps {
   isIncomplete: boolean;
 }
 
-export function SearchPage({ hits, places, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
-  const isEmpty = hits.length + places.length + people.length === 0;
+export function SearchPage({ hits, people, searched, mayNamePeople, isIncomplete }: SearchProps) {
+  const isEmpty = hits.length + people.length === 0;
   return (
     <>
       {isIncomplete && (
@@ -37,7 +32,6 @@ export function SearchPage({ hits, places, people, searched, mayNamePeople, isIn
         columns={columnsOfPeople('/console/patients', 'Show the patient')}
         most={mostPeople}
       />
-      <Group title="Clinics, doctors and businesses" rows={places} columns={ofPlace} />
       {/* Those of each patient are on the patient's page. */}
       <Hits hits={hits} most={people.length > 0 ? shownOfPeople : undefined} />
     </>
@@ -51,7 +45,7 @@ function Empty({ searched, mayNamePeople }: Pick<SearchProps, 'searched' | 'mayN
     <p class="empty">
       {searched.length > 0
         ? `Nothing was found. Searched: ${[...new Set(searched)].join(', ')}.${kinds}`
-        : `Enter a receipt number or a part of it, an amount with a day (1,500 yesterday), the name of a clinic or a doctor, an id, or a phone number${people}.${kinds}`}
+        : `Enter a receipt number or a part of it, an id, or a phone number${people}.${kinds}`}
     </p>
   );
 }
@@ -76,9 +70,4 @@ export const columnsOfPeople = (
       </PostButton>
     ),
   },
-];
-
-const ofPlace: Column<Place>[] = [
-  { head: 'Name', cell: (place) => <a href={placeHref(place)}>{place.alias}</a> },
-  { head: 'Kind', cell: ({ kind }) => kind },
 ];

@@ -1,7 +1,5 @@
-import { formatLocal } from '../../common/times.ts';
 import { find, patientsOf } from '../../search/find.ts';
 import { isPersonal, lookupsOf } from '../../search/lookups.ts';
-import { findPlaces } from '../../search/places.ts';
 import { isEnough } from '../../sign-in/rights.ts';
 import { areTermsIncomplete } from '../../store/search-terms.ts';
 import type { Section } from '../dependencies.ts';
@@ -9,24 +7,22 @@ import { readForm, text } from '../read-form.ts';
 import { actorOf, type Visit } from '../ui/context.ts';
 import { sendPage } from '../ui/page.tsx';
 import { hrefOf } from './hits.tsx';
-import { placeHref, SearchPage } from './pages.tsx';
+import { SearchPage } from './pages.tsx';
 
-/** Finds receipts, patients and appointments by what is known of them, clinics and doctors by name, and anything by id. */
+/** Finds receipts, patients and appointments by what is known of them, and anything by id. */
 export const section: Section = {
-  addRoutes(routes, { families, db, timezone, logAccess, searches }) {
+  addRoutes(routes, { families, db, logAccess, searches }) {
     routes.get('/search', 'viewer', async (req, res) => {
       const { q = '' } = readForm(req.query, { q: text }).data;
-      const { role, aliases } = res.locals.visit as Visit;
+      const { role } = res.locals.visit as Visit;
       const mayNamePeople = isEnough(role, 'privacy');
-      const today = formatLocal(Date.now(), timezone).slice(0, 10);
-      const lookups = q ? lookupsOf(families, { text: q, mayNamePeople, today }) : [];
+      const lookups = q ? lookupsOf(families, { text: q, mayNamePeople }) : [];
       // Whoever tries numbers one after the other learns who is a patient.
       if (lookups.some(({ by }) => isPersonal(by) && by !== 'patient'))
         searches[mayNamePeople ? 'privacy' : 'others'].consume(actorOf(res).id);
       const found = await find(db, families, lookups, mayNamePeople);
       const hits = found.hits.filter(({ kind }) => kind !== 'patient');
-      const places = findPlaces(aliases, q);
-      const addresses = new Set([...hits.map(hrefOf), ...places.map(placeHref)]);
+      const addresses = new Set(hits.map(hrefOf));
       const [only] = addresses;
       const opens = addresses.size === 1 && found.people.length === 0 ? only : undefined;
       for (const { by } of lookups) {
@@ -46,7 +42,7 @@ export const section: Section = {
       const isIncomplete = q !== '' && (await areTermsIncomplete(db));
       const searched = lookups.map(({ by }) => by.replace(/^.* id$/, 'ids'));
       const { people } = found;
-      const page = <SearchPage {...{ hits, places, people, searched, mayNamePeople, isIncomplete }} />;
+      const page = <SearchPage {...{ hits, people, searched, mayNamePeople, isIncomplete }} />;
       sendPage(res, 'Search', page, { query: q });
     });
   },
