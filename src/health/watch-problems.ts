@@ -10,7 +10,7 @@ const keepMs = 5_000;
 const everyMs = 30_000;
 /** How long a reading may take, where a server hangs. */
 const timeoutMs = 8_000;
-/** While PostgreSQL is unavailable it may still tell why, as before the wraparound, but nobody waits long for it. */
+/** While PostgreSQL is unavailable it may still tell why, but nobody waits long for it. */
 const outageTimeoutMs = 900;
 
 const keyOf = ({ kind, subject }: Problem) => `${kind} ${subject}`;
