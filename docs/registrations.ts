@@ -1,4 +1,3 @@
-import type { Field } from '../src/families/field.ts';
 import { type Family, families } from '../src/families/index.ts';
 
 /** What the sandbox and the client, which import nothing of the receiver, know of its families. */
@@ -10,8 +9,6 @@ export interface Registration {
   paths: readonly string[];
   /** The fields of `data` that identify a record; one of them is enough. */
   identifiedBy: string[];
-  /** A documented text of `data`, in which a receiver accepts no list. */
-  text: string;
 }
 
 /** The families that list events, by name. */
@@ -29,10 +26,5 @@ function registrationOf({ path, events, fields, identifiedBy }: Family): Registr
     // Where there are as many as events, each event has its own.
     paths: path.default.length === events.length ? path.default : path.default.slice(0, 1),
     identifiedBy: id ? [identifiedBy!, ...(id.alias ? [id.alias] : [])] : [],
-    text: Object.keys(fields).find((name) => name !== identifiedBy && isAlwaysText(fields[name]!))!,
   };
-}
-
-function isAlwaysText({ optional, fromEnvelope, json, schema }: Field): boolean {
-  return !optional && !fromEnvelope && json === 'text' && !schema.safeParse(['']).success;
 }

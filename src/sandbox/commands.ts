@@ -1,8 +1,15 @@
-import { type Command, Option } from 'commander';
-import type { PastFlags } from './past/send-past.ts';
-import { addSendOptions, days, httpAddress, receiverAddress, share, wholeNumber } from './send-options.ts';
-import type { SandboxFlags } from './serve.ts';
+import { once } from 'node:events';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Family, families } from './families.ts';
+import type { SendFlags } from './send.ts';
+import type { SandboxOptions } from './server.ts';
 import type { Env } from './urls.ts';
+
+interface ServeFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port'> {
+  readonly token?: string;
+  readonly sendTo?: string;
+  readonly unsent: number;
+}
 
 /**
  * Adds `send` and `sandbox` to the command line; the receiver's address and signing keys come from `env`. Both end when
@@ -14,23 +21,13 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending, { count: 100 })
-    .option('--history <days>', 'a believable past of some clinics, such as 400d, until now', days)
-    .option('--aliases <file>', 'with --history: write names of its ids, for receiver aliases import')
-    .action((flags: PastFlags & { url: string }, command: Command) =>
-      untilEnd(async (signal) => {
-        // Without an address, the receiver of this machine, which may listen on a socket file.
-        const isOwn = command.getOptionValueSource('url') === 'default';
-        const details = { socketPath: (isOwn && env.SOCKET) || undefined };
-        const { send } = await import('./send.ts');
-        const { sendPast } = await import('./past/send-past.ts');
-        const { history, url } = flags;
-        const summary = await (history === undefined
-          ? send(command, flags, url, env, signal, details)
-          : sendPast(command, flags, history, url, env, signal, details));
-        if (summary.unacknowledged > 0) process.exitCode = 1;
-      }),
-    );
+  addSendOptions(sending, { count: 100 }).action((flags: SendFlags & { url: string }, command: Command) =>
+    untilEnd(async (signal) => {
+      const { send } = await import('./send.ts');
+      const { unacknowledged } = await send(command, flags, flags.url, env, signal);
+      if (unacknowledged > 0) process.exitCode = 1;
+    }),
+  );
 
   const serving = program
     .command('sandbox')
@@ -43,27 +40,117 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
         'SERVICE_TOKEN',
       ),
     )
-    .option('--expires-in <number>', 'lifetime of the tokens of a login, seconds', wholeNumber, 3_600)
-    .option('--slow-ms <number>', 'delay of a slow response, milliseconds', wholeNumber, 3_000)
-    .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress);
-  serving
+    .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress)
     .option(
-      '--appointments <number>',
-      'begin with so many appointments of one practice, which can be read',
-      wholeNumber,
-    )
-    .option('--unsent <number>', 'of these, appointments whose callbacks are never sent', wholeNumber)
-    .option('--differing <number>', 'appointments whose last status is never sent', wholeNumber)
-    .option('--rescheduled <number>', 'appointments that are moved to another one', wholeNumber)
-    .option('--read-faults <share>', 'share of faults in the reads of records, such as 5%', share, 0);
-  // A few clinics on a busy day.
-  addSendOptions(serving, { rate: 1 }).action((flags: SandboxFlags, command: Command) =>
-    untilEnd(async (signal) => {
-      const { serve } = await import('./serve.ts');
-      await serve(command, flags, env, signal);
-    }),
+      '--unsent <share>',
+      'share of callbacks about appointments that are never sent, such as 10%',
+      share,
+      0,
+    );
+  // A clinic on a busy day.
+  addSendOptions(serving, { rate: 1 }).action((flags: ServeFlags, command: Command) =>
+    untilEnd((signal) => serve(command, flags, env, signal)),
   );
 }
+
+/** Serves the platform's operations until the signal aborts. Ends the command with exit code 69 if it cannot listen. */
+async function serve(command: Command, flags: ServeFlags, env: Env, signal: AbortSignal): Promise<void> {
+  const { host = '', port = 0, sendTo, unsent } = flags;
+  const { sandboxToken, startSandbox } = await import('./server.ts');
+  const token = flags.token || sandboxToken;
+  const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
+  const sandbox = await startSandbox({ host, port, tokens: [token], serviceIdentifierField }).catch(
+    (error: NodeJS.ErrnoException) => {
+      // 69: EX_UNAVAILABLE
+      command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
+    },
+  );
+  command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
+  try {
+    if (sendTo) {
+      const { send } = await import('./send.ts');
+      const { seededRandom } = await import('./random.ts');
+      const random = seededRandom(flags.seed ?? 1, 3);
+      // A past is sent at once.
+      const rate =
+        flags.history && command.getOptionValueSource('rate') === 'default' ? undefined : flags.rate;
+      await send(command, { ...flags, rate }, sendTo, env, signal, ({ family, envelope }) => {
+        sandbox.records.take(envelope);
+        return family !== 'appointment' || !random.chance(unsent);
+      });
+    }
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    await sandbox.close();
+  }
+}
+
+function addSendOptions(command: Command, defaults: Pick<SendFlags, 'count' | 'rate'>): Command {
+  return command
+    .option('--count <number>', 'number of callbacks; 0: endless', wholeNumber, defaults.count)
+    .option(
+      '--rate <number>',
+      `callbacks per second${defaults.rate ? '' : ' (default: no limit)'}`,
+      positiveNumber,
+      defaults.rate,
+    )
+    .option('--connections <number>', 'number of connections', positiveWhole, 10)
+    .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
+    .option('--history', 'a believable week of one clinic, until now; all of it, without --count')
+    .addOption(
+      new Option('--families <names>', 'comma-separated, or all')
+        .argParser(someFamilies)
+        .default(families, 'all'),
+    )
+    .option('--to-events', 'all events to EVENTS_PATH (default: each to its registered path)')
+    .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
+    .option('--lean <share>', 'share of updates and deletions with nothing but what they change', share, 0)
+    .option('--invalid <share>', 'share of invalid callbacks, such as 1%', share, 0)
+    .option('--shuffle', 'out of order, within a window of 1000')
+    .option('--sign <key>', 'sign with this key (default: the first of SIGNING_KEYS)')
+    .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
+}
+
+/** The receiver's address on this machine, from HOST and PORT. */
+export function receiverAddress(env: Env): string {
+  const host = env.HOST || '127.0.0.1';
+  // These mean all interfaces; one cannot connect to them.
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${env.PORT || 8080}`;
+}
+
+/** Parses an option's value for commander: `read` returns undefined or NaN for an invalid one. */
+function option<T>(what: string, read: (text: string) => T | undefined) {
+  return (text: string): T => {
+    const value = read(text);
+    if (value !== undefined && !Number.isNaN(value)) return value;
+    throw new InvalidArgumentError(`It must be ${what}.`);
+  };
+}
+
+const httpAddress = option('an http(s) address', (text) =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined,
+);
+
+const wholeNumber = option('a whole number', (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined));
+
+const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undefined);
+
+const positiveNumber = option('a number above 0', (text) =>
+  Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
+);
+
+const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
+  const names = text.split(',').map((name) => name.trim());
+  if (text === 'all') return families;
+  return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
+});
+
+const share = option('a share such as 5%, at most 90%', (text) => {
+  const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
+  // With 100% of duplicates there would be no originals.
+  return text !== '' && value >= 0 && value <= 0.9 ? value : undefined;
+});
 
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();

@@ -21,8 +21,6 @@ interface Registration {
   readonly paths: readonly string[];
   /** The fields of `data` that identify a record; one of them is enough. */
   readonly identifiedBy: readonly string[];
-  /** A documented text of `data`, in which a receiver accepts no list. */
-  readonly text: string;
 }
 
 export type Family = keyof typeof generated;

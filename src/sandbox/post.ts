@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import type { Dispatcher } from 'undici';
 import type { Callback } from './history.ts';
 import type { UrlOf } from './urls.ts';
 
@@ -20,7 +19,7 @@ export interface Attempt {
   readonly attempt: number;
   /** Undefined if there was no response. */
   readonly status?: number | undefined;
-  /** The status as text, or the code of the error (ECONNREFUSED, UND_ERR_HEADERS_TIMEOUT, ...). */
+  /** The status as text, or the code of the error (ECONNREFUSED, TimeoutError, ...). */
   readonly outcome: string;
   /** Whether the response was a 2xx. */
   readonly acknowledged: boolean;
@@ -30,48 +29,43 @@ export interface Attempt {
   readonly state?: string | undefined;
   /** From sending to the end of the response, milliseconds. */
   readonly latencyMs: number;
-  /** From Retry-After, milliseconds. */
+  /** From a Retry-After in seconds, milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /** Sends one callback once. A failure is an Attempt too; nothing is raised. */
 export async function post(
-  dispatcher: Dispatcher,
   callback: Callback,
-  destination: Destination,
-  attempt = 1,
+  { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature' }: Destination,
+  { attempt, timeoutMs }: { attempt: number; timeoutMs: number },
 ): Promise<Attempt> {
-  const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature' } = destination;
-  const url = new URL(urlOf(callback));
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, callback.body);
   const began = performance.now();
-  const latencyMs = () => performance.now() - began;
+  const attempted = () => ({ callback, attempt, latencyMs: performance.now() - began });
   try {
-    const response = await dispatcher.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { body } = callback;
+    const response = await fetch(urlOf(callback), {
       method: 'POST',
       headers,
-      body: callback.body,
+      body,
+      redirect: 'manual',
+      signal,
     });
-    const { id, status: state } = parseObject(await response.body.text());
-    const status = response.statusCode;
+    const { id, status: state } = parseObject(await response.text());
     return {
-      callback,
-      attempt,
-      status,
-      outcome: String(status),
-      acknowledged: status >= 200 && status < 300,
+      ...attempted(),
+      status: response.status,
+      outcome: String(response.status),
+      acknowledged: response.ok,
       id: typeof id === 'string' ? id : undefined,
       state: state === 'accepted' || state === 'duplicate' ? state : undefined,
-      latencyMs: latencyMs(),
-      retryAfterMs: readRetryAfter(response.headers['retry-after']),
+      retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000 || undefined,
     };
   } catch (error) {
-    const { code, name } = error as { code?: string; name?: string };
-    const outcome = code ?? name ?? 'unknown error';
-    return { callback, attempt, outcome, acknowledged: false, latencyMs: latencyMs() };
+    const { code, name } = ((error as Error).cause ?? error) as { code?: string; name?: string };
+    return { ...attempted(), outcome: code ?? name ?? 'unknown error', acknowledged: false };
   }
 }
 
@@ -82,12 +76,6 @@ function parseObject(text: string): { id?: unknown; status?: unknown } {
   } catch {
     return {};
   }
-}
-
-function readRetryAfter(header: string | string[] | undefined): number | undefined {
-  if (typeof header !== 'string') return undefined;
-  const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 /**

@@ -1,21 +1,16 @@
+import { createHistogram } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
-import { Agent } from 'undici';
 import type { Callback } from './history.ts';
 import { type Attempt, type Destination, post } from './post.ts';
-import { type Summary, startTally } from './tally.ts';
 
 export interface SendOptions extends Destination {
-  /** A socket file to connect to, instead of the URL's host and port. */
-  readonly socketPath?: string | undefined;
   /** Callbacks in flight at once, each on its own connection. Default: 10. */
   readonly connections?: number;
   /** Callbacks per second. Default: no limit. */
   readonly rate?: number | undefined;
-  /** Retries after a network error, a time-out, 408, 425, 429 and 5xx. Default: no. */
+  /** Retries after a network error, a time-out, 408, 425, 429 and 5xx, 11 times: about 25 s. Default: no. */
   readonly resendOnFailure?: boolean;
-  /** Attempts per callback, the first included. Default: 12, about 25 seconds without Retry-After. */
-  readonly maxAttempts?: number;
-  /** Time-out of a response, milliseconds, accurate to a second. Default: 10000. */
+  /** Time-out of a response, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
   /** When aborted, no more callbacks are taken; the pending responses are awaited. */
   readonly signal?: AbortSignal;
@@ -23,7 +18,7 @@ export interface SendOptions extends Destination {
   readonly onAttempt?: (attempt: Attempt, soFar: () => Summary) => void | Promise<void>;
 }
 
-const maxResponseBytes = 64 * 1024;
+const maxAttempts = 12;
 const maxRetryAfterMs = 60_000;
 const maxBacklogMs = 1_000;
 
@@ -32,22 +27,11 @@ const maxBacklogMs = 1_000;
  * a connection is free, so that an endless sequence needs no more memory than a short one. Raises only what `onAttempt`
  * or the sequence raises.
  */
-export async function sendCallbacks(
-  callbacks: Iterable<Callback> | AsyncIterable<Callback>,
-  options: SendOptions,
-): Promise<Summary> {
-  const { connections = 10, socketPath = null, timeoutMs = 10_000, signal } = options;
-  const agent = new Agent({
-    connections,
-    maxResponseSize: maxResponseBytes,
-    connect: { timeout: timeoutMs, socketPath },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
+export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
+  const { connections = 10, timeoutMs = 10_000, signal } = options;
   const tally = startTally();
   const turn = paced(options.rate);
-  const sequence =
-    Symbol.asyncIterator in callbacks ? callbacks[Symbol.asyncIterator]() : callbacks[Symbol.iterator]();
+  const sequence = callbacks[Symbol.iterator]();
   let ended = false;
 
   async function work(): Promise<void> {
@@ -55,7 +39,7 @@ export async function sendCallbacks(
       while (!ended && !signal?.aborted) {
         await turn(signal);
         if (signal?.aborted) return;
-        const next = await sequence.next();
+        const next = sequence.next();
         if (next.done) return;
         tally.finished(await deliver(next.value));
       }
@@ -67,11 +51,11 @@ export async function sendCallbacks(
 
   async function deliver(callback: Callback): Promise<Attempt> {
     for (let count = 1; ; count++) {
-      const attempt = await post(agent, callback, options, count);
+      const attempt = await post(callback, options, { attempt: count, timeoutMs });
       tally.attempted(attempt);
       await options.onAttempt?.(attempt, tally.summary);
       if (!options.resendOnFailure || !isRetryable(attempt)) return attempt;
-      if (count >= (options.maxAttempts ?? 12)) return attempt;
+      if (count >= maxAttempts) return attempt;
       await sleep(waitBefore(attempt), signal);
       if (signal?.aborted) return attempt;
     }
@@ -81,8 +65,7 @@ export async function sendCallbacks(
     await Promise.all(Array.from({ length: connections }, work));
     return tally.summary();
   } finally {
-    await sequence.return?.();
-    await agent.close();
+    sequence.return?.();
   }
 }
 
@@ -114,8 +97,49 @@ export function nextTurn(turn: number, now: number, perSecond: number): number {
 }
 
 /** Ends when the signal aborts, too; raises nothing. */
-export async function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+async function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   // Timers have a resolution of a millisecond.
   if (milliseconds < 1 || signal?.aborted) return;
   await setTimeout(milliseconds, undefined, signal ? { signal } : {}).catch(() => {});
+}
+
+export type Summary = ReturnType<ReturnType<typeof startTally>['summary']>;
+
+/** Counts attempts in constant memory. */
+function startTally() {
+  const began = performance.now();
+  const latencies = createHistogram();
+  const outcomes: Record<string, number> = {};
+  const counts = {
+    /** Callbacks taken from the sequence. */
+    callbacks: 0,
+    acknowledged: 0,
+    /** Valid callbacks that were not acknowledged. */
+    unacknowledged: 0,
+    resends: 0,
+  };
+  const milliseconds = (nanoseconds: number) => Math.round(nanoseconds / 1e4) / 100;
+  const percentile = (percent: number) => milliseconds(latencies.percentile(percent));
+
+  return {
+    attempted({ outcome, state, status, latencyMs, attempt }: Attempt): void {
+      const key = state === undefined ? outcome : `${outcome} ${state}`;
+      outcomes[key] = (outcomes[key] ?? 0) + 1;
+      if (attempt > 1) counts.resends++;
+      if (status !== undefined) latencies.record(Math.max(1, Math.round(latencyMs * 1e6)));
+    },
+    finished(last: Attempt): void {
+      counts.callbacks++;
+      if (last.acknowledged) counts.acknowledged++;
+      else if (last.callback.invalid === undefined) counts.unacknowledged++;
+    },
+    summary: () => ({
+      ...counts,
+      /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
+      outcomes: { ...outcomes },
+      /** The latencies of the attempts with a response, milliseconds. */
+      latencyMs: { p50: percentile(50), p99: percentile(99), max: milliseconds(latencies.max) },
+      seconds: (performance.now() - began) / 1000,
+    }),
+  };
 }

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError } from './faults.ts';
-import { type Credentials, logins, sandboxCredentials } from './logins.ts';
+import { logins } from './logins.ts';
 import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
-import { reading } from './platform/reading.ts';
-import { newRecords, type Records } from './platform/records.ts';
+import { newRecords, type Records, reading } from './records.ts';
 import { registration } from './registration.ts';
 import { subscriptions } from './subscriptions.ts';
 
@@ -21,20 +20,10 @@ export interface SandboxOptions {
   readonly port?: number;
   /** The accepted bearer tokens. Default: sandboxToken. */
   readonly tokens?: readonly string[];
-  /** The credentials of a login. Default: sandboxCredentials. */
-  readonly credentials?: Credentials;
-  /** Lifetime of the tokens of a login, seconds. Default: 3600. */
-  readonly expiresIn?: number;
-  /** Lifetime of the refresh tokens, seconds. Default: 86400. */
-  readonly refreshExpiresIn?: number;
   /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** What the operations read that are not in the interface. Default: no records. */
+  /** What the reads tell. Default: no records. */
   readonly records?: Records | undefined;
-  /** Share of the reads of records that get a fault, 0 to 1. Default: 0. */
-  readonly readFaults?: number | undefined;
-  /** Delay of a slow response, milliseconds. Default: 3000. */
-  readonly slowMs?: number;
 }
 
 export interface ReceivedRequest {
@@ -43,38 +32,33 @@ export interface ReceivedRequest {
   readonly query: unknown;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
-  /** The client's port; the same for requests of one connection. */
-  readonly clientPort: number | undefined;
 }
 
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
 /**
- * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, the subscriptions, and the reads of records,
- * with the magic values of docs/sandbox.md.
+ * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, the subscriptions, the list of
+ * appointments and the directory, with the faults and magic values of docs/sandbox.md.
  */
 export async function startSandbox(options: SandboxOptions = {}) {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const records = options.records ?? newRecords();
-  const inject = faultInjector(options.slowMs ?? 3_000, options.readFaults ?? 0);
-  const { logIn, refresh, isIssued, revokeAll } = logins(options.credentials ?? sandboxCredentials, {
-    access: options.expiresIn ?? 3_600,
-    refresh: options.refreshExpiresIn ?? 86_400,
-  });
+  const inject = faultInjector();
+  const { logIn, isIssued, revokeAll } = logins();
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
   app.use((request, _, next) => {
     const { method, path, query, headers, body } = request;
-    requests.push({ method, path, query, headers, body, clientPort: request.socket.remotePort });
+    requests.push({ method, path, query, headers, body });
     if (requests.length > maxRequests) requests.shift();
     // The fault's prefix; originalUrl keeps it.
     request.url = request.url.replace(/^\/fault-[^/?]+(?=\/)/, '');
     next();
   });
-  const withFaults: RequestHandler = async (request, response, next) => {
-    if (!(await inject(request, response))) next();
+  const withFaults: RequestHandler = (request, response, next) => {
+    if (!inject(request, response)) next();
   };
   app.post('/connect-auth/v1/account/login', withFaults, logIn);
   app.use((request, response, next) => {
@@ -86,7 +70,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
   app.use(withFaults);
-  app.post('/connect-auth/v1/account/refresh-token', refresh);
   for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
     app.post(path, handler);
   }
@@ -110,7 +93,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     /** The last 1000 requests, oldest first. */
     requests: requests as readonly ReceivedRequest[],
-    /** What can be read, by the names of the records. */
+    /** What the reads tell. */
     records,
     /** Replaces the accepted bearer tokens, those of logins too. */
     accept: (accepted: readonly string[]): void => {

@@ -1,81 +1,127 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import type { Random } from '../../src/sandbox/random.ts';
-import type { Backend, Deployment, DeploymentOptions } from './deployment.ts';
-import { clockFaults, clockJumps, wrongDays } from './faults/clock.ts';
-import { diskFaults } from './faults/disk.ts';
-import { frozenProcessFaults } from './faults/frozen.ts';
-import { lockFaults } from './faults/locks.ts';
-import { networkFaults } from './faults/network.ts';
-import { longMs, outageFaults } from './faults/outages.ts';
-import { queueFaults } from './faults/queue.ts';
-import { redisSettingFaults } from './faults/redis-settings.ts';
-import { refusingQueueFaults } from './faults/refusing-queue.ts';
-import { rejectedWriteFaults } from './faults/rejected-writes.ts';
-import { stateFaults } from './faults/states.ts';
-import { storeErrorFaults } from './faults/store-errors.ts';
-import { tableFaults } from './faults/tables.ts';
-import { whyNoFaultyDisk } from './faulty-disk.ts';
-import type { Run } from './run-fault.ts';
-import { fillDisk, mayMount } from './small-disk.ts';
+import type { Backend, Deployment, Role } from './deployment.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
 
-export interface Fault<Target = Deployment> {
+export interface Fault {
   name: string;
-  backends: Backend[];
-  /** What it needs of a deployment of its own. Default: it shares one with other faults. */
-  deployment?: DeploymentOptions;
-  /** Whether callbacks are about the time when they are sent. Default: about January 2025. */
-  isPresent?: boolean;
-  /** Whether it takes too long for a short run. */
-  isLong?: boolean;
-  /** How long it may take until everything is applied afterwards. Default: a minute. */
-  healsWithinMs?: number;
-  /**
-   * Breaks something, and repairs it.
-   *
-   * @throws PromiseBroken; Error where it could not be repaired
-   */
-  inject: (deployment: Target, random: Random, run: Run) => Promise<void>;
+  backends: readonly Backend[];
+  /** Breaks something, and repairs it. */
+  inject: (deployment: Deployment, random: Random) => Promise<void>;
 }
 
-/** Every fault, by its class. */
-export const classes: Record<string, Fault[]> = {
-  'processes, servers and links': outageFaults,
-  'Redis rejects writes': rejectedWriteFaults,
-  'settings of Redis': redisSettingFaults,
-  'frozen processes': frozenProcessFaults,
-  tables: tableFaults,
-  'locked by others': lockFaults,
-  'states deleted': stateFaults,
-  queue: queueFaults,
-  'a queue that refuses': refusingQueueFaults,
-  clock: clockFaults,
-  'clock wrong by days': wrongDays,
-  'clock jumps': [clockJumps],
-  network: networkFaults,
-  'errors of the store': storeErrorFaults,
-  disk: diskFaults,
-};
+const both: readonly Backend[] = ['redis', 'postgresql'];
+const redisOnly: readonly Backend[] = ['redis'];
 
-/** What is not injected here, each with the reason. */
-export function notDrawn(): string[] {
-  const noDisk = whyNoFaultyDisk();
-  return [
-    ...(noDisk ? [`slow and failing disks, because ${noDisk}`] : []),
-    ...(mayMount() ? [] : [`"${fullDisk.name}", because this user may not mount a disk`]),
-    'lost, repeated and reordered packets, because links are TCP proxies',
-    'a mounted disk that becomes read-only, because Linux refuses that while files are open to write; the writes of the servers fail instead',
-    'the limit of transaction ids, because the embedded PostgreSQL has no pg_resetwal',
-    'revoked permissions, because the receiver is a superuser here; a trigger raises their error instead',
-  ];
+// Longer than any timeout of the service.
+const longMs = 3_000;
+
+async function killAndStart(deployment: Deployment, ...roles: Role[]): Promise<void> {
+  await Promise.all(roles.map((role) => deployment.processOf(role).end('SIGKILL')));
+  await Promise.all(roles.map((role) => deployment.start(role)));
 }
 
-/** For a deployment whose database is on a small disk. */
-export const fullDisk: Fault = {
-  name: 'disk full for 3 s',
-  backends: ['redis', 'postgresql'],
-  inject: async ({ folder }) => {
-    const freeSpace = await fillDisk(folder);
-    await pause(longMs);
-    await freeSpace();
+async function stopDatabase(deployment: Deployment): Promise<void> {
+  deployment.signalDatabase('STOP');
+  await pause(longMs);
+  deployment.signalDatabase('CONT');
+}
+
+async function killRedis({ redis }: Deployment): Promise<void> {
+  redis!.process.kill('SIGKILL');
+  await pause(500);
+  await redis!.restart();
+}
+
+async function flap(link: TcpProxy, random: Random): Promise<void> {
+  for (const end = Date.now() + longMs; Date.now() < end; ) {
+    link.cut();
+    await pause(random.between(50, 300));
+    await link.restore();
+    await pause(random.between(50, 500));
+  }
+}
+
+/** A statement in a transaction that stays open for a while. */
+async function holdTransaction({ databaseUrl }: Deployment, statement: string): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query(`begin; ${statement}`);
+  await pause(longMs);
+  await client.end();
+}
+
+/** Redis answers each write with an error. */
+async function refuseWrites({ redis }: Deployment): Promise<void> {
+  const client = redis!.client();
+  await client.config('SET', 'min-replicas-to-write', '1');
+  await pause(longMs);
+  await client.config('SET', 'min-replicas-to-write', '0');
+  client.disconnect();
+}
+
+/** Processes and servers that end or hang, links that fail, stores that refuse, and clocks that jump. */
+export const faults: readonly Fault[] = [
+  { name: 'receiver killed', backends: both, inject: (one) => killAndStart(one, 'receiver') },
+  { name: 'worker killed', backends: both, inject: (one) => killAndStart(one, 'worker') },
+  { name: 'PostgreSQL killed', backends: both, inject: (one) => one.killDatabase() },
+  { name: 'PostgreSQL stopped for 3 s', backends: both, inject: stopDatabase },
+  {
+    name: 'PostgreSQL unreachable at start',
+    backends: redisOnly, // without Redis a process ends, and its supervisor restarts it
+    inject: async (deployment) => {
+      deployment.link.cut();
+      await killAndStart(deployment, 'receiver', 'worker');
+      await pause(longMs);
+      await deployment.link.restore();
+    },
   },
-};
+  { name: 'Redis killed', backends: redisOnly, inject: killRedis },
+  {
+    name: 'Redis stopped for 3 s',
+    backends: redisOnly,
+    inject: async ({ redis }) => {
+      redis!.process.kill('SIGSTOP');
+      await pause(longMs);
+      redis!.process.kill('SIGCONT');
+    },
+  },
+  {
+    name: 'Redis wiped',
+    backends: redisOnly,
+    inject: async ({ redis }) => void (await redis!.client().flushall()),
+  },
+  { name: 'Redis refuses writes', backends: redisOnly, inject: refuseWrites },
+  {
+    name: 'PostgreSQL stopped, Redis killed',
+    backends: redisOnly,
+    inject: async (deployment) => void (await Promise.all([stopDatabase(deployment), killRedis(deployment)])),
+  },
+  { name: 'flapping link to PostgreSQL', backends: both, inject: ({ link }, random) => flap(link, random) },
+  {
+    name: 'flapping link to Redis',
+    backends: redisOnly,
+    inject: ({ redisLink }, random) => flap(redisLink!, random),
+  },
+  {
+    name: 'a table locked',
+    backends: both,
+    inject: (deployment) => holdTransaction(deployment, 'lock table receipts in access exclusive mode'),
+  },
+  {
+    name: 'rows locked',
+    backends: both,
+    inject: (one) =>
+      holdTransaction(one, 'select from receipts order by delivery_id desc limit 40 for update skip locked'),
+  },
+  {
+    name: 'clock an hour ahead for 3 s',
+    backends: both,
+    inject: async (deployment) => {
+      deployment.setClock(3_600);
+      await pause(longMs);
+      deployment.setClock(0);
+    },
+  },
+];

@@ -1,7 +1,7 @@
+import type { Redis } from 'ioredis';
 import { receiptCallback } from '../support/callbacks.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { countInFallback } from './counts.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 import { send, sendUntilAcknowledged, untilApplied } from './sending.ts';
 
@@ -29,6 +29,13 @@ async function sendLarge(count: number, senders = 20) {
   };
   await Promise.all(Array.from({ length: senders }, sendMore));
   return { acknowledged, statuses: [...statuses] };
+}
+
+/** The deliveries in the fallback streams of a Redis. */
+async function countInFallback(redis: Redis): Promise<number> {
+  const streams = await redis.keys('*:fallback:*');
+  const counts = await Promise.all(streams.map((stream) => redis.xlen(stream)));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** Answers are shared for a second: one may be from before. */

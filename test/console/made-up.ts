@@ -4,7 +4,8 @@ import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
 import { insertDeliveries } from '../../src/intake/insert-deliveries.ts';
 import { createQuarantine } from '../../src/intake/quarantine.ts';
-import { history } from '../../src/sandbox/history.ts';
+import { callbacks } from '../../src/sandbox/callbacks.ts';
+import type { Callback } from '../../src/sandbox/history.ts';
 import { deliveryOf, paths } from '../support/callbacks.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { setTimes } from '../support/deliveries.ts';
@@ -62,10 +63,10 @@ function dayOf(ago: number, perDay: number) {
   const midnight = Math.floor((Date.now() + 5.5 * hourMs) / dayMs - ago) * dayMs - 5.5 * hourMs;
   const isSunday = new Date(midnight + 12 * hourMs).getUTCDay() === 0;
   const count = Math.round(perDay * (isSunday ? 0.35 : 1 + 0.25 * Math.sin(ago * 1.7)));
-  const source = history({ seed: 1_000 + ago, clientId, businessIds });
+  const source = [...callbacks({ seed: 1_000 + ago, clientId, businessIds, count })];
   const made = [];
   for (let index = 0; index < count; index += 1) {
-    const { envelope } = source.next().value;
+    const { envelope } = source[index]!;
     // Mornings are busier than evenings.
     const at = Math.round(midnight + (9 + 11 * (index / count) ** 1.2) * hourMs);
     // Three days: one of them may be a Sunday, and today may just have begun.
@@ -76,7 +77,7 @@ function dayOf(ago: number, perDay: number) {
 }
 
 function movedTo(
-  { event, event_time, timestamp, data, ...parties }: ReturnType<typeof envelope>,
+  { event, event_time, timestamp, data, ...parties }: Callback['envelope'],
   at: number,
   ago: number,
 ) {
@@ -97,7 +98,7 @@ function movedTo(
   };
 }
 
-const envelope = () => history({ seed: 1 }).next().value.envelope;
+const envelope = () => [...callbacks({ seed: 1, families: ['receipt'], count: 1 })][0]!.envelope;
 
 async function fillQuarantine(database: TestDatabase): Promise<void> {
   const quarantine = createQuarantine({

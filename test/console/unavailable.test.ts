@@ -36,10 +36,10 @@ const untilFine = () => until(async () => (await statuses()).every((status) => s
 
 it('while PostgreSQL is silent a page says so, and afterwards uses connections that work', async () => {
   await untilFine();
-  link.delay(60_000);
+  link.stall(true);
   const responses = await Promise.all(pages.map((page) => visitor.get(page)));
   expect(responses.map(({ status }) => status)).toEqual(pages.map(() => 503));
-  link.delay(0);
+  link.stall(false);
   await untilFine();
 });
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { newRecords } from '../../src/sandbox/platform/records.ts';
+import { newRecords } from '../../src/sandbox/records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
 import { openPlatform } from '../../src/service/open-platform.ts';
 import { startService } from '../../src/service/service.ts';
@@ -41,7 +41,7 @@ it('without RECONCILE a worker connects to nothing; with it, appointments, subsc
   counting.close();
   expect(connections).toBe(0);
 
-  const sandbox = await startSandbox({ records: { ...newRecords(), businessId: 'business-1' } });
+  const sandbox = await startSandbox({ records: newRecords('business-1') });
   const isDone = async () =>
     (await database.rows('select from reconciliations where ended_at is not null')).length > 0;
   try {

@@ -1,4 +1,3 @@
-import { Pool } from 'undici';
 import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documented } from '../support/platform/documented.ts';
@@ -57,23 +56,20 @@ async function sendAll(
   callbacks: Callback[],
   pathOf: (meaning: Meaning) => string,
 ): Promise<Response[]> {
-  const pool = new Pool(url, { connections: 24 });
   const responses: Response[] = [];
   const queue = callbacks.values();
   const work = async () => {
     for (const callback of queue) {
-      const { statusCode, body } = await pool.request({
-        path: pathOf(callback.meaning),
+      const response = await fetch(url + pathOf(callback.meaning), {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(callback.body),
       });
-      const { id, status: state } = (await body.json()) as { id: string; status: string };
-      responses.push({ callback, status: statusCode, id, state });
+      const { id, status: state } = (await response.json()) as { id: string; status: string };
+      responses.push({ callback, status: response.status, id, state });
     }
   };
   await Promise.all(Array.from({ length: 24 }, work));
-  await pool.close();
   return responses;
 }
 

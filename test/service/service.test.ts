@@ -1,6 +1,6 @@
+import { callbacks } from '../../src/sandbox/callbacks.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
 import { registeredUrls } from '../../src/sandbox/urls.ts';
-import { callbacks } from '../../src/sandbox/variations.ts';
 import { consentFormCallback, deliveryOf, paths, receiptCallback } from '../support/callbacks.ts';
 import { contentsOf, openRedis, type TestRedis } from '../support/redis.ts';
 import { post, type ServiceOptions, useService } from '../support/service.ts';

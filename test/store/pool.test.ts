@@ -27,9 +27,9 @@ it('a connection that has become silent is used once more at most, by queries an
   const transaction = () => db.transaction().execute((tx) => sql`select 1`.execute(tx));
   for (const run of [query, transaction]) {
     await run();
-    proxy.delay(60_000);
+    proxy.stall(true);
     await expect(run()).rejects.toThrow('Query read timeout');
-    proxy.delay(0);
+    proxy.stall(false);
     await run();
   }
   await stop();

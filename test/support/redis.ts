@@ -25,33 +25,30 @@ const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-
  * Starts a Redis server for this test, which keeps what it confirms.
  *
  * @param options of redis-server, such as `--appendonly no`
- * @param host default: this one; `on`: the start of the command line that runs a program there
  */
-export async function startRedis(
-  options: string[] = [],
-  host: { address: string; on: readonly string[] } = { address: '127.0.0.1', on: [] },
-): Promise<TestRedis> {
+export async function startRedis(options: string[] = []): Promise<TestRedis> {
+  const address = '127.0.0.1';
   const folder = mkdtempSync(join(tmpdir(), 'receiver-redis-'));
   const port = await freePort();
   const clients: Redis[] = [];
   const start = async () => {
-    const place = ['--port', String(port), '--bind', host.address, '--protected-mode', 'no', '--dir', folder];
+    const place = ['--port', String(port), '--bind', address, '--protected-mode', 'no', '--dir', folder];
     const server = [process.env.TEST_REDIS_SERVER!, ...place, '--save', '', ...durable, ...options];
-    const [program, ...args] = [...host.on, ...server];
+    const [program, ...args] = server;
     redis.process = spawn(program!, args, { stdio: 'ignore' });
-    const probe = new Redis(port, host.address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    const probe = new Redis(port, address, { retryStrategy: () => 20, maxRetriesPerRequest: null });
     probe.on('error', () => {});
     await probe.ping();
     probe.disconnect();
   };
   const redis: TestRedis = {
-    url: `redis://${host.address}:${port}`,
+    url: `redis://${address}:${port}`,
     port,
     folder,
     process: undefined as unknown as ChildProcess,
     restart: start,
     client: () => {
-      const client = new Redis(port, host.address);
+      const client = new Redis(port, address);
       clients.push(client);
       return client;
     },

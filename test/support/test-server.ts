@@ -19,15 +19,12 @@ export interface TestServerOptions {
   state?: 'empty' | 'migrated';
   /** For its files. */
   folder?: string;
-  /** Changes its files before the start. */
-  prepare?: (folder: string) => Promise<void>;
 }
 
 /** Starts a server of one test; its database is `receiver`. */
 export async function startTestServer(settings: readonly string[] = [], options: TestServerOptions = {}) {
   const { folder = mkdtempSync(join(tmpdir(), 'receiver-server-')), state } = options;
   copyCluster(folder, state);
-  await options.prepare?.(folder);
   const place = findPlace(folder);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin);

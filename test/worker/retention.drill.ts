@@ -1,6 +1,6 @@
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { history } from '../../src/sandbox/history.ts';
+import { callbacks } from '../../src/sandbox/callbacks.ts';
 import { createLeases } from '../../src/store/lease.ts';
 import { createRetention } from '../../src/worker/deletions.ts';
 import { newestVersions } from '../chaos/model.ts';
@@ -86,12 +86,8 @@ it('a pass ends between two steps when the worker stops, and the next one contin
 
 it('while passes run, receivers and workers end in the rows of the callbacks within retention', async () => {
   const [old, recent] = [Date.now() - 40 * dayMs, Date.now() - 9 * dayMs];
-  const take = (start: number, count: number, seed: number) => {
-    const all = history({ seed, start });
-    return Array.from({ length: count }, () => all.next().value);
-  };
-  const expired = take(old, 1_500, 1);
-  const kept = take(recent, 1_500, 1);
+  const expired = [...callbacks({ seed: 1, start: old, count: 1_500 })];
+  const kept = [...callbacks({ seed: 1, start: recent, count: 1_500 })];
   const retention = { receipt: 20 * dayMs, consent_form: 20 * dayMs, review_request: 20 * dayMs };
   // Receivers without retention: their callbacks expire while they are being applied.
   const service = await start({});

@@ -1,5 +1,4 @@
-import { uniformInt } from 'pure-rand/distribution/uniformInt';
-import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { seededRandom } from '../../../src/sandbox/random.ts';
 import type { Documented, Kind } from './documented.ts';
 
 /** What a callback says, however it is spelled. */
@@ -33,8 +32,8 @@ interface Name {
 export type Random = ReturnType<typeof seeded>;
 
 export function seeded(seed: number) {
-  const generator = xoroshiro128plus(seed);
-  const below = (limit: number) => uniformInt(generator, 0, limit - 1);
+  const { between } = seededRandom(seed);
+  const below = (limit: number) => between(0, limit - 1);
   return {
     below,
     chance: (percent: number) => below(100) < percent,

@@ -1,6 +1,5 @@
 import { type Envelope, registrations } from './families.ts';
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
-import { invalidated, type To } from './mutations.ts';
 import { type Random, removeAt, seededRandom } from './random.ts';
 
 const shuffleWindow = 1_000;
@@ -9,16 +8,14 @@ const duplicateWindow = 200;
 export interface CallbacksOptions extends HistoryOptions {
   /** Callbacks in place of the history. */
   readonly source?: Iterable<Callback> | undefined;
-  /** Number of callbacks, duplicates and invalid ones included. Default: endless. */
+  /** Number of callbacks, duplicates and invalid ones included. Default: all. */
   readonly count?: number | undefined;
   /** Share of deliberate duplicates, 0 to 1. */
   readonly duplicates?: number;
-  /** Share of invalid callbacks, 0 to 1; mutations.ts has the ways in which they are invalid. */
+  /** Share of invalid callbacks, 0 to 1: not JSON, or without a valid time. */
   readonly invalid?: number;
   /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
   readonly lean?: number;
-  /** Where they are sent, which decides what is invalid. Default: registered. */
-  readonly to?: To;
   /** Changes the order within a window of 1000. */
   readonly shuffle?: boolean;
 }
@@ -34,13 +31,13 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0, lean = 0, to = 'registered' } = options;
+  const { duplicates = 0, invalid = 0, lean = 0 } = options;
   const recent: Callback[] = [];
   const source = options.source ?? history(options);
   for (const callback of lean > 0 ? withLean(source, lean, random) : source) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
-      yield invalidated(callback, to, random);
+      yield invalidated(callback, random);
       continue;
     }
     if (duplicates > 0 && recent.length < duplicateWindow) recent.push(callback);
@@ -67,28 +64,28 @@ function* withLean(source: Iterable<Callback>, share: number, random: Random) {
 }
 
 /** @param before what was known of its record */
-function leanOf(callback: Callback, before: Envelope['data']): Callback {
-  const { event, data } = callback.envelope;
-  const { identifiedBy } = registrations[callback.family];
-  const isDeletion = event.endsWith('.deleted');
-  const stays = (name: string, value: unknown) =>
-    identifiedBy.includes(name) || (!isDeletion && JSON.stringify(before[name]) !== JSON.stringify(value));
-  const left = Object.fromEntries(Object.entries(data).filter(([name, value]) => stays(name, value)));
-  const sent = JSON.parse(callback.body);
-  // A field that is not in the contract is no change of what is.
-  const isSent = (name: string) =>
-    name in left || identifiedBy.includes(name) || (!isDeletion && !(name in data));
-  const sentData = Object.entries(sent.data).filter(([name]) => isSent(name));
-  const body = JSON.stringify({ ...sent, data: Object.fromEntries(sentData) });
-  return { ...callback, body, envelope: { ...callback.envelope, data: left } };
+function leanOf({ number, family, event, envelope }: Callback, before: Envelope['data']): Callback {
+  const { identifiedBy } = registrations[family];
+  const stays = ([name, value]: [string, unknown]) =>
+    identifiedBy.includes(name) ||
+    (!event.endsWith('.deleted') && JSON.stringify(before[name]) !== JSON.stringify(value));
+  return callbackOf(number, {
+    ...envelope,
+    data: Object.fromEntries(Object.entries(envelope.data).filter(stays)),
+  });
+}
+
+function invalidated(callback: Callback, random: Random): Callback {
+  const { body, envelope } = callback;
+  if (random.chance(0.5)) return { ...callback, body: body.slice(0, -1), invalid: 'truncated' };
+  const sent = { ...envelope, event_time: `at ${envelope.event_time}` };
+  return { ...callback, body: JSON.stringify(sent), invalid: 'event_time is text' };
 }
 
 function duplicateOf(callback: Callback, random: Random): Callback {
   if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
   const timestamp = callback.envelope.timestamp + random.between(30, 3_600);
-  const sent = { ...JSON.parse(callback.body), timestamp };
-  const resent = callbackOf(callback.number, { ...callback.envelope, timestamp }, sent);
-  return { ...resent, duplicate: 'new timestamp' };
+  return { ...callbackOf(callback.number, { ...callback.envelope, timestamp }), duplicate: 'new timestamp' };
 }
 
 function* first(count: number, source: Iterable<Callback>) {

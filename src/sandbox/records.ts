@@ -1,0 +1,82 @@
+import { Router } from 'express';
+import { z } from 'zod';
+import { documentedEvent, type Envelope } from './families.ts';
+import { sendError } from './faults.ts';
+import type { Fields } from './samples.ts';
+
+const pageSize = 30;
+/** The length of a consultation, seconds. */
+const slot = 900;
+/** Days are those of India, as the opening hours of the clinics. */
+const startOf = (day: string) => Date.parse(day) / 1000 - 5.5 * 3_600;
+const secondsPerDay = 24 * 3_600;
+
+const listQuery = z
+  .strictObject({
+    start_date: z.iso.date(),
+    end_date: z.iso.date(),
+    page_no: z.coerce.number().int().min(0).default(0),
+  })
+  .refine(({ start_date, end_date }) => {
+    const apart = (startOf(end_date) - startOf(start_date)) / secondsPerDay;
+    return apart >= 0 && apart <= 7;
+  });
+
+export type Records = ReturnType<typeof newRecords>;
+
+/** The platform's appointments and directory of one business: that of the first event. */
+export function newRecords(businessId?: string) {
+  /** In the order of their booking. */
+  const appointments = new Map<string, Fields>();
+  /** The doctors of each clinic. */
+  const clinics = new Map<string, Set<string>>();
+  let business = businessId;
+
+  return {
+    /** Changes an appointment as an event says; an event of another business or family changes none. */
+    take({ event, business_id, data }: Pick<Envelope, 'event' | 'business_id' | 'data'>): void {
+      business ??= business_id;
+      if (business_id !== business || documentedEvent(event).family !== 'appointment') return;
+      const { action: _, sa_ids: __, ...fields } = data;
+      const id = String(data.appointment_id);
+      const start_time = Math.ceil(Number(data.created_at) / slot) * slot;
+      appointments.set(id, { ...appointments.get(id), start_time, end_time: start_time + slot, ...fields });
+      const doctors = clinics.get(String(data.clinic_id)) ?? new Set();
+      clinics.set(String(data.clinic_id), doctors.add(String(data.doctor_id)));
+    },
+
+    appointments: appointments as ReadonlyMap<string, Readonly<Fields>>,
+
+    /** The newest first, so that a booking moves all others to later places. */
+    list(startDate: string, endDate: string): Fields[] {
+      const [from, to] = [startOf(startDate), startOf(endDate) + secondsPerDay];
+      const isOf = ({ start_time: at }: Fields) => Number(at) >= from && Number(at) < to;
+      return [...appointments.values()].reverse().filter(isOf);
+    },
+
+    directory: () => ({
+      business: { business_id: business ?? '', name: 'Sample Practice' },
+      clinics: Array.from(clinics, ([clinic_id, doctors], index) => ({
+        ...{ clinic_id, name: `Sample Clinic ${index + 1}`, doctors: [...doctors] },
+      })),
+      doctors: [...new Set(Array.from(clinics.values(), (ids) => [...ids]).flat())].map(
+        (doctor_id, index) => ({
+          ...{ doctor_id, name: `Dr Sample ${index + 1}`, pic: '' },
+        }),
+      ),
+    }),
+  };
+}
+
+/** The operations that read records. */
+export function reading(records: Records): Router {
+  const router = Router();
+  router.get('/dr/v1/appointment', ({ query }, response) => {
+    const { success, data } = listQuery.safeParse(query);
+    if (!success) return sendError(response, 400, 'INVALID_REQUEST', 'query');
+    const found = records.list(data.start_date, data.end_date);
+    response.json({ appointments: found.slice(data.page_no * pageSize, (data.page_no + 1) * pageSize) });
+  });
+  router.get('/dr/v1/business/entities', (_, response) => void response.json({ data: records.directory() }));
+  return router;
+}
