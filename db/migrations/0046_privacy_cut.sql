@@ -86,3 +86,8 @@ $$;
 alter table running_erasures drop column uncertain_list, add column also uuid[] not null default '{}';
 comment on column running_erasures.linked is 'Other ids of the patient, as a person has named them';
 comment on column running_erasures.also   is 'Deliveries of events that no family lists, and rejected bodies, that a person has named';
+
+-- Rows that a former version wrote are not made anew any more.
+drop function note_former_worker cascade;
+drop table refolds, moved_sums;
+alter table workers drop column folds;

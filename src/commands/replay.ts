@@ -2,11 +2,9 @@ import { Option } from 'commander';
 import { adviceOn, countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
 import { families } from '../families/index.ts';
 import { checkAllStates, countUnsettled } from '../privacy/check-states.ts';
-import type { MovedSum } from '../privacy/refold.ts';
-import { countRecords, markMovedRead, readMoved, refoldAll } from '../privacy/refold-pass.ts';
 import { deliveryStatuses } from '../store/tables.ts';
 import { parseTime, parseUuid } from './arguments.ts';
-import { describeGroup, print, printTable, withProgress } from './output.ts';
+import { describeGroup, print, withProgress } from './output.ts';
 import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 export const addReplayCommand: AddCommand = (program, env) => {
@@ -26,66 +24,9 @@ export const addReplayCommand: AddCommand = (program, env) => {
     .option('--id <uuid>', 'only this one', parseUuid)
     .option('--since <time>', 'only those received at this time or later', parseTime)
     .option('--until <time>', 'only those received before this time', parseTime)
-    .addOption(
-      new Option(
-        '--fields',
-        'make every row anew from its callbacks, as a worker does after an upgrade',
-      ).conflicts(['status', 'family', 'event', 'businessId', 'id', 'since', 'until']),
-    )
-    .option('--moved', 'with --fields: only show which sums of past days have changed, until --read')
-    .option('--read', 'with --fields: somebody has seen these sums; nothing mentions them any more')
     .option('--dry-run', 'show the result without changing anything')
-    .action(onDatabase(env, run));
+    .action(onDatabase(env, replay));
 };
-
-interface FieldsOptions {
-  fields?: true;
-  moved?: true | undefined;
-  read?: true | undefined;
-  dryRun?: boolean;
-}
-
-function run(
-  opened: Opened,
-  { fields, moved, read, ...options }: ReplayFilter & FieldsOptions,
-): Promise<void> {
-  if (!fields && (moved || read)) throw new Error('--moved and --read go with --fields');
-  return fields ? replayFields(opened, { moved, read, ...options }) : replay(opened, options);
-}
-
-async function replayFields({ db }: Opened, { moved, read, dryRun = false }: FieldsOptions): Promise<void> {
-  if (moved || read) {
-    const unread = await readMoved(db);
-    printMoved(unread.moved);
-    print(`${unread.unmended} records may lack what an older callback said`);
-    if (read) await markMovedRead(db);
-    return;
-  }
-  const total = await countRecords(db, families);
-  if (!dryRun) await logCommand(db, { action: 'replay', filter: { fields: true }, rows: total });
-  const done = await withProgress('looked at', total, ({ advance }) =>
-    refoldAll(db, families, { dryRun, onStep: advance }),
-  );
-  printMoved(done.moved);
-  print(
-    `${done.changed} of ${done.records} records ${dryRun ? 'would be ' : ''}made anew, ` +
-      `${done.unmended} may lack what an older callback said: its body is reduced`,
-  );
-}
-
-/** The amounts of the receipts that were made anew, by the day on which they were issued. */
-function printMoved(moved: readonly MovedSum[]): void {
-  if (moved.length === 0) {
-    print('No sums of past days have changed');
-    return;
-  }
-  const amounts = ['net', 'paid', 'due'] as const;
-  const columns = amounts.flatMap((name) => [`${name}_before`, `${name}_after`] as const);
-  printTable(
-    ['day', 'business', ...columns.map((column) => column.replace('_', ' '))],
-    moved.map((sum) => [sum.day, sum.business_id, ...columns.map((column) => sum[column])]),
-  );
-}
 
 async function replay(
   { db, config }: Opened,

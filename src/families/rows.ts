@@ -55,7 +55,7 @@ export function rowsMadeOf(family: Family, deliveries: string): { columns: strin
 }
 
 /** Whether it says when something was done to the record: a time that may say nothing. */
-export const isSaidTime = ({ schema }: Field): boolean => schema === saidTime.schema;
+const isSaidTime = ({ schema }: Field): boolean => schema === saidTime.schema;
 
 const inData = (key: string) => `d.envelope->'data'->${literal(key)}`;
 

@@ -6,7 +6,7 @@ export interface Problem {
     | ('backlog' | 'stalled' | 'no worker' | 'locked' | 'set aside' | 'damaged')
     | 'old session'
     | ('gaps' | 'not reconciled')
-    | ('undrained' | 'moved sums')
+    | 'undrained'
     | ('user deletion' | 'clock' | 'rejections')
     | ('queue' | 'fallback')
     | ('without state' | 'lost')

@@ -4,7 +4,6 @@ import { isDamaged } from '../store/faults.ts';
 import { findLockHolders } from '../store/lock-holders.ts';
 import { setAside } from './blocked.ts';
 import { destinations } from './destinations.ts';
-import { movedSums } from './moved-sums.ts';
 import { outages } from './outages.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { judgeLocks, waitingDeliveries } from './processing.ts';
@@ -25,7 +24,6 @@ const checks: Record<string, (pool: pg.Pool) => Promise<Problem[]>> = {
   'locks of the queue': queueLocks,
   notifications,
   'old sessions': sessions.read,
-  'sums that have changed': movedSums.read,
   'lost deliveries': lost.read,
   'states of deliveries': withoutState.read,
   'deleted users': userDeletions.read,

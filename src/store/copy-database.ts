@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** The receiver's tables that contain rows in a new database. */
-const filledByMigrations = ['database_identity', 'erasure_salt', 'refolds'];
+const filledByMigrations = ['database_identity', 'erasure_salt'];
 
 /** A trigger adds rows to it while receipts are copied. */
 const lastCopied = ['outdated_terms'];

@@ -15,7 +15,7 @@ export function keepHeartbeat(db: Db, families: readonly Family[]) {
     beat: async () => {
       await sql`
         with gone as (delete from workers where seen_at < now() - interval '1 hour')
-        insert into workers (id, families, seen_at, uses_leases, folds) values (${id}::uuid, ${names}, now(), true, true)
+        insert into workers (id, families, seen_at, uses_leases) values (${id}::uuid, ${names}, now(), true)
         on conflict (id) do update set seen_at = excluded.seen_at`.execute(db);
     },
     /** @throws the database's error */

@@ -16,7 +16,6 @@ import { drain, drainSpilled } from './drain.ts';
 import { createFamilyPauses } from './family-pauses.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDependencies } from './reconciliation.ts';
-import { createRefolds } from './refolds.ts';
 import { createTermsUpdate } from './search-terms.ts';
 import { createSetAside } from './set-aside.ts';
 import { createSweep } from './sweep.ts';
@@ -49,7 +48,6 @@ const setAsideEveryMs = 1_000;
 const spilledEveryMs = 1_000;
 const termsCheckMs = 500;
 const stateCheckMs = 10_000;
-const refoldCheckMs = 10_000;
 const withoutJobsEveryMs = 200;
 const leftForMs = 10_000;
 
@@ -209,7 +207,6 @@ export function startWorker(dependencies: WorkerDependencies) {
     repeat('an erasure', retentionCheckMs, createErasures(dependencies, signal)),
     reconciliation && repeat('the reconciliation', reconciliationCheckMs, reconciliation),
     repeat('the check of states', stateCheckMs, createStateCheck({ ...dependencies, leases }, signal)),
-    repeat('the fold of former rows', refoldCheckMs, createRefolds({ ...dependencies, leases }, signal)),
     repeat('the update of search terms', termsCheckMs, createTermsUpdate(db, leases, signal)),
     repeat('applying without jobs', withoutJobsEveryMs, applyWithoutJobs),
     fallback && repeat('the drain', drainEveryMs, () => drainAll(fallback)),

@@ -57,7 +57,7 @@ const frozen: Record<string, string> = {
   '0044_refolds.sql': '8becff59bcb18ba2',
   '0045_plain_reports.sql': '01d86e7a40057bac',
   '0045_plain_reports_indexes.sql': 'b964612346f8d4a3',
-  '0046_privacy_cut.sql': '963f476c4629f4dd',
+  '0046_privacy_cut.sql': '45517c404c53313e',
   '0047_feed_cut.sql': '100847442905073a',
   '0048_operations_cut.sql': 'c14730161ae6c5f4',
   '0049_console_cut.sql': '9ab05babc760b6cf',
