@@ -30,11 +30,6 @@ function openOutput(): DestinationStream {
   return output;
 }
 
-/** Lines on the output of a log that begin with these fields in place of a level, and are written at every LOG_LEVEL. */
-export function withoutLevels(log: Log, fields: Record<string, string>): Logger {
-  return pino({ base: null, formatters: { level: () => fields } }, streamOf(log));
-}
-
 /**
  * Flushes the log, for a second at most; later lines are dropped. After this the process can exit: pino's own exit hook would
  * wait for ever where nobody reads the output.

@@ -57,7 +57,7 @@ export const failed = new Counter({
   registers,
 });
 
-export const applyDelay = new Histogram({
+const applyDelay = new Histogram({
   name: 'receiver_apply_delay_seconds',
   help: 'Time from the arrival of a job’s oldest delivery until it is applied, in this worker. If it grows, start more workers',
   buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400],

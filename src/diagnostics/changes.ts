@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Config } from '../config/config.ts';
-import { readSending } from '../store/read-sending.ts';
 import type { Check } from './finding.ts';
 import type { DatabaseCheck } from './tables.ts';
 
@@ -29,13 +28,19 @@ function othersWith({ changes, adminToken, metricsToken, authentication }: Confi
 }
 
 /** What the destinations of webhooks do; those that were stopped are problems of processing. */
-export const checkDestinations: DatabaseCheck = async ({ db, pool }, report) => {
+export const checkDestinations: DatabaseCheck = async ({ db }, report) => {
   const { rows } = await sql`select where to_regclass('destinations') is not null`.execute(db);
   if (rows.length === 0) return; // a migration is missing, which is reported
-  const { destinations } = await readSending(pool);
-  if (destinations.size === 0) return;
-  const states = Array.from(destinations, ([state, count]) => `${count} ${state}`).join(', ');
-  const isWell = !destinations.has('failing');
+  const { rows: counts } = await sql<{ state: string; count: number }>`
+    select case
+        when state = 'active' and failing_since is not null then 'failing'
+        when state <> 'active' and reason is not null then 'stopped'
+        else state
+      end as state, count(*)::int as count
+    from destinations group by 1`.execute(db);
+  if (counts.length === 0) return;
+  const states = counts.map(({ state, count }) => `${count} ${state}`).join(', ');
+  const isWell = counts.every(({ state }) => state !== 'failing');
   report(
     isWell ? 'ok' : 'warn',
     'destinations',

@@ -5,7 +5,7 @@ import { cached } from './cached.ts';
 import { readVersions } from './versions.ts';
 
 /** How many deliveries wait, and when the oldest of them was received; null: none waits. */
-export const backlogQuery = sql<{ oldest: Date | null; waiting: number }>`
+const backlogQuery = sql<{ oldest: Date | null; waiting: number }>`
   select (select min(received_at) from pending_deliveries) as oldest,
          ${countUpTo(sql`select from pending_deliveries`)} as waiting`;
 
