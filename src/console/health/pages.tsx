@@ -171,6 +171,7 @@ function Hours({ arrivals }: { arrivals: Given<'arrivals'> }) {
       <h2>Callbacks per hour by family, last 24 hours</h2>
       <Table
         label="Callbacks per hour by family"
+        scrolls
         rows={families.length > 0 ? hours : []}
         empty="No callbacks."
         columns={[
