@@ -29,7 +29,7 @@ export function findIds(aliases: ReadonlyMap<string, string>, text: string): str
 }
 
 /** `updated_by` of the names that come from the platform's directory. Those of persons win. */
-export const platformActor = 'platform';
+const platformActor = 'platform';
 
 /** A change of an alias; an empty alias deletes it. */
 export interface AliasChange {
