@@ -1,4 +1,4 @@
--- What the platform was asked about payments and prescriptions is not kept any more.
+-- What the platform was asked about payments and prescriptions is not kept any more, nor where an interrupted pass continues.
 
 drop view if exists reporting.payments_daily, reporting.payments, receipt_payments;
 drop trigger forget_payments on receipts;
@@ -16,4 +16,6 @@ begin
 end
 $$;
 
-drop table payments, named_prescriptions;
+drop table payments, named_prescriptions, reconciliation_pages;
+comment on table reconciliations is 'Passes of the reconciliation: each begins anew';
+comment on column reconciliations.attempted_at is 'When it was begun';
