@@ -16,7 +16,7 @@ import {
 } from '../privacy/erasure/erasure-list.ts';
 import { describePreview, previewErasure } from '../privacy/erasure/preview.ts';
 import { isBeingErased } from '../privacy/erasure/running.ts';
-import { accessTo, withPatient, zipPatient } from '../privacy/export.ts';
+import { accessTo, jsonOf, withPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
 import { parseUuid } from './arguments.ts';
@@ -47,9 +47,9 @@ export const addPatientCommand: AddCommand = (program, env) => {
     );
 
   sub('show', 'list what is held, without its content').action(onPatient(show));
-  sub('export', 'write everything that is held, and who looked at it, as JSON and CSV in a zip')
-    .option('--output <file>', 'the file to create', 'patient.zip')
-    .action(onPatient(exportZip));
+  sub('export', 'write everything that is held, and who looked at it, as JSON')
+    .option('--output <file>', 'the file to create', 'patient.json')
+    .action(onPatient(exportJson));
   sub(
     'erase',
     'erase everything that is held, for good; what a law asks to keep is withheld for ERASURE_KEEP',
@@ -121,12 +121,12 @@ function show({ db }: Opened, patient: Patient): Promise<void> {
   });
 }
 
-function exportZip({ db }: Opened, patient: Patient, { output }: { output: string }): Promise<void> {
+function exportJson({ db }: Opened, patient: Patient, { output }: { output: string }): Promise<void> {
   return withPatient(db, families, patient, async (held) => {
     await logCommand(db, accessTo(patient, held, 'export'));
     await createFile(output, '');
     try {
-      await pipeline(zipPatient(held), createWriteStream(output, { flags: 'r+' }));
+      await pipeline(jsonOf(held), createWriteStream(output, { flags: 'r+' }));
     } catch (error) {
       await unlink(output);
       throw error;

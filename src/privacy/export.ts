@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { text } from 'node:stream/consumers';
-import { Zip, ZipDeflate } from 'fflate';
 import { type RawBuilder, sql } from 'kysely';
-import { csvWriter } from '../common/csv.ts';
 import type { Family } from '../families/index.ts';
 import type { Db } from '../store/tables.ts';
 import { mayBeIdle, setPlanForAnySize } from '../store/transactions.ts';
@@ -116,32 +113,9 @@ export function accessTo(
   return { action, patients: idsOf(patient), anonymous: rows === 0, filter, rows };
 }
 
-/** A zip with `patient.json`, which contains every table, and a CSV (RFC 4180) for each table that has rows; in parts. */
-export async function* zipPatient({ counts, read }: HeldData): AsyncGenerator<Uint8Array> {
-  let parts: Uint8Array[] = [];
-  const zip = new Zip((error, part) => {
-    if (error) throw error;
-    parts.push(part);
-  });
-  const add = async function* (name: string, contents: AsyncIterable<string>) {
-    const file = new ZipDeflate(name);
-    zip.add(file);
-    for await (const content of contents) {
-      file.push(new TextEncoder().encode(content));
-      yield* parts;
-      parts = [];
-    }
-    file.push(new Uint8Array(0), true);
-  };
-  const tables = Object.keys(counts);
-  yield* add('patient.json', jsonOf(tables, read));
-  for (const table of tables) if (counts[table]! > 0) yield* add(`${table}.csv`, csvOf(read(table)));
-  zip.end();
-  yield* parts;
-}
-
-async function* jsonOf(tables: readonly string[], read: HeldData['read']): AsyncGenerator<string> {
-  for (const [index, table] of tables.entries()) {
+/** Every table as one object of JSON, in parts; numbers have all their digits. */
+export async function* jsonOf({ counts, read }: HeldData): AsyncGenerator<string> {
+  for (const [index, table] of Object.keys(counts).entries()) {
     yield `${index === 0 ? '{' : ',\n'}${JSON.stringify(table)}:[\n`;
     let separator = '';
     for await (const rows of read(table)) {
@@ -152,18 +126,4 @@ async function* jsonOf(tables: readonly string[], read: HeldData['read']): Async
     yield '\n]';
   }
   yield '}\n';
-}
-
-async function* csvOf(pages: AsyncIterable<ExportedRow[]>): AsyncGenerator<string> {
-  let isFirst = true;
-  for await (const rows of pages) {
-    if (rows.length === 0) continue;
-    const csv = csvWriter(Object.keys(rows[0]!.columns));
-    for (const { columns } of rows) csv.write(columns);
-    csv.end();
-    const content = await text(csv);
-    // No name of a column has a new line.
-    yield isFirst ? content : content.slice(content.indexOf('\r\n') + 2);
-    isFirst = false;
-  }
 }

@@ -1,4 +1,3 @@
-import { strFromU8, unzipSync } from 'fflate';
 import {
   appointmentCallback,
   consentFormCallback,
@@ -137,13 +136,12 @@ it('the address of no page contains the id of a patient', async () => {
   expect(found.page.match(/(href|action)="[^"]*"/g)!.join()).not.toContain(patient);
 });
 
-it('exports everything that is held, and who looked at it, as JSON and as CSV', async () => {
+it('exports everything that is held, and who looked at it, as JSON', async () => {
   await read('/patients');
   const response = await visitor.post('/patients/export', { patient });
-  expect(response.headers.get('content-disposition')).toBe('attachment; filename="patient.zip"');
-  const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
-  const text = (name: string) => strFromU8(files[name]!);
-  const data = JSON.parse(text('patient.json'));
+  expect(response.headers.get('content-disposition')).toBe('attachment; filename="patient.json"');
+  const text = await response.text();
+  const data = JSON.parse(text);
   expect(data.deliveries).toHaveLength(4);
   expect(data.deliveries[0]).toMatchObject({
     received_at: expect.any(String),
@@ -155,14 +153,8 @@ it('exports everything that is held, and who looked at it, as JSON and as CSV', 
   ]);
   expect(data.access_log.at(-1)).toMatchObject({ actor: 'admin-token', action: 'reveal' });
   // A double has fewer digits.
-  expect(text('patient.json')).toContain('12345678901234.56');
-  expect(text('receipts.csv')).toContain('12345678901234.56');
-  expect(text('deliveries.csv').split('\r\n')[0]).toMatch(/^id,event,family,/);
-  expect(
-    Object.values(files)
-      .map((file) => strFromU8(file))
-      .join(),
-  ).not.toContain('somebody-else');
+  expect(text).toContain('12345678901234.56');
+  expect(text).not.toContain('somebody-else');
   expect(await lastEntry()).toEqual({ action: 'export', rows: 8, about: true });
 });
 

@@ -8,7 +8,7 @@ import { erasePatient } from '../../privacy/erasure/erase.ts';
 import { listCertificates } from '../../privacy/erasure/erasure-list.ts';
 import { previewErasure } from '../../privacy/erasure/preview.ts';
 import { isBeingErased } from '../../privacy/erasure/running.ts';
-import { accessTo, type HeldData, withPatient, zipPatient } from '../../privacy/export.ts';
+import { accessTo, type HeldData, jsonOf, withPatient } from '../../privacy/export.ts';
 import type { Patient } from '../../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../../privacy/hold.ts';
 import { readAround, readHeld } from '../../search/held.ts';
@@ -56,9 +56,9 @@ export const section: Section = {
 
     routes.post('/patients/export', 'privacy', async (req, res) => {
       await read(res, await readPatient(dependencies, req.body), 'export', async (held) => {
-        res.setHeader('Content-Disposition', 'attachment; filename="patient.zip"');
-        res.type('zip');
-        await sendStream(res, () => [Readable.from(zipPatient(held))]);
+        res.setHeader('Content-Disposition', 'attachment; filename="patient.json"');
+        res.type('json');
+        await sendStream(res, () => [Readable.from(jsonOf(held))]);
       });
     });
 
