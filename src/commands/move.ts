@@ -28,14 +28,13 @@ export const addMoveCommand: AddCommand = (program, env) => {
 
 async function move(env: Environment, to: string): Promise<void> {
   const config = parseConfig({ LOG_LEVEL: 'warn', ...env, DATABASE_URL: to }, families);
-  const { dataDir, databaseSchema: schema } = config;
+  const { dataDir } = config;
   if (!hasDatabase(dataDir)) throw new Error(`There is no embedded database in ${resolve(dataDir)}`);
   const log = createLog(config.logLevel);
   const server = await startToMove(dataDir, log);
   const options = {
     connections: 3,
     name: 'receiver move',
-    schema,
     settings: { default_transaction_read_only: 'off' },
   };
   const source = openDatabase(server.url, log, options);
@@ -43,7 +42,6 @@ async function move(env: Environment, to: string): Promise<void> {
   const shown = printable(withoutPassword(to));
   try {
     for (const { db } of [source, target]) await migrate(db, log);
-    const settings = { search_path: schema };
     const { rows, tables, leftOut, wasThere } = await withProgress('rows copied', undefined, (progress) => {
       const copy = (from: pg.Client, into: pg.Client) =>
         copyDatabase(from, into, {
@@ -55,7 +53,7 @@ async function move(env: Environment, to: string): Promise<void> {
           onRows: progress.advance,
           beforeCommit: () => markMoved(server.home, shown),
         });
-      return withClient(server.url, (from) => withClient(to, (into) => copy(from, into), settings), settings);
+      return withClient(server.url, (from) => withClient(to, (into) => copy(from, into)));
     });
     const others =
       leftOut.length > 0 ? `Left out, because the receiver does not know them: ${leftOut.join(', ')}.\n` : '';

@@ -59,15 +59,14 @@ function distinct(names: readonly string[]): string[] {
 
 /** The log holds no statements: they may contain personal data. */
 async function runLogged({ config, db, url }: Opened, statement: string, write = false) {
-  const settings = { search_path: config.databaseSchema };
   if (write) {
     await logCommand(db, { action: 'sql', filter: { write } });
-    return withClient(url, (client) => run(client, statement, write), settings);
+    return withClient(url, (client) => run(client, statement, write));
   }
   const readOnlyUrl = config.databaseUrl ? url : readerUrl(url);
   const entry = { action: 'sql', filter: { write } } as const;
   try {
-    const result = await withClient(readOnlyUrl, (client) => run(client, statement), settings);
+    const result = await withClient(readOnlyUrl, (client) => run(client, statement));
     await logCommand(db, { ...entry, rows: result.rows.length });
     return result;
   } catch (error) {

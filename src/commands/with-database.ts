@@ -51,7 +51,6 @@ export async function withDatabase<T>(
   const database = openDatabase(embedded?.url ?? config.databaseUrl!, log, {
     connections: 3,
     name: 'receiver command',
-    schema: config.databaseSchema,
   });
   try {
     return await run({ ...database, config, log });

@@ -21,7 +21,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
-    databaseSchema: 'public',
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
     redisUrl: e.REDIS_URL,
     redisFallback: e.REDIS_FALLBACK,

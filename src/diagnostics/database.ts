@@ -31,7 +31,7 @@ export const checkDatabase: Check = async (subject, report) => {
   await withDatabase('DATABASE_URL', url, subject, report, async (database) => {
     const { db } = database;
     judgeServer(await readServer(database), config, report);
-    const exists = await hasTables(db, config.databaseSchema);
+    const exists = await hasTables(db);
     const forTables = exists
       ? [...tableChecks, checkReconciliation, checkLease, checkFallback]
       : [checkEmpty];
@@ -46,13 +46,12 @@ export const checkDatabase: Check = async (subject, report) => {
 
 /** The address without the connection pooler: whether it is of the same database. */
 export const checkDirectDatabase: Check = async (subject, report) => {
-  const { databaseUrl, directDatabaseUrl, databaseSchema: schema } = subject.config;
+  const { databaseUrl, directDatabaseUrl } = subject.config;
   if (!databaseUrl || !directDatabaseUrl) return;
   await withDatabase('DIRECT_DATABASE_URL', directDatabaseUrl, subject, report, async (direct) => {
     report('ok', 'direct database', 'accepts connections');
-    const isSame = async () =>
-      requireSameDatabase(databaseUrl, await readId(direct.db), { name, schema }, log);
-    return (await hasTables(direct.db, schema)) ? [isSame] : [];
+    const isSame = async () => requireSameDatabase(databaseUrl, await readId(direct.db), { name }, log);
+    return (await hasTables(direct.db)) ? [isSame] : [];
   });
 };
 
@@ -67,10 +66,9 @@ async function withDatabase(
   prepare: (database: Database) => Promise<(() => Promise<void>)[]>,
 ): Promise<void> {
   const explained = (error: unknown) => explain(error, variable, url, subject);
-  const schema = subject.config.databaseSchema;
   // Less than the time limit of a check, which would otherwise give up before it.
   const timeouts = { queryTimeoutMs: 3_000, connectTimeoutMs: 5_000 };
-  const database = openDatabase(url, log, { connections: 2, name, schema, ...timeouts });
+  const database = openDatabase(url, log, { connections: 2, name, ...timeouts });
   const connected = async () => runEach('database', await prepare(database), explained, report);
   await runEach('database', [connected], explained, report);
   // Not awaited: a server that hangs must not delay the other findings.

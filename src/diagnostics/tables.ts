@@ -19,20 +19,19 @@ import type { ReportFinding, Subject } from './finding.ts';
 export type DatabaseCheck = (database: Database, report: ReportFinding, subject: Subject) => Promise<void>;
 
 /** The list of migrations, also where the role may not look into the schema. */
-const list = (schema: string) =>
-  sql`pg_class where relname = 'receiver_migrations' and relnamespace = to_regnamespace(${schema})`;
+const list = sql`pg_class where relname = 'receiver_migrations' and relnamespace = 'public'::regnamespace`;
 
-export async function hasTables(db: Db, schema: string): Promise<boolean> {
-  const { rows } = await sql`select from ${list(schema)}`.execute(db);
+export async function hasTables(db: Db): Promise<boolean> {
+  const { rows } = await sql`select from ${list}`.execute(db);
   return rows.length > 0;
 }
 
 /** An empty database: whether the first start can create the tables. */
-export const checkEmpty: DatabaseCheck = async ({ db }, report, { config }) => {
+export const checkEmpty: DatabaseCheck = async ({ db }, report) => {
   await requireNoneOfOthers(db);
   const { rows } = await sql<{ may: boolean; role: string }>`
     select has_database_privilege(current_database(), 'create')
-        and coalesce(has_schema_privilege(to_regnamespace(${config.databaseSchema}), 'create'), true) as may,
+        and coalesce(has_schema_privilege('public'::regnamespace, 'create'), true) as may,
       quote_ident(current_user) as role`.execute(db);
   const { may, role } = rows[0]!;
   if (may) return report('ok', 'tables', 'there are none yet. The first start creates them');
@@ -49,14 +48,14 @@ const checkMigrations: DatabaseCheck = async ({ db }, report) => {
 
 /** Whether the role owns the tables, or has the rights of the receiver's role (db/reporting/7_service.sql). */
 const checkRights: DatabaseCheck = async ({ db }, report, { config }) => {
-  const schemas = [config.databaseSchema, 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
+  const schemas = ['public', 'withheld', ...(config.redisUrl ? [] : ['bullmq'])];
   const { rows } = await sql<{ role: string; isMember: boolean | null; tables: string[] | null }>`
     select quote_ident(current_user) as role,
       (select pg_has_role(oid, 'usage') from pg_roles where rolname = 'receiver_service') as "isMember",
       (select array_agg(c.oid::regclass::text order by 1)
         from pg_class c join pg_namespace n on n.oid = relnamespace
         where relkind in ('r', 'p') and nspname = any(${schemas})
-          and relowner = (select relowner from ${list(config.databaseSchema)})
+          and relowner = (select relowner from ${list})
           and not (has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select'))) as tables`.execute(
     db,
   );

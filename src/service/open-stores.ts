@@ -26,7 +26,7 @@ const openingMs = 2_000;
  * @param onStop registers functions that close them, which are called in reverse order
  */
 export async function openStores(config: Config, log: Log, onStop: OnStop) {
-  const { redisUrl, queuePrefix, databaseSchema: schema, timeLimits } = config;
+  const { redisUrl, queuePrefix, timeLimits } = config;
   const { databaseMs } = timeLimits;
   const connections = poolSizes;
   if (redisUrl) await checkRedis(redisUrl, log);
@@ -37,7 +37,7 @@ export async function openStores(config: Config, log: Log, onStop: OnStop) {
   const open = (part: string, size: number, queryTimeoutMs: number, settings: SessionSettings = {}) => {
     const name = `receiver ${part}`;
     const timeouts = { queryTimeoutMs, connectTimeoutMs: databaseMs };
-    const options = { name, connections: size, schema, settings, ...timeouts };
+    const options = { name, connections: size, settings, ...timeouts };
     const opened = openDatabase(databaseUrl, log, options);
     onStop(opened.close);
     return opened;

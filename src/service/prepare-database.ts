@@ -67,7 +67,7 @@ export async function prepareDatabase(url: string, config: Config, log: Log) {
  * @throws the database's error, or InvalidConfiguration
  */
 export async function prepareTables(url: string, config: Config, log: Log) {
-  const options = { name: 'receiver migration', schema: config.databaseSchema };
+  const options = { name: 'receiver migration' };
   const { db, close } = openDatabase(url, log, { connections: 3, ...options });
   try {
     const migrations = await migrate(db, log);
@@ -100,7 +100,7 @@ export async function readId(db: Db): Promise<string> {
 export async function requireSameDatabase(
   url: string,
   id: string,
-  options: { name: string; schema: string },
+  options: { name: string },
   log: Log,
 ): Promise<void> {
   const pooled = openDatabase(url, log, { connections: 1, ...options });

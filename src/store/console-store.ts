@@ -6,7 +6,7 @@ import { openDatabase } from './database.ts';
 export type ConsoleStore = ReturnType<typeof openStore>;
 
 export interface StoreOptions {
-  config: Pick<Config, 'databaseSchema' | 'reportTimezone' | 'pageTimeoutMs' | 'timeLimits'>;
+  config: Pick<Config, 'reportTimezone' | 'pageTimeoutMs' | 'timeLimits'>;
   databaseUrl: string;
   connections: Pick<PoolSizes, 'pages' | 'downloads'>;
   log: Log;
@@ -18,12 +18,11 @@ const downloadStatementMs = 15 * 60_000;
 
 /** The console's connections: separate ones, so that the console takes none from callbacks. */
 export function openStore({ config, databaseUrl, connections, log }: StoreOptions) {
-  const { databaseSchema: schema, reportTimezone, pageTimeoutMs } = config;
+  const { reportTimezone, pageTimeoutMs } = config;
   const open = (name: string, size: number, statementMs: number, queryTimeoutMs?: number) =>
     openDatabase(databaseUrl, log, {
       connections: size,
       name,
-      schema,
       connectTimeoutMs: config.timeLimits.databaseMs,
       ...(queryTimeoutMs && { queryTimeoutMs }),
       settings: { statement_timeout: statementMs, TimeZone: reportTimezone },

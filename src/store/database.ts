@@ -12,7 +12,7 @@ export type Database = ReturnType<typeof openDatabase>;
  *
  * @param url a PostgreSQL connection string
  * @param options `connections`: the pool's size; `name`: `application_name` in `pg_stat_activity`; `queryTimeoutMs`:
- *   see `openPool`; `connectTimeoutMs`: of a connection and its first query; `schema`: of the tables, default `public`; `settings`: of the sessions
+ *   see `openPool`; `connectTimeoutMs`: of a connection and its first query; `settings`: of the sessions
  * @returns `pool`, for the path of a callback: prepared statements, on the same connections; `db` for everything else
  */
 export function openDatabase(
@@ -23,12 +23,10 @@ export function openDatabase(
     name: string;
     queryTimeoutMs?: number;
     connectTimeoutMs?: number;
-    schema?: string | undefined;
     settings?: SessionSettings;
   },
 ) {
-  const { connections: max, name: application_name, queryTimeoutMs, connectTimeoutMs, schema } = options;
-  const settings = { ...options.settings, ...(schema && { search_path: schema }) };
+  const { connections: max, name: application_name, queryTimeoutMs, connectTimeoutMs, settings } = options;
   const timeout = {
     ...(queryTimeoutMs && { query_timeout: queryTimeoutMs }),
     ...(connectTimeoutMs && { connectionTimeoutMillis: connectTimeoutMs }),

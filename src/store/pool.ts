@@ -12,9 +12,6 @@ declare module 'pg' {
 
 const { databaseMs: connectTimeoutMs } = timeLimits();
 
-/** The schema of the tables, unless another is configured. */
-const defaultSchema = 'public';
-
 // The code relies on these, whatever is set for the server, the database or the role.
 const required: SessionSettings = {
   DateStyle: 'ISO, MDY',
@@ -147,7 +144,7 @@ async function applySettings(
   settings: SessionSettings = {},
   timeoutMs = connectTimeoutMs,
 ): Promise<void> {
-  const all = { search_path: defaultSchema, ...required, ...settings };
+  const all = { search_path: 'public', ...required, ...settings };
   const { rows } = await client.query({
     // Older versions lack some settings. A pooler invents the process id that it gives to its clients.
     text: `select pg_backend_pid() = $3 as is_direct, array_agg(name) as known,
