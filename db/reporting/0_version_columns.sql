@@ -1,45 +1,26 @@
--- The columns of the tables with versions. A column of somebody else on one of them takes part in nothing.
+-- The columns that a table and its table of versions have, so that one of somebody else takes part in nothing.
 create or replace function version_columns(newest text) returns text
-  language sql immutable
-  return case newest
-    when 'receipts' then
-      'business_id, receipt_id, aid, doctor_oid, clinic_id, patient_oid, created_at, updated_at, receipt_number, receipt_url, '
-      'receipt_status, receipt_amount, additional_discount_value, additional_discount_type, additional_discount_amount, '
-      'net_amount, name, mobile, flavour, sku_discount_amount, amount_due, archive, remarks, ref_trx_id, payment_id, '
-      'payment_link, amount_paid, actor, client_id, last_event, event_time, deleted_at, extra, delivery_id, carried, '
-      'first_event_time, received_at, applied_at'
-    when 'appointments' then
-      'business_id, appointment_id, partner_appointment_id, doctor_id, partner_doctor_id, patient_id, partner_patient_id, '
-      'clinic_id, partner_clinic_id, status, action, created_at, modified_at, custom_attributes, partner_meta, sa_ids, '
-      'workflow_data, prev_aids, next_aid, client_id, last_event, event_time, deleted_at, extra, delivery_id, carried, '
-      'first_event_time, received_at, applied_at'
-  end;
+  language sql stable
+as $$
+  select string_agg(attname, ', ' order by n.attnum)
+  from pg_attribute n join pg_attribute v using (attname)
+  where n.attrelid = newest::regclass and v.attrelid = (rtrim(newest, 's') || '_versions')::regclass
+    and n.attnum > 0 and not n.attisdropped and v.attnum > 0 and not v.attisdropped
+$$;
 comment on function version_columns is 'The columns of a table that has a table of versions: those that make a version';
 
--- The tables of versions have every one of these columns, also those that a migration added; a trigger copies them when a
--- newer version replaces a row.
+-- A trigger copies a row when a newer version replaces it.
 do $do$
 declare
-  pair    record;
-  missing record;
+  pair record;
 begin
   for pair in
-    select newest, versions, keeper, version_columns(newest) as columns
+    select versions, keeper, version_columns(newest) as columns
     from (values
       ('receipts', 'receipt_versions', 'keep_superseded_receipt'),
       ('appointments', 'appointment_versions', 'keep_superseded_appointment')
     ) as pairs (newest, versions, keeper)
   loop
-    for missing in
-      select attname as name, format_type(atttypid, atttypmod) as type
-      from pg_attribute n
-      where attrelid = pair.newest::regclass and attname = any(string_to_array(pair.columns, ', ')) and not exists (
-        select from pg_attribute v where v.attrelid = pair.versions::regclass and v.attname = n.attname
-      )
-      order by attnum
-    loop
-      execute format('alter table %s add column %I %s', pair.versions, missing.name, missing.type);
-    end loop;
     execute format(
       $$
         create or replace function %1$s() returns trigger language plpgsql set search_path from current as $body$

@@ -4,40 +4,14 @@ do $do$
 declare
   -- Add new columns at the end: otherwise PostgreSQL cannot replace the view in place.
   shown constant text := $$
-    receipt_number,
-    coalesce(created_at, first_event_time, event_time) as issued_at,
-    updated_at,
-    clinic_id,
-    doctor_oid as doctor_id,
-    patient_oid as patient_id,
-    name,
-    mobile,
-    receipt_status as status,
-    receipt_amount as gross_amount,
-    sku_discount_amount as item_discount_amount,
-    additional_discount_type,
-    additional_discount_value,
-    additional_discount_amount,
-    case when carried is null then net_amount
-      else net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as net_amount,
+    receipt_number, coalesce(created_at, first_event_time, event_time) as issued_at, updated_at, clinic_id, doctor_oid as doctor_id,
+    patient_oid as patient_id, name, mobile, receipt_status as status, receipt_amount as gross_amount,
+    sku_discount_amount as item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
+    case when carried is null then net_amount else net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as net_amount,
     amount_paid as paid_amount,
-    case when carried is null then amount_due
-      else due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end
-      as due_amount,
-    payment_id,
-    payment_link,
-    ref_trx_id as transaction_reference,
-    receipt_url as pdf_url,
-    remarks,
-    actor,
-    flavour,
-    archive,
-    aid,
-    client_id,
-    event_time,
-    delivery_id,
-    received_at,
-    applied_at
+    case when carried is null then amount_due else due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as due_amount,
+    payment_id, payment_link, ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid,
+    client_id, event_time, delivery_id, received_at, applied_at
   $$;
 begin
   execute format($$

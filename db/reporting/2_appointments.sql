@@ -3,27 +3,18 @@
 -- The platform's codes are written here alone. Others may come.
 create or replace function reporting.appointment_state(status text) returns text
   language sql immutable parallel safe
-  return case status
-    when 'BK'   then 'booked'
-    when 'CK'   then 'booked' -- checked in
-    when 'RV'   then 'booked' -- reserved
-    when 'IN'   then 'booked' -- initiated
-    when 'PA'   then 'booked' -- parked
-    when 'OG'   then 'ongoing'
-    when 'CM'   then 'completed'
-    when 'CMNP' then 'completed_without_prescription'
-    when 'AB'   then 'aborted'
-    when 'NS'   then 'no_show'
-    when 'NSD'  then 'no_show' -- by the doctor
-    when 'NSS'  then 'no_show' -- by staff
-    when 'CN'   then 'cancelled_by_patient'
-    when 'PC'   then 'cancelled_by_patient' -- provisionally
-    when 'CND'  then 'cancelled_by_doctor'
-    when 'CNS'  then 'cancelled_by_staff'
-    when 'PNR'  then 'cancelled_unpaid'
-    when 'RE'   then 'rescheduled' -- by the API
-    when 'RED'  then 'rescheduled' -- by the doctor
-    when 'RES'  then 'rescheduled' -- by staff
+  return case
+    when status in ('BK', 'CK', 'RV', 'IN', 'PA') then 'booked' -- checked in, reserved, initiated, parked
+    when status = 'OG' then 'ongoing'
+    when status = 'CM' then 'completed'
+    when status = 'CMNP' then 'completed_without_prescription'
+    when status = 'AB' then 'aborted'
+    when status in ('NS', 'NSD', 'NSS') then 'no_show' -- by the doctor, by staff
+    when status in ('CN', 'PC') then 'cancelled_by_patient' -- provisionally
+    when status = 'CND' then 'cancelled_by_doctor'
+    when status = 'CNS' then 'cancelled_by_staff'
+    when status = 'PNR' then 'cancelled_unpaid'
+    when status in ('RE', 'RED', 'RES') then 'rescheduled' -- by the API, the doctor, staff
     else 'other'
   end;
 
@@ -62,28 +53,19 @@ select
   a.business_id, a.appointment_id, reporting.day(start_of(a.extra)) as day, start_of(a.extra) as starts_at, a.status,
   reporting.appointment_state(a.status) as state, a.clinic_id, a.doctor_id, a.patient_id,
   coalesce(a.created_at, a.first_event_time, a.event_time) as booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id,
-  a.partner_patient_id, a.client_id, a.delivery_id,
-  (
-    select r.name
-    from inbox i
-    join receipts r
-      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
-    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
-      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.name <> ''
-    order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc
-    limit 1
-  ) as patient_name,
-  (
-    select r.mobile
-    from inbox i
-    join receipts r
-      on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
-    where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
-      and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null and r.mobile <> ''
-    order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc
-    limit 1
-  ) as mobile
+  a.partner_patient_id, a.client_id, a.delivery_id, person.patient_name, person.mobile
 from appointments a
+left join lateral (
+  select
+    (array_agg(r.name order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc)
+      filter (where r.name <> ''))[1] as patient_name,
+    (array_agg(r.mobile order by coalesce(r.created_at, r.first_event_time, r.event_time) desc, r.receipt_id desc)
+      filter (where r.mobile <> ''))[1] as mobile
+  from inbox i
+  join receipts r on r.business_id = i.business_id and r.receipt_id = reporting.receipt_id(i.envelope) and r.delivery_id = i.id
+  where patient_key(patient_of(i.envelope)) = patient_key(a.patient_id) and patient_of(i.envelope) = a.patient_id
+    and i.family = 'receipt' and i.business_id = a.business_id and r.deleted_at is null
+) person on true
 where a.extra ? 'start_time' and start_of(a.extra) is not null and a.deleted_at is null
   and reporting.appointment_state(a.status) <> 'rescheduled';
 

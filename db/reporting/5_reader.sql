@@ -1,15 +1,26 @@
--- Roles belong to the whole server: the receiver of another database may have created this one, or be creating it now.
+-- Roles belong to the whole server: the receiver of another database may have created one, or be creating it now.
 do $$
+declare
+  one record;
 begin
-  if not exists (select from pg_roles where rolname = 'reporting_reader') then
-    create role reporting_reader nologin;
-    comment on role reporting_reader is 'May read the reports (schema reporting) and nothing else';
-  end if;
-exception
-  when insufficient_privilege then
-    raise notice 'The role reporting_reader is left out: this user may not create roles.';
-  when duplicate_object or unique_violation then
-    null;
+  for one in
+    select name, about
+    from (values
+      ('reporting_reader', 'May read the reports (schema reporting) and nothing else'),
+      ('reporting_masked', 'May read the reports (schema reporting) without names, phone numbers, links and free text')
+    ) as roles (name, about)
+    where name not in (select rolname from pg_roles)
+  loop
+    begin
+      execute format('create role %I nologin', one.name);
+      execute format('comment on role %I is %L', one.name, one.about);
+    exception
+      when insufficient_privilege then
+        raise notice 'The role % is left out: this user may not create roles.', one.name;
+      when duplicate_object or unique_violation then
+        null;
+    end;
+  end loop;
 end
 $$;
 

@@ -1,17 +1,3 @@
-do $$
-begin
-  if not exists (select from pg_roles where rolname = 'reporting_masked') then
-    create role reporting_masked nologin;
-    comment on role reporting_masked is 'May read the reports (schema reporting) without names, phone numbers, links and free text';
-  end if;
-exception
-  when insufficient_privilege then
-    raise notice 'The role reporting_masked is left out: this user may not create roles.';
-  when duplicate_object or unique_violation then
-    null;
-end
-$$;
-
 -- What of a report is public is decided here alone: of these views the numbers, times and ids of deliveries, and these texts.
 -- A new view, or a new column of another type or name, is personal until it is listed.
 create or replace function reporting.public_columns()
