@@ -47,7 +47,12 @@ it('production without an access check is named beside another fault, unless tha
 });
 
 it('a former variable is a failure beside all others, and hides none', () => {
-  const { problems, config } = readConfiguration({ ...production, SOCKET: 'x', PORT: '70000' });
+  const { problems, config } = readConfiguration({
+    ...production,
+    SIGNING_KEYS: 'k',
+    SOCKET: 'x',
+    PORT: '70000',
+  });
   expect(problems).toEqual(['PORT must be at most 65535', 'SOCKET is no variable any more: listen at PORT']);
   expect(config.port).toBe(8080);
 });
