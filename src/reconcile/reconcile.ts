@@ -39,17 +39,19 @@ export async function reconcile(options: ReconcileOptions): Promise<Counts> {
   const read = createReader(db, platform, signal);
   const pass = dryRun ? undefined : await beginPass(db, business, { from, to });
   const counts = { ...noCounts };
+  const seen = new Set<string>();
   for (const window of windowsOf({ from, to })) {
-    const seen = new Set<string>();
+    const listed = new Set<string>();
     for (let page = 0, isLast = false; !isLast; page += 1) {
       if (page === maxPages)
         throw new PlatformUnreadable(`The list from ${window.from} to ${window.to} has no last page.`);
       const reading = await read(window, page);
-      // What is booked meanwhile moves others to the next page.
+      // A platform that repeats a page would have no last one.
+      isLast = reading.isLast || reading.appointments.every(({ appointment_id: id }) => listed.has(id));
+      for (const { appointment_id: id } of reading.appointments) listed.add(id);
+      // What is booked meanwhile moves others to the next page, and the last day of a window may be the first of the next.
       const appointments = reading.appointments.filter(({ appointment_id: id }) => !seen.has(id));
       for (const { appointment_id: id } of appointments) seen.add(id);
-      // A platform that repeats a page would have no last one.
-      isLast = reading.isLast || appointments.length === 0;
       const compared = await compare(db, business, window.from, { ...reading, appointments });
       const found = { ...noCounts };
       for (const { outcome } of compared) found[outcome] += 1;

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { addDays } from '../../src/common/days.ts';
 import { clear, insertCallbacks } from '../support/deliveries.ts';
 import { listedAppointments } from '../support/listed-appointments.ts';
 import { tables, useReconciliation } from './use-reconciliation.ts';
@@ -27,6 +28,18 @@ it('what no callback told of comes in, what differs is changed, and what agrees 
     `select custom_attributes, last_event from appointments where status = 'CM'`,
   );
   expect(row).toEqual({ custom_attributes: { label: ['new'] }, last_event: 'appointment.reconciled' });
+});
+
+it('an appointment is counted once, also where two windows list it and where the platform repeats its pages', async () => {
+  const simulated = listedAppointments();
+  for (let day = 5; day < 9; day++) simulated.book(day);
+  const { appointmentsPage } = simulated.platform;
+  // Its ranges include the last day.
+  simulated.platform.appointmentsPage = async (from, to, page, signal) => ({
+    ...(await appointmentsPage(from, addDays(to, 1), page % 2, signal)),
+    isLast: false,
+  });
+  expect(await pass(simulated)).toMatchObject({ missing: 4, filled: 4 });
 });
 
 it('a start that moves is found', async () => {
