@@ -46,8 +46,7 @@ export const accessActions = [
   'sql',
   'retention',
   'destroy',
-  /** Everything was copied: a backup, or a move to another server. */
-  'backup',
+  /** Everything was copied to another server. */
   'move',
 ] as const;
 export type AccessAction = (typeof accessActions)[number];
