@@ -14,7 +14,7 @@ import { until } from './until.ts';
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
-export interface TestServerOptions {
+interface TestServerOptions {
   /** Default: `empty`, without tables. */
   state?: 'empty' | 'migrated';
   /** For its files. */

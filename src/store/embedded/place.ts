@@ -14,7 +14,7 @@ import {
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-export interface ServerUser {
+interface ServerUser {
   uid: number;
   gid: number;
 }
