@@ -115,6 +115,7 @@ it.each([true, false])(
   async (has) => {
     await start('receiver', has ? redis.url : undefined);
     const visitor = await signInTo(service.url);
+    await visitor.read('/health');
     link.cut();
     await until(async () => {
       const { status } = await post(`${service.url}${paths.receipt}`, receiptCallback());

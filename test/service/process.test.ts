@@ -11,7 +11,6 @@ it('SIGTERM stops every role, with exit code 0', async () => {
   const services = await Promise.all(
     ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
   );
-  expect(services.map(({ url }) => url !== '')).toEqual([true, true, false]);
   expect(await Promise.all(services.map((service) => service.end('SIGTERM')))).toEqual([0, 0, 0]);
 });
 
