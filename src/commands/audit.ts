@@ -17,8 +17,6 @@ export const addAuditCommand: AddCommand = (program, env) => {
   const audit = program
     .command('audit')
     .description('the access log: who saw or changed which patients’ data');
-  const until = ['--until <time>', 'only entries before this time'] as const;
-
   audit
     .command('list')
     .description('list entries, newest first')
@@ -26,19 +24,19 @@ export const addAuditCommand: AddCommand = (program, env) => {
     .option('--action <action>', 'only of this action, such as reveal or export')
     .option('--patient <id>', 'only about this patient')
     .option('--since <time>', 'only entries at this time or later', parseTime)
-    .option(...until, parseTime)
+    .option('--until <time>', 'only entries before this time', parseTime)
     .option('--limit <n>', 'maximum number of entries', Number, 100)
-    .action(onDatabase(env, list));
-  audit
-    .command('report')
-    .description('print the patients whose data an actor saw, as CSV')
-    .requiredOption('--actor <id or name>', 'the actor')
-    .requiredOption('--since <time>', 'entries at this time or later', parseTime)
-    .option(...until, parseTime)
-    .action(onDatabase(env, report));
+    .option('--as-patients', 'print instead the patients whose data --actor saw since --since, as CSV')
+    .action(
+      onDatabase(env, (opened, { asPatients, ...options }: ListOptions) =>
+        asPatients ? report(opened, options) : list(opened, options),
+      ),
+    );
 };
 
-async function list({ db }: Opened, { limit, ...filter }: AccessFilter & { limit: number }): Promise<void> {
+type ListOptions = AccessFilter & { limit: number; asPatients?: true };
+
+async function list({ db }: Opened, { limit, ...filter }: ListOptions): Promise<void> {
   const entries = await listAccess(db, filter, limit);
   const { patient, ...rest } = filter;
   await logCommand(db, {
@@ -58,9 +56,15 @@ async function list({ db }: Opened, { limit, ...filter }: AccessFilter & { limit
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }
 
-async function report({ db, pool }: Opened, filter: AccessFilter): Promise<void> {
+async function report({ db, pool }: Opened, { actor, since, until }: ListOptions): Promise<void> {
+  if (!actor || !since) throw new Error('--as-patients needs --actor and --since');
+  const filter = { actor, since, until };
   const { patients, unnamed } = await countPatients(db, filter);
-  await logCommand(db, { action: 'audit', filter: { command: 'report', ...filter }, rows: patients });
+  await logCommand(db, {
+    action: 'audit',
+    filter: { command: 'list --as-patients', ...filter },
+    rows: patients,
+  });
   const client = await pool.connect();
   try {
     const { sql, parameters } = patientsSeen(db, filter);

@@ -76,7 +76,7 @@ export const addPatientCommand: AddCommand = (program, env) => {
   ).action(hold(holdPatient, 'Hold placed.', 'There is a hold already.'));
   sub('release', 'release a hold').action(hold(releasePatient, 'Hold released.', 'There is no such hold.'));
 
-  const erasures = patient
+  const erasures = program
     .command('erasures')
     .description('the list of erasures, to be kept beside the backups');
   erasures
@@ -97,7 +97,7 @@ export const addPatientCommand: AddCommand = (program, env) => {
   erasures
     .command('apply')
     .description('erase again what a restored backup brought back; before the receiver is started')
-    .argument('<file>', 'written by `patient erasures export`')
+    .argument('<file>', 'written by `erasures export`')
     .action(onDatabase(env, applyList));
 };
 

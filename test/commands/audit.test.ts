@@ -73,7 +73,7 @@ describe('while the log cannot be written', () => {
     ['sql', 'select convert_from(body, $$UTF8$$)::int from quarantine'],
     ['sql', '--write', 'delete from quarantine'],
     ['audit', 'list'],
-    ['audit', 'report', '--actor', asha.name, '--since', '1d'],
+    ['audit', 'list', '--as-patients', '--actor', asha.name, '--since', '1d'],
   ];
   beforeEach(async () => {
     await reject(canary);

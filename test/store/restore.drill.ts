@@ -94,11 +94,11 @@ it('who was erased after the backup is erased again in the restored copy by the 
     expect([await command.end(), command.output()]).toEqual([0, expect.anything()]);
   };
   await erase(original, receiptData.patient_oid);
-  await run(original, 'patient', 'erasures', 'export', '--output', list);
+  await run(original, 'erasures', 'export', '--output', list);
   const named = `select from inbox where patient_of(envelope) = '${receiptData.patient_oid}'`;
   expect(await rowsOf(url, named)).not.toEqual([]);
   await run(url, 'migrate');
-  await run(url, 'patient', 'erasures', 'apply', list);
+  await run(url, 'erasures', 'apply', list);
   expect(await rowsOf(url, named)).toEqual([]);
   const service = await startTestService({ databaseUrl: url });
   expect(new Set(await sendAgain(service))).toContain('erased');

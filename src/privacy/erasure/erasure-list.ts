@@ -116,7 +116,7 @@ export function parseErasures(text: string): ErasureList {
   try {
     return listSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new Error('This file is no list of erasures; `receiver patient erasures export` writes one', {
+    throw new Error('This file is no list of erasures; `receiver erasures export` writes one', {
       cause: error,
     });
   }
