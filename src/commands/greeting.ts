@@ -20,7 +20,7 @@ export function greeting(
 The receiver is ready. Callback URLs:
 
 ${lines.join('\n')}
-  (.env.example lists the paths of all families)
+  (docs/callbacks.md lists the paths of all families)
 ${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`curl -s ${url}${first}`)}
 `;
 }

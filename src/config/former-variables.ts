@@ -24,7 +24,7 @@ export const formerVariables: Readonly<Record<string, string>> = {
   REJECTION_LIMIT: proxy,
   ERASURE_KEEPS_TOTALS: 'the amounts of erased receipts stay in totals',
   OIDC_ROLES_CLAIM:
-    'the claim is `roles`; OIDC_ROLES_MAP gives roles to values, e-mail addresses and domains',
+    'the claims are `roles` and `groups`; OIDC_ROLES_MAP gives roles to values, e-mail addresses and domains',
   OIDC_SCOPES: 'the scopes are openid, profile and email',
   REPORT_CURRENCY: 'amounts are in rupees',
   REQUEST_LOG: 'use the access log of the proxy',
