@@ -73,8 +73,8 @@ async function findOtherOwner(db: Db): Promise<string | undefined> {
 async function hasNewRole(db: Db): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
     select exists (
-      select from pg_roles join pg_namespace on nspname = current_schema()
-      where rolname = 'receiver_service' and not has_schema_privilege(rolname, nspname, 'usage')
+      select from pg_roles
+      where rolname = 'receiver_service' and not has_table_privilege(rolname, to_regclass('inbox'), 'select')
     ) as "isNew"`.execute(db);
   return rows[0]!.isNew;
 }

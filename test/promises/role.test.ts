@@ -115,3 +115,10 @@ it('functions of the owner use no table of their caller', async () => {
     select log_access('x', null, null, 'reveal', '{}', false, '{}', 1)`);
   expect(await asOwner(`select count(*)::int from access_log where actor = 'x'`)).toEqual([{ count: 1 }]);
 });
+
+it('migrate gives the role of the receiver the rights that a database lacks which was restored without them', async () => {
+  await asOwner('revoke all on all tables in schema public from receiver_service');
+  await expect(asService('select from inbox')).rejects.toMatchObject({ code: '42501' });
+  await prepare(owner());
+  await asService('select from inbox limit 1');
+});
