@@ -184,27 +184,6 @@ it('the table is sorted by the head of a column, by keyboard, and the address ha
   expect((await amounts()).every((text) => /\d\.\d\d$/.test(text))).toBe(true);
 });
 
-it.each([1200, 360])(
-  'this month against last by doctor, and who fell most, take two clicks and the keyboard: %i px',
-  async (width) => {
-    await page.setViewportSize({ width, height: 800 });
-    await go('/reports');
-    await page.getByRole('link', { name: 'This month against last, by doctor' }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('table', { name: 'Receipts per day by doctor' }).waitFor();
-    const head = page.getByRole('columnheader', { name: 'Change', exact: true });
-    await head.getByRole('link').focus();
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/sort=change/);
-    const cells = await page.locator('tbody [data-head="Change"]').allTextContents();
-    const changes = cells.map((text) => Number(text.replaceAll(/[₹,]/g, '')));
-    expect(changes.length).toBeGreaterThan(1);
-    expect(changes).toEqual(changes.toSorted((a, b) => a - b));
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-    await page.setViewportSize({ width: 1200, height: 800 });
-  },
-);
-
 it('the navigation is one row at 1,000 px, and a menu at 360 px; the first key leads past it', async () => {
   await page.setViewportSize({ width: 1000, height: 800 });
   await go('/aliases');
