@@ -107,7 +107,11 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
   const isEnough =
     set.some(({ events }) => events.length === 0) ||
     families.every((family) => !family.path.isBasic || set.includes(family));
-  const areUnguessable = set.every(({ name }) => config.paths[name]!.every(isUnguessable));
+  // What the platform's documents name is known to everybody, however long it is.
+  const documented = families.flatMap(({ path }) => path.default);
+  const areUnguessable = set.every(({ name }) =>
+    config.paths[name]!.every((path) => isUnguessable(path) && !documented.includes(path)),
+  );
   return isEnough && areUnguessable ? [] : [unauthenticated];
 }
 

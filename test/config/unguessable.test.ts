@@ -1,4 +1,6 @@
+import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { isUnguessable, weaknessOf } from '../../src/config/unguessable.ts';
+import { families } from '../../src/families/index.ts';
 
 it.each([
   ['/3f1c9a7e5b2d4f6081a3c5e7', true],
@@ -24,4 +26,15 @@ it.each(['short', 'abababababababababab', ''])(
 
 it('a random secret is not weak', () => {
   expect(weaknessOf('8c1f0a9d3e7b5264')).toBeUndefined();
+});
+
+it('production does not start where the documented paths are the only check, however long they are', () => {
+  const production = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://u:p@localhost/db' };
+  const documented = Object.fromEntries(
+    families.flatMap(({ path }) => ('isBasic' in path ? [[path.variable, path.default[0]]] : [])),
+  );
+  expect(Object.keys(documented)).toHaveLength(3);
+  expect(() => parseConfig({ ...production, ...documented }, families)).toThrow(InvalidConfiguration);
+  const random = '/3f1c9a7e5b2d4f6081a3c5e7';
+  expect(parseConfig({ ...production, EVENTS_PATH: random }, families).paths.other).toEqual([random]);
 });
