@@ -88,7 +88,7 @@ async function dropViews(
   try {
     // It returns rows of a view; the views call the other functions.
     await sql`drop function if exists reporting.receipts_as_of`.execute(trx);
-    // Of one another in any order.
+    // In one statement, because they depend on one another in any order.
     await sql.raw(`drop view if exists ${views.join(', ')}`).execute(trx);
     await sql.raw(`drop function if exists ${functions.join(', ')}`).execute(trx);
   } catch (error) {
