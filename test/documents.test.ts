@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readSignature, verifySignature } from '../src/http/access/signature.ts';
+import { readSignature, verifySignature } from '../src/receiver/http/signature.ts';
 
 const documents = [
   'README.md',

@@ -20,35 +20,36 @@ const allowed = table({
   // Foundation.
   common: '../package.json',
   config: 'common',
-  families: '',
-  store: '../db',
-  queue: 'store',
-  health: 'families store',
+  receiver: '',
+  families: 'receiver',
+  store: 'receiver ../db',
+  queue: 'receiver store',
+  health: 'families receiver store',
   metrics: 'health queue store',
 
   // Middle: what the receiver does.
-  intake: 'families store',
-  apply: 'families intake store',
+  intake: 'families receiver store',
+  apply: 'families intake receiver store',
   privacy: 'apply families intake store',
-  changes: 'families privacy store',
-  destinations: 'changes families store',
-  alerts: 'health store',
+  changes: 'families privacy receiver store',
+  destinations: 'changes families receiver store',
+  alerts: 'health receiver store',
   'sign-in': 'privacy store',
-  reconcile: 'families intake privacy store',
+  reconcile: 'families intake privacy receiver store',
   reports: 'families health store',
   search: 'families privacy reports store',
 
   // Edges.
   client: '',
   sandbox: '',
-  http: 'changes families intake store ../assets',
-  worker: 'apply changes families intake privacy queue reconcile store',
-  console: 'apply families health intake privacy queue reports search sign-in store ../assets',
+  http: 'changes families intake receiver store ../assets',
+  worker: 'apply changes families intake privacy queue receiver reconcile store',
+  console: 'apply families health intake privacy queue receiver reports search sign-in store ../assets',
   commands: 'alerts apply changes destinations families intake privacy reconcile store',
 
   // Composition.
   service:
-    'alerts changes client console destinations families health http intake metrics privacy queue reconcile store worker',
+    'alerts changes client console destinations families health http intake metrics privacy queue receiver reconcile store worker',
   diagnostics: 'client families health http intake queue reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families sandbox service',
 });

@@ -1,5 +1,5 @@
 import type { Problem } from '../health/problem.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import type { Condition } from './alert.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Log, throttled } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import { afterSending, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
 import { createSend, openChannels } from './channels.ts';

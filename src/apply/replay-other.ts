@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Family, other } from '../families/index.ts';
 import { recordsOf } from '../families/sql.ts';
 import { createParser } from '../intake/parse-callback.ts';
-import { Rejection } from '../intake/rejection.ts';
+import { Rejection } from '../receiver/intake/rejection.ts';
 import { recordChanges } from '../store/changed-records.ts';
 import { describeRefusal, isRefusal } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';

@@ -1,7 +1,7 @@
 import { type Log, throttled } from '../common/log.ts';
 import { pause } from '../common/pause.ts';
 import type { Family } from '../families/index.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import { familiesInFeed } from './families.ts';
 import { FeedClosed, numberChanges, openFeed } from './open-feed.ts';

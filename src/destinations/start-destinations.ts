@@ -5,7 +5,7 @@ import { type Log, throttled } from '../common/log.ts';
 import { pause } from '../common/pause.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import { deliver } from './deliver.ts';
 import { findFree, forgetPosition, releaseLease, takeLease } from './destination-table.ts';

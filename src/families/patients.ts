@@ -1,4 +1,4 @@
-import { Decimal } from './decimal.ts';
+import { Decimal } from '../receiver/intake/decimal.ts';
 
 /** The spellings of a patient's id in the data of a callback (service-interface section 2), as in the function patient_of. */
 export const patientFields = ['patient_oid', 'patientid', 'patient_id', 'pid'] as const;

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { DatabaseClock } from '../store/clock.ts';
+import type { DatabaseClock } from '../receiver/store/clock.ts';
 import type { Problem } from './problem.ts';
 
 export const maxDifferenceS = 60;

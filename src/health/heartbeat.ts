@@ -1,7 +1,7 @@
 import { uptime } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Log, throttled } from '../common/log.ts';
-import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { type Circuit, StoreUnavailable } from '../receiver/store/circuit.ts';
 import { toleratedMs, type Uptime } from '../store/uptime.ts';
 
 const everyMs = 60_000;

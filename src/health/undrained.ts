@@ -1,4 +1,4 @@
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import { type Problem, unreadable } from './problem.ts';
 import { lateS } from './processing.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { withTimeout } from '../common/with-timeout.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { Problem } from './problem.ts';
 import { byUrgency, readProblems } from './read-problems.ts';
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type RateLimit, TooManyRequests } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
-import { addressOf } from './access/address.ts';
-import { NotAdmin } from './errors.ts';
+import { addressOf } from '../receiver/http/address.ts';
+import { NotAdmin } from '../receiver/http/errors.ts';
 
 export type TokenAccess = ReturnType<typeof createTokenAccess>;
 

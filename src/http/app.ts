@@ -5,9 +5,9 @@ import type { Log } from '../common/log.ts';
 import { requests } from '../common/metrics.ts';
 import { type HealthCheck, sharedReadiness, withoutDetails } from '../common/readiness.ts';
 import { iconPaths } from '../config/addresses.ts';
+import { NotFound } from '../receiver/http/errors.ts';
 import type { TokenAccess } from './admin.ts';
 import type { Handler } from './callback-handler.ts';
-import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export interface AppDependencies {

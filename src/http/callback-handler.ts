@@ -4,9 +4,9 @@ import { requestSeconds, requests } from '../common/metrics.ts';
 import type { Config } from '../config/config.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
+import { RequestAborted } from '../receiver/http/errors.ts';
+import { readBody, requireJson, requirePost } from '../receiver/http/read-body.ts';
 import type { AccessChecks } from './access/access-checks.ts';
-import { RequestAborted } from './errors.ts';
-import { readBody, requireJson, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;

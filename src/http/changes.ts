@@ -10,11 +10,11 @@ import type { RateLimit } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from '../families/index.ts';
+import { addressOf } from '../receiver/http/address.ts';
+import { NotAdmin, QueryInvalid } from '../receiver/http/errors.ts';
 import { isUnavailable } from '../store/faults.ts';
 import type { Db } from '../store/tables.ts';
-import { addressOf } from './access/address.ts';
 import { bearerOf } from './admin.ts';
-import { NotAdmin, QueryInvalid } from './errors.ts';
 
 export interface ChangesDependencies {
   config: Pick<Config, 'authentication'> & { changes: NonNullable<Config['changes']> };

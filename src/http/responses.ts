@@ -5,8 +5,14 @@ import { FeedUnavailable } from '../changes/start-feed.ts';
 import type { ErrorStatus } from '../common/http-statuses.ts';
 import { TooManyRequests } from '../common/rate-limit.ts';
 import { Unavailable } from '../intake/delivery.ts';
-import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
-import * as request from './errors.ts';
+import * as request from '../receiver/http/errors.ts';
+import {
+  DataRefused,
+  type FieldError,
+  NotJson,
+  Rejection,
+  TenantNotAllowed,
+} from '../receiver/intake/rejection.ts';
 
 interface Details {
   headers?: Record<string, string>;

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import type { Express } from 'express';
 import type { ErrorStatus } from '../common/http-statuses.ts';
 import type { Config } from '../config/config.ts';
+import { HostMissing } from '../receiver/http/errors.ts';
 import type { Handler } from './callback-handler.ts';
-import { HostMissing } from './errors.ts';
 import { listening } from './prepare-port.ts';
 import { problemOf, problemType, sendProblem } from './responses.ts';
 

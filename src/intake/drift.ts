@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { type Family, fieldsInData, publicEnvelopeFields } from '../families/index.ts';
-import { fieldName } from './rejection.ts';
+import { fieldName } from '../receiver/intake/rejection.ts';
 
 type DriftKind = 'unknown' | 'missing' | 'value' | 'other';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { Decimal } from '../families/decimal.ts';
 import type { Family } from '../families/index.ts';
-import { type FieldError, pointer } from './rejection.ts';
+import { Decimal } from '../receiver/intake/decimal.ts';
+import { type FieldError, pointer } from '../receiver/intake/rejection.ts';
 
 /** The validator's names of types, in the words of JSON. */
 const expectedWords: Record<string, string> = {

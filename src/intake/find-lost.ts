@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Log, throttled } from '../common/log.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { Db } from '../store/tables.ts';
 import type { Acknowledged, AcknowledgedDelivery } from './acknowledged.ts';
 

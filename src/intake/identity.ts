@@ -2,7 +2,8 @@ import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../common/uuid.ts';
 import { findEventTime } from '../families/event-time.ts';
 import { type AnyEnvelope, type Family, isIdentifiedByEnvelope } from '../families/index.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../receiver/intake/canonical-json.ts';
+import { isOptionalMember } from '../receiver/intake/plain-digest.ts';
 
 /**
  * The fields that identify a callback, with `event` for `event_type`. Not `timestamp`, except for the time of an event that has
@@ -21,9 +22,6 @@ const identifyingByTransaction: ReadonlySet<string> = new Set([...identifying, '
 
 export const identifyingMembers = (family?: Family) =>
   family && isIdentifiedByEnvelope(family) ? identifyingByTransaction : identifying;
-
-/** Whether a member may be absent: an empty id is as good as none. */
-export const isOptionalMember = (name: string): boolean => name === 'client_id' || name === 'business_id';
 
 /**
  * The id of a delivery: a UUID (version 8) of the event time (findEventTime) in milliseconds and of a SHA-256 over the

@@ -1,14 +1,14 @@
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { commitSeconds } from '../common/metrics.ts';
-import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { createGroupCommit, Overloaded } from '../receiver/intake/group-commit.ts';
+import { DataRefused } from '../receiver/intake/rejection.ts';
+import { type Circuit, StoreUnavailable } from '../receiver/store/circuit.ts';
 import { describeDamage } from '../store/damage.ts';
 import { describeRefusal, isConflict, isDamaged, isRefusal } from '../store/faults.ts';
 import type { Acknowledged } from './acknowledged.ts';
 import { type AppendResult, type Delivery, NotStorable, Unavailable } from './delivery.ts';
-import { createGroupCommit, Overloaded } from './group-commit.ts';
 import { insertDeliveries } from './insert-deliveries.ts';
-import { DataRefused } from './rejection.ts';
 import { spillToTable } from './spilled.ts';
 
 /** The fallback store, for deliveries while PostgreSQL is unavailable. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import type { FieldError } from '../receiver/intake/rejection.ts';
 import { read, takePage } from '../store/read.ts';
 import type { Db } from '../store/tables.ts';
 import { faultsKey, matching, type QuarantineFilter } from './quarantine-rows.ts';
-import type { FieldError } from './rejection.ts';
 
 const columns = [
   'id',

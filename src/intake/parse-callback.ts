@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { Decimal } from '../families/decimal.ts';
 import { findEventTime } from '../families/event-time.ts';
 import {
   type AnyEnvelope,
@@ -8,10 +7,8 @@ import {
   otherEnvelope,
   takesEveryEvent,
 } from '../families/index.ts';
-import { withDecimals } from './decimals.ts';
-import { explain } from './explain.ts';
-import { identify, identifyingMembers, idOf } from './identity.ts';
-import { plainDigest } from './plain-digest.ts';
+import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
+import { plainDigest } from '../receiver/intake/plain-digest.ts';
 import {
   type FieldError,
   InvalidCallback,
@@ -20,8 +17,10 @@ import {
   OwnEvent,
   UnknownEvent,
   WrongFamily,
-} from './rejection.ts';
-import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
+} from '../receiver/intake/rejection.ts';
+import { findUnstorable, findUnstorableNumbers } from '../receiver/intake/unstorable.ts';
+import { explain } from './explain.ts';
+import { identify, identifyingMembers, idOf } from './identity.ts';
 
 /**
  * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose

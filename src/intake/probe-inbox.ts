@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { timeLimits } from '../common/time-limits.ts';
 import { type Family, families, knownGood } from '../families/index.ts';
-import { type Circuit, createCircuit } from '../store/circuit.ts';
+import { type Circuit, createCircuit } from '../receiver/store/circuit.ts';
 import { type CircuitDependencies, reportOutage } from '../store/circuits.ts';
 import { isDamaged, isOutage } from '../store/faults.ts';
 import { tryFindLockHolders } from '../store/lock-holders.ts';

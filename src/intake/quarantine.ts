@@ -2,15 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import { timeLimits } from '../common/time-limits.ts';
 import { uuidV8 } from '../common/uuid.ts';
 import type { Family } from '../families/index.ts';
-import { createCircuit, StoreUnavailable } from '../store/circuit.ts';
+import { createGroupCommit, Overloaded } from '../receiver/intake/group-commit.ts';
+import type { Rejection } from '../receiver/intake/rejection.ts';
+import { createCircuit, StoreUnavailable } from '../receiver/store/circuit.ts';
 import { reportOutage } from '../store/circuits.ts';
 import { refusedAmong } from '../store/erasure-gate.ts';
 import { isOutage } from '../store/faults.ts';
 import { rolledBack } from '../store/rolled-back.ts';
 import { Unavailable } from './delivery.ts';
 import { createEviction, type EvictionOptions } from './eviction.ts';
-import { createGroupCommit, Overloaded } from './group-commit.ts';
-import type { Rejection } from './rejection.ts';
 import { redactRejected } from './secrets.ts';
 import { envelopeOf, patientsNamedIn, subjectOfBody } from './subject-of-body.ts';
 

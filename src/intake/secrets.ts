@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { findEventTime, saysNothing } from '../families/event-time.ts';
-import { isIsoTime } from '../families/times.ts';
-import { withDecimals } from './decimals.ts';
+import { isIsoTime } from '../receiver/families/times.ts';
+import { withDecimals } from '../receiver/intake/decimal.ts';
+import { findUnstorable } from '../receiver/intake/unstorable.ts';
 import { identify } from './identity.ts';
-import { findUnstorable } from './unstorable.ts';
 
 const mark = '[redacted]';
 

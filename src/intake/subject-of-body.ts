@@ -7,8 +7,9 @@ import {
   patientsIn,
   publicEnvelopeFields,
 } from '../families/index.ts';
-import { isIsoTime } from '../families/times.ts';
-import { integerOf, withDecimals } from './decimals.ts';
+import { isIsoTime } from '../receiver/families/times.ts';
+import { withDecimals } from '../receiver/intake/decimal.ts';
+import { integerOf } from './decimals.ts';
 
 /**
  * Reads what a body is about, which may be no JSON. Nothing is validated: it serves only to recognise what was erased.

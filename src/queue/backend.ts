@@ -1,5 +1,5 @@
 import type { Processor, Queue, QueueOptions, Worker, WorkerOptions } from 'bullmq';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { FallbackStream } from './fallback-stream.ts';
 
 /** A job carries the ids of the deliveries to apply and the names of their families, never their payloads. */

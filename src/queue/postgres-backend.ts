@@ -12,7 +12,7 @@ import {
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import type { PoolSizes } from '../config/pool-sizes.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import { isLocked } from '../store/faults.ts';
 import { describeSession, howToEnd } from '../store/lock-holders.ts';
 import { openPool, withClient } from '../store/pool.ts';

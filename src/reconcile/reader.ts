@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { addDays } from '../common/days.ts';
 import { appointment } from '../families/appointment.ts';
 import { timeSchema } from '../families/field.ts';
-import { findUnstorable } from '../intake/unstorable.ts';
+import { findUnstorable } from '../receiver/intake/unstorable.ts';
 import type { Db } from '../store/tables.ts';
 import type { Window } from './days.ts';
 import type { Platform, ReadAppointment } from './platform.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { appointment } from '../families/appointment.ts';
 import { idOf } from '../intake/identity.ts';
 import type { Intake } from '../intake/intake.ts';
-import { DataRefused } from '../intake/rejection.ts';
+import { DataRefused } from '../receiver/intake/rejection.ts';
 import type { Db } from '../store/tables.ts';
 import type { Compared } from './compare.ts';
 

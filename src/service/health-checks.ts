@@ -2,7 +2,7 @@ import { CheckFailed, type HealthCheck } from '../common/readiness.ts';
 import type { Problem } from '../health/problem.ts';
 import type { AccessChecks } from '../http/access/access-checks.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
-import type { Circuit } from '../store/circuit.ts';
+import type { Circuit } from '../receiver/store/circuit.ts';
 import type { RunningWorker } from '../worker/worker.ts';
 import type { Stores } from './open-stores.ts';
 

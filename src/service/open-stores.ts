@@ -8,7 +8,7 @@ import { checkRedis } from '../queue/check-redis.ts';
 import { openDeliveryQueue } from '../queue/delivery-queue.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
-import { watchDatabaseClock } from '../store/clock.ts';
+import { watchDatabaseClock } from '../receiver/store/clock.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../common/log.ts';
 import { timeLimits } from '../common/time-limits.ts';
-import { type Circuit, createCircuit, stableAfterMs } from './circuit.ts';
+import { type Circuit, createCircuit, stableAfterMs } from '../receiver/store/circuit.ts';
 import { isLockTimeout } from './faults.ts';
 import type { LockHolder } from './lock-holders.ts';
 

@@ -1,11 +1,10 @@
 import type { Generated, GeneratedAlways, JSONColumnType, Kysely } from 'kysely';
+import type { QuarantineReason } from '../receiver/intake/rejection.ts';
 
 export const deliveryStatuses = ['received', 'applied', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Why a body is in the quarantine. */
-export const quarantineReasons = ['not_json', 'invalid', 'wrong_family', 'refused_by_database'] as const;
-export type QuarantineReason = (typeof quarantineReasons)[number];
+export { type QuarantineReason, quarantineReasons } from '../receiver/intake/rejection.ts';
 
 /** The database, or a transaction in it. */
 export type Db = Kysely<Tables>;

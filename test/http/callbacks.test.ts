@@ -7,7 +7,7 @@ import { createApp } from '../../src/http/app.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { createDatabaseClock } from '../../src/store/clock.ts';
+import { createDatabaseClock } from '../../src/receiver/store/clock.ts';
 import {
   consentFormCallback,
   deliveryOf,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Family, families, takesEveryEvent } from '../../src/families/index.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
-import { type FieldError, Rejection } from '../../src/intake/rejection.ts';
+import { type FieldError, Rejection } from '../../src/receiver/intake/rejection.ts';
 import { samples } from '../support/callbacks.ts';
 
 const parse = createParser(families);

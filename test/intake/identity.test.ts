@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { earliestMs } from '../../src/families/event-time.ts';
 import { families } from '../../src/families/index.ts';
-import { canonicalJson } from '../../src/intake/canonical-json.ts';
 import { identify } from '../../src/intake/identity.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
+import { canonicalJson } from '../../src/receiver/intake/canonical-json.ts';
 import { consentFormCallback, receiptCallback } from '../support/callbacks.ts';
 
 const shuffledKeys = (value: unknown, seed: number): unknown => {

@@ -2,7 +2,7 @@ import { createLog } from '../../src/common/log.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { createInbox } from '../../src/intake/inbox.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { DataRefused } from '../../src/intake/rejection.ts';
+import { DataRefused } from '../../src/receiver/intake/rejection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';

@@ -1,11 +1,11 @@
 import { createLog } from '../../src/common/log.ts';
 import { families } from '../../src/families/index.ts';
-import { addressOf } from '../../src/http/access/address.ts';
-import { readSignature, verifySignature } from '../../src/http/access/signature.ts';
 import { createDrift } from '../../src/intake/drift.ts';
 import { createParser } from '../../src/intake/parse-callback.ts';
-import { Rejection } from '../../src/intake/rejection.ts';
 import { redactRejected } from '../../src/intake/secrets.ts';
+import { addressOf } from '../../src/receiver/http/address.ts';
+import { readSignature, verifySignature } from '../../src/receiver/http/signature.ts';
+import { Rejection } from '../../src/receiver/intake/rejection.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 

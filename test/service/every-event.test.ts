@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../src/intake/canonical-json.ts';
+import { canonicalJson } from '../../src/receiver/intake/canonical-json.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { documented } from '../support/platform/documented.ts';
 import { type Meaning, meaningOf, type Random, seeded } from '../support/platform/meanings.ts';

@@ -8,7 +8,7 @@ import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
 import { createQuarantine } from '../../src/intake/quarantine.ts';
 import { createFallbackStream, type FallbackStream } from '../../src/queue/fallback-stream.ts';
 import { connectRedis, type RedisClient } from '../../src/queue/redis.ts';
-import type { Circuit } from '../../src/store/circuit.ts';
+import type { Circuit } from '../../src/receiver/store/circuit.ts';
 import { drain } from '../../src/worker/drain.ts';
 import { deliveryOf, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import type { QuarantinedBody } from '../../intake/list-quarantine.ts';
-import type { FieldError } from '../../intake/rejection.ts';
 import { withoutHealthRecords } from '../../intake/secrets.ts';
+import type { FieldError } from '../../receiver/intake/rejection.ts';
 import { FaultList } from '../problems/causes.tsx';
 import { PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';

@@ -9,6 +9,7 @@ const correct = 'Open one: correct and replay it, or report the change to the se
 
 const reasons: Readonly<Record<QuarantineReason, Reason>> = {
   not_json: { meaning: 'The body is not JSON.', action: correct },
+  unsupported_media: { meaning: 'The body was not sent as JSON in UTF-8.', action: correct },
   invalid: { meaning: 'A field is missing or has another type, or the event is unknown.', action: correct },
   wrong_family: {
     meaning: 'The event belongs to another path.',

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
+import { StoreUnavailable } from '../../receiver/store/circuit.ts';
 import { readCookie, sessionCookie } from '../../sign-in/cookies.ts';
 import { clientAddressOf } from '../../sign-in/origin.ts';
-import { StoreUnavailable } from '../../store/circuit.ts';
 import { isUnavailable } from '../../store/faults.ts';
 import type { SignInDependencies } from '../dependencies.ts';
 import type { Visit } from '../ui/context.ts';

@@ -5,11 +5,16 @@ import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
 import { isUnguessable, shortestSecret, weaknessOf } from '../../config/unguessable.ts';
-import { TenantNotAllowed } from '../../intake/rejection.ts';
-import type { DatabaseClock } from '../../store/clock.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
-import { addressOf } from './address.ts';
-import { readSignature, verifySignature } from './signature.ts';
+import { addressOf } from '../../receiver/http/address.ts';
+import {
+  AddressNotAllowed,
+  SignatureMissing,
+  SignatureStale,
+  SignatureWrong,
+} from '../../receiver/http/errors.ts';
+import { readSignature, verifySignature } from '../../receiver/http/signature.ts';
+import { TenantNotAllowed } from '../../receiver/intake/rejection.ts';
+import type { DatabaseClock } from '../../receiver/store/clock.ts';
 
 export interface AccessDependencies {
   config: Pick<Config, 'authentication' | 'paths'>;

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { readSignature, verifySignature } from '../../../src/http/access/signature.ts';
-import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from '../../../src/http/errors.ts';
+import {
+  ClockUnknown,
+  SignatureMissing,
+  SignatureStale,
+  SignatureWrong,
+} from '../../../src/receiver/http/errors.ts';
+import { readSignature, verifySignature } from '../../../src/receiver/http/signature.ts';
 import { sign } from '../../support/sign.ts';
 
 const now = 1_700_000_000;

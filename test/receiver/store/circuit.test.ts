@@ -1,5 +1,5 @@
-import { type Circuit, createCircuit, StoreUnavailable } from '../../src/store/circuit.ts';
-import { until } from '../support/until.ts';
+import { type Circuit, createCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { until } from '../../support/until.ts';
 
 const signal = new AbortController().signal;
 const circuits: Circuit[] = [];

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withTimeout } from '../common/with-timeout.ts';
+import { withTimeout } from '../../common/with-timeout.ts';
 
 /** Raised when a store fails or exceeds its timeout, and for every call while its circuit is open. */
 export class StoreUnavailable extends Error {

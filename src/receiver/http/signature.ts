@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
-import { byBothClocks } from '../../store/clock.ts';
-import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from '../errors.ts';
+import { byBothClocks } from '../store/clock.ts';
+import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
 
 type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
 

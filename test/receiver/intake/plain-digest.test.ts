@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/intake/canonical-json.ts';
-import { withDecimals } from '../../src/intake/decimals.ts';
-import { identifyingMembers } from '../../src/intake/identity.ts';
-import { plainDigest } from '../../src/intake/plain-digest.ts';
-import { findUnstorable } from '../../src/intake/unstorable.ts';
-import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
+import { identifyingMembers } from '../../../src/intake/identity.ts';
+import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
+import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
+import { plainDigest } from '../../../src/receiver/intake/plain-digest.ts';
+import { findUnstorable } from '../../../src/receiver/intake/unstorable.ts';
+import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../../support/callbacks.ts';
 
 const identifying = ['event', 'event_time', 'client_id', 'business_id', 'data'];
 

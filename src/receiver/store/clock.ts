@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { withTimeout } from '../common/with-timeout.ts';
+import { withTimeout } from '../../common/with-timeout.ts';
 import type { Circuit } from './circuit.ts';
 
 const everyMs = 10_000;

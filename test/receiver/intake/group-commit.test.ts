@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createGroupCommit, Overloaded } from '../../src/intake/group-commit.ts';
-import { StoreUnavailable } from '../../src/store/circuit.ts';
-import { until } from '../support/until.ts';
+import { createGroupCommit, Overloaded } from '../../../src/receiver/intake/group-commit.ts';
+import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { until } from '../../support/until.ts';
 
 function create(commit: (items: number[]) => Promise<number[]>, limits = {}) {
   return createGroupCommit<number, number>({

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/intake/canonical-json.ts';
-import { withDecimals } from '../../src/intake/decimals.ts';
-import { findUnstorable, findUnstorableNumbers } from '../../src/intake/unstorable.ts';
-import { useDatabase } from '../support/database.ts';
+import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
+import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
+import { findUnstorable, findUnstorableNumbers } from '../../../src/receiver/intake/unstorable.ts';
+import { useDatabase } from '../../support/database.ts';
 
 const check = (json: string) => {
   const value = JSON.parse(json);

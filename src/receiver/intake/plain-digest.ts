@@ -1,6 +1,5 @@
 import { hash as hashOf } from 'node:crypto';
 import { sortedOrder } from './canonical-json.ts';
-import { isOptionalMember } from './identity.ts';
 
 // Longer bodies, objects with more members, and deeper ones take the other way.
 const maxBytes = 16 * 1024;
@@ -94,6 +93,9 @@ function readObject(
   valueEnd = written;
   return true;
 }
+
+/** Whether a member may be absent: an empty id is as good as none. */
+export const isOptionalMember = (name: string): boolean => name === 'client_id' || name === 'business_id';
 
 const isIncluded = (key: string, value: object, identifying: ReadonlySet<string>) =>
   identifying.has(key) && (!isOptionalMember(key) || Boolean((value as Record<string, unknown>)[key]));

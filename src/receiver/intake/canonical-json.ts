@@ -1,4 +1,4 @@
-import { Decimal } from '../families/decimal.ts';
+import { Decimal } from './decimal.ts';
 
 /**
  * The canonical JSON of a value (RFC 8785): keys sorted by UTF-16 code units, no white space, numbers and strings as

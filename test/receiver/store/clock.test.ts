@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { byBothClocks, createDatabaseClock } from '../../src/store/clock.ts';
-import { allowConnections, useDatabase } from '../support/database.ts';
+import { byBothClocks, createDatabaseClock } from '../../../src/receiver/store/clock.ts';
+import { allowConnections, useDatabase } from '../../support/database.ts';
 
 const database = useDatabase();
 const dayMs = 24 * 60 * 60 * 1000;

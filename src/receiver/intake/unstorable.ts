@@ -1,4 +1,4 @@
-import { Decimal } from '../families/decimal.ts';
+import { Decimal } from './decimal.ts';
 import { type FieldError, pointer } from './rejection.ts';
 
 const maxDepth = 64;
