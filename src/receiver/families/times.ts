@@ -36,3 +36,27 @@ export function milliseconds(time: number | string): number {
   if (typeof time === 'string') return parseIsoTime(time);
   return time > 1e11 ? time : time * 1000;
 }
+
+/** What lies before it says nothing about when something was done: 2000-01-01 UTC in milliseconds. */
+export const earliestMs = 946_684_800_000;
+/** The latest time that PostgreSQL and JavaScript write alike: 9999-12-31 in milliseconds. */
+export const latestMs = 253_402_300_799_999;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * The time of a value, in milliseconds since 1970; numbers above 1e11 are milliseconds, else seconds.
+ *
+ * @returns null: it says nothing (null, blank, or before 2000); undefined: it is no time
+ */
+export function readTime(value: unknown): number | null | undefined {
+  if (value === null) return null;
+  if (typeof value === 'string' && value.trim() === '') return null;
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const isNumber = typeof value === 'string' && /^\s*-?\d{1,15}(\.\d{1,9})?\s*$/.test(value);
+  const ms = Math.floor(milliseconds(isNumber ? Number(value) : value));
+  if (Number.isNaN(ms) || ms > latestMs) return undefined;
+  return ms < earliestMs ? null : ms;
+}
+
+/** Whether a time is more than a day after another: then it does not say when something was done before that. */
+export const isAfterEvent = (ms: number, eventMs: number): boolean => ms > eventMs + dayMs;

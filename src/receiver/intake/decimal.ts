@@ -23,6 +23,12 @@ export class Decimal {
     this.isStorable = isStorable;
   }
 
+  /** Its digits, of a whole number that is not too long; else undefined. */
+  plain(): string | undefined {
+    const [, digits, zeros] = /^(-?\d{1,200})(?:e(\d{1,2}))?$/.exec(this.canonical) ?? [];
+    return digits && digits + '0'.repeat(Number(zeros ?? 0));
+  }
+
   /**
    * @param literal a JSON number
    * @returns undefined where the nearest double, in its shortest form, has the same value

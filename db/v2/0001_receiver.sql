@@ -1,0 +1,168 @@
+-- The tables of the receiver itself, in a schema of its own. Those of the families are made from their files, by `migrate`.
+
+create schema if not exists receiver;
+comment on schema receiver is 'Tables of the receiver itself. People query the tables of public and the views of reporting';
+
+create table receiver.settings (
+  name  text primary key,
+  value text not null
+);
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for';
+insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid()));
+
+---------------------------------------------------------------------------------------------------------- Callbacks
+
+create table receiver.inbox (
+  id          uuid        primary key,
+  family      text        not null,
+  event       text        not null,
+  client_id   text        not null,
+  business_id text        not null,
+  record_id   text        not null,
+  version     text        collate "C" not null,
+  event_time  timestamptz not null,
+  subjects    text[]      not null,
+  envelope    jsonb       not null,
+  data        jsonb,
+  received_at timestamptz not null,
+  stored_at   timestamptz not null default clock_timestamp()
+);
+comment on table  receiver.inbox             is 'Every acknowledged callback, once';
+comment on column receiver.inbox.id          is 'Of the event time and the content, so that a resend has the same id';
+comment on column receiver.inbox.record_id   is 'The record of the business that it is about; the id itself, where it is a record of its own';
+comment on column receiver.inbox.version     is 'Its place among the callbacks of its record: texts that sort bytewise';
+comment on column receiver.inbox.subjects    is 'p:<kind>:<id> for each id of a patient, r:<family>:<business>:<record> for each other record that it refers to; reduced and e:<hash> after an erasure';
+comment on column receiver.inbox.envelope    is 'The callback as received, without secrets';
+comment on column receiver.inbox.data        is 'What is merged, where it differs from envelope->data';
+
+-- A merge reads all callbacks of a record.
+create index inbox_record on receiver.inbox (business_id, family, record_id);
+-- An erasure finds the callbacks of a patient. Without fastupdate no insert has to empty the list of others.
+create index inbox_subjects on receiver.inbox using gin (subjects) with (fastupdate = off);
+
+create table receiver.pending_deliveries (
+  id       uuid        primary key,
+  family   text        not null,
+  attempts integer     not null default 0,
+  next_at  timestamptz not null default clock_timestamp(),
+  error    text
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+comment on table  receiver.pending_deliveries         is 'Callbacks that are not merged into their rows yet';
+comment on column receiver.pending_deliveries.next_at is 'When they are tried; infinity: their data was refused, see error';
+comment on column receiver.pending_deliveries.error   is 'Why the last attempt merged nothing';
+-- The next ones of a family.
+create index pending_next on receiver.pending_deliveries (family, next_at);
+
+create table receiver.resends (
+  id      uuid        primary key,
+  count   integer     not null,
+  last_at timestamptz not null
+);
+comment on table receiver.resends is 'How often a callback was received again';
+
+create table receiver.quarantine (
+  id               uuid        primary key,
+  path             text        not null,
+  reason           text        not null,
+  errors           jsonb       not null,
+  body             bytea       not null,
+  acknowledged     boolean     not null default false,
+  count            integer     not null default 1,
+  received_at      timestamptz not null default now(),
+  last_received_at timestamptz not null default now(),
+  replayed_at      timestamptz
+);
+comment on table  receiver.quarantine              is 'Bodies that were refused, once per content and path';
+comment on column receiver.quarantine.acknowledged is 'Acknowledged before it was refused: it stays until somebody drops it';
+
+create table receiver.counters (
+  name     text        not null,
+  key      text        not null,
+  count    bigint      not null,
+  first_at timestamptz not null,
+  last_at  timestamptz not null,
+  example  uuid,
+  primary key (name, key)
+);
+comment on table receiver.counters is 'drift: where callbacks differ from the documents';
+
+--------------------------------------------------------------------------------------------------------------- Merge
+
+create aggregate receiver.jsonb_merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}', parallel = safe);
+comment on aggregate receiver.jsonb_merge(jsonb) is 'Objects merged by their keys: the last that has a key decides it';
+
+-- An empty table: the key of an advisory lock can be taken by any login.
+create table receiver.merge_lock ();
+comment on table receiver.merge_lock is 'Who merges has an exclusive lock of it';
+
+create table receiver.changes (
+  position    bigint      generated always as identity primary key,
+  at          timestamptz not null default clock_timestamp(),
+  family      text        not null,
+  business_id text        not null,
+  record_id   text        not null,
+  kind        text        not null
+);
+comment on table receiver.changes is 'What merges have changed, in the order of their commits: changed, deleted or erased';
+
+-- Not strict, so that PostgreSQL inlines it.
+create function receiver.time_of_number(value numeric) returns timestamptz
+  language sql stable parallel safe
+  return case
+    when value > 1e11 then to_timestamp(div(value, 1000)) + mod(value, 1000) * interval '1 millisecond'
+    else to_timestamp(value)
+  end;
+
+create function receiver.time_of(value jsonb) returns timestamptz
+  language sql stable parallel safe
+  return case
+    when jsonb_typeof(value) = 'number' then receiver.time_of_number(value::numeric)
+    when value #>> '{}' ~ '^\s*-?\d+(\.\d+)?\s*$' then receiver.time_of_number((value #>> '{}')::numeric)
+    else (value #>> '{}')::timestamptz
+  end;
+comment on function receiver.time_of is 'A time of a callback: seconds, milliseconds above 1e11, or ISO 8601 with an offset';
+
+create function receiver.name_of(value jsonb) returns text
+  language sql immutable parallel safe
+  return case
+    when jsonb_typeof(value) = 'object'
+      then nullif(concat_ws(' ', value->>'salutation', value->>'first_name', value->>'last_name'), '')
+    else value #>> '{}'
+  end;
+comment on function receiver.name_of is 'A name that is a text, or an object with salutation, first_name and last_name';
+
+------------------------------------------------------------------------------------------------------------- Erasure
+
+create table receiver.erased (
+  hash    text        primary key,
+  until   timestamptz not null,
+  erasure uuid        not null
+);
+comment on table  receiver.erased       is 'The gate: salted hashes of subjects and of records whose callbacks are stored without what is personal';
+comment on column receiver.erased.until is 'The gate of a subject is for callbacks whose event was before; infinity: of a record';
+
+create table receiver.withheld (
+  id          uuid        primary key,
+  erasure     uuid,
+  delivery    jsonb       not null,
+  withheld_at timestamptz not null default now()
+);
+comment on table receiver.withheld is 'Callbacks as they were before an erasure, until ERASURE_KEEP';
+
+create function receiver.hash_of(subject text) returns text
+  language sql stable parallel safe
+  return encode(sha256(convert_to((select value from receiver.settings where name = 'salt') || subject, 'UTF8')), 'hex');
+comment on function receiver.hash_of is 'The salted hash of a subject or a record';
+
+---------------------------------------------------------------------------------------------------- What people query
+
+create view public.deliveries as
+select i.id, i.event, i.family, i.client_id, i.business_id, i.event_time, i.envelope,
+       case when p.id is null then 'applied' when p.next_at = 'infinity' then 'failed' else 'received' end as status,
+       p.error, 1 + coalesce(r.count, 0) as delivery_count, i.received_at, coalesce(r.last_at, i.received_at) as last_received_at
+from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends r using (id);
+comment on view public.deliveries is 'Every acknowledged callback, and whether it is merged into its row';
+
+create view public.quarantine as
+select id, path, reason, errors, body, received_at, count, replayed_at from receiver.quarantine;
+comment on view public.quarantine is 'Bodies that were refused';

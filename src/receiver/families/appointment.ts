@@ -1,0 +1,81 @@
+import { defineFamily } from './family.ts';
+import { codes, nested, notPersonal, optional, saidTime, text } from './field.ts';
+
+// Their states: reporting.appointment_state.
+const statuses = {
+  BK: 'booked',
+  CK: 'checked in',
+  RV: 'reserved',
+  IN: 'initiated',
+  PA: 'parked',
+  OG: 'under way',
+  CM: 'completed, with a prescription',
+  CMNP: 'completed, without a prescription',
+  AB: 'begun and not completed',
+  NS: 'no show',
+  NSD: 'no show, says the doctor',
+  NSS: 'no show, says the desk',
+  CN: 'cancelled',
+  CND: 'cancelled by the doctor',
+  CNS: 'cancelled by the desk',
+  PC: 'cancelled by the patient before it was certain',
+  PNR: 'cancelled, not paid',
+  RE: 'rescheduled',
+  RES: 'rescheduled by the desk',
+  RED: 'rescheduled by the doctor',
+};
+
+/** Appointments: all their events are about one record. */
+export const appointment = defineFamily({
+  name: 'appointment',
+  events: {
+    'appointment.reconciled': 'reconciled',
+    'appointment.created': 'created',
+    'appointment.updated': 'updated',
+    'appointment.statuschange': 'updated',
+    'appointment.assessments.taken': 'updated',
+  },
+  path: {
+    default: [
+      '/registered_url_for_add_appointment_events',
+      '/registered_url_for_update_appointment_events',
+      '/registered_url_for_status_change_events',
+      '/registered_url_for_assessment_taken_events',
+    ],
+  },
+  table: 'appointments',
+  identifiedBy: 'appointment_id',
+  orderedBy: 'modified_at',
+  createdAt: 'created_at',
+  headline: ['status'],
+  shown: {
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Booked', modified_at: 'Last changed' },
+    more: {
+      status: 'Status',
+      partner_appointment_id: 'Your id',
+      prev_aids: 'Rescheduled from',
+      next_aid: 'Rescheduled to',
+    },
+  },
+  fields: {
+    appointment_id: notPersonal(text),
+    partner_appointment_id: optional(text),
+    doctor_id: notPersonal(text),
+    partner_doctor_id: optional(notPersonal(text)),
+    patient_id: text,
+    partner_patient_id: optional(text),
+    clinic_id: notPersonal(text),
+    partner_clinic_id: optional(notPersonal(text)),
+    status: codes(statuses),
+    action: optional(notPersonal(text)),
+    created_at: saidTime,
+    modified_at: saidTime,
+    custom_attributes: optional(nested),
+    partner_meta: nested,
+    sa_ids: optional(nested),
+    workflow_data: optional(nested),
+    prev_aids: optional(nested),
+    next_aid: optional(nested),
+  },
+});

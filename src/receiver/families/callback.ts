@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { callbackEvents, type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
+import { type Field, type KindName, type ValueOf, wholeNumber } from './field.ts';
+
+// Messages that begin with `expected` are completed with what was received, see explain.ts.
+
+/** A key that is part of an index, so that its length is limited. */
+const textKey = z.union(
+  [
+    z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
+    z.custom<number>(
+      (value) => wholeNumber(value) !== undefined || (typeof value === 'number' && Number.isFinite(value)),
+    ),
+  ],
+  { error: ({ input }) => (typeof input === 'string' ? undefined : 'expected text') },
+);
+const integerKey = z.custom<number | string>((value) => wholeNumber(value) !== undefined, {
+  error: ({ input }) =>
+    typeof input === 'string' || typeof input === 'number'
+      ? 'must be a whole number from -9223372036854775808 to 9223372036854775807'
+      : 'expected a whole number',
+});
+
+const ownId = z.union([z.string().max(200, 'must have at most 200 characters'), z.number()]).nullish();
+
+/** The envelope of every callback (service-interface section 2.1), as tolerant as callbacks differ. */
+const envelope = {
+  event_time: z.union(
+    [z.number(), z.string()],
+    'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
+  ),
+  timestamp: z.unknown(),
+  client_id: ownId,
+  business_id: ownId,
+  transaction_id: z.unknown(),
+  partition_id: z.unknown(),
+};
+
+type Envelope = z.infer<z.ZodObject<typeof envelope>>;
+type Fields = Readonly<Record<string, Field>>;
+type DataOf<F extends Fields, Key> = {
+  [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : K extends Key ? never : K]?:
+    | ValueOf[F[K]['kind']]
+    | null;
+} & {
+  [K in keyof F as K extends Key
+    ? F[K] extends { fromEnvelope: unknown }
+      ? never
+      : K
+    : never]: ValueOf[F[K]['kind']];
+} & {
+  [unknown: string]: unknown;
+};
+
+/** A callback of one family. */
+export type CallbackOf<F> = F extends { events: infer E; fields: infer Fs extends Fields }
+  ? Envelope & {
+      event: keyof E & string;
+      data: DataOf<Fs, F extends { identifiedBy: infer Key } ? Key : never>;
+    }
+  : never;
+
+/** A callback of any of these families: a union discriminated by `event`. */
+export type CallbackOfAny<List extends readonly unknown[]> = {
+  [I in keyof List]: CallbackOf<List[I]>;
+}[number];
+
+/** A callback of any list of families. */
+export interface AnyCallback extends Envelope {
+  event: string;
+  data: Record<string, unknown>;
+}
+
+const keySchema = (field: Field<KindName>) => (field.kind === 'integer' ? integerKey : textKey);
+
+function optionOf(family: Family) {
+  const { identifiedBy, fields } = family;
+  const key = identifiedBy ? { [identifiedBy]: keySchema(fields[identifiedBy]!) } : {};
+  const [around, inside] = isKeyedByEnvelope(family) ? [key, {}] : [{}, key];
+  const data = z.looseObject(inside);
+  return z.looseObject({
+    event: z.enum(callbackEvents(family) as [string]),
+    ...envelope,
+    ...around,
+    data:
+      identifiedBy && fields[identifiedBy]!.alias
+        ? renamed(data, identifiedBy, fields[identifiedBy]!.alias)
+        : data,
+  });
+}
+
+/** The key may have its other name. */
+const renamed = (data: z.ZodType, name: string, alias: string) =>
+  z.preprocess(
+    (value) =>
+      typeof value === 'object' && value !== null && !(name in value) && alias in value
+        ? { ...value, [name]: (value as Record<string, unknown>)[alias] }
+        : value,
+    data,
+  );
+
+/**
+ * The schema of a callback: a union over the families, discriminated by `event` (service-interface sections 2 and 6). It
+ * requires what identifies the record; all other fields are read by `readField`, so their types hold in what `parse` returns.
+ */
+export function callbackSchema<const List extends readonly Family[]>(
+  families: List,
+): z.ZodType<CallbackOfAny<List>> {
+  const [first, ...rest] = families.filter((family) => !takesEveryEvent(family)).map(optionOf);
+  // Mapping over the list loses which events have which data.
+  return z.discriminatedUnion('event', [first!, ...rest]) as unknown as z.ZodType<CallbackOfAny<List>>;
+}
+
+/** The schema of a callback whose event no family lists. */
+export const otherSchema = z.looseObject({
+  event: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
+  ...envelope,
+  data: z.looseObject({}),
+});

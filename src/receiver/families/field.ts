@@ -1,0 +1,159 @@
+import { Decimal } from '../intake/decimal.ts';
+import type { AnyCallback } from './callback.ts';
+import { isAfterEvent, readTime } from './times.ts';
+
+/** A value that does not fit its column: it goes to `extra` under its name. */
+export const misfit: unique symbol = Symbol('misfit');
+/** A value that says nothing: its key is dropped. */
+export const nothing: unique symbol = Symbol('nothing');
+
+interface Kind {
+  /** The type of its column. */
+  column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
+  /** SQL for the column's value of a member of merged data. @param key a literal */
+  select: (data: string, key: string) => string;
+  /** The value as it is merged, the same where it fits; a misfit, or nothing. Numbers that a double cannot represent are Decimals. */
+  read: (value: unknown) => unknown;
+}
+
+const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
+const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
+const number = /^\s*-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,2})?\s*$/;
+const minBigint = -(2n ** 63n);
+const maxBigint = 2n ** 63n - 1n;
+
+/** A whole number that fits a bigint, of a number or of digits in quotes; undefined: it is none. */
+export function wholeNumber(value: unknown): bigint | undefined {
+  const text = value instanceof Decimal ? value.plain() : typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || !/^\s*-?\d{1,30}\s*$/.test(text)) return undefined;
+  const whole = BigInt(text);
+  return whole >= minBigint && whole <= maxBigint ? whole : undefined;
+}
+
+/** The canonical text of the key of a record: `7`, not `07`; undefined: it cannot be one. */
+export function keyText({ kind }: Pick<Field, 'kind'>, value: unknown): string | undefined {
+  if (kind === 'integer') return wholeNumber(value)?.toString();
+  if (typeof value !== 'string') return (wholeNumber(value) ?? longNumber(value))?.toString();
+  return value.length > 0 && value.length <= 200 ? value : undefined;
+}
+
+/** A text may be a number of any length. */
+const longNumber = (value: unknown) => (value instanceof Decimal ? value.plain() : undefined);
+
+export const kinds = {
+  /** A text; also a number, whose digits are its text. */
+  text: {
+    column: 'text',
+    select: (data, key) => `${data}->>${key}`,
+    read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : misfit),
+  },
+  /** Of undocumented type, stored as text. */
+  untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
+  integer: {
+    column: 'bigint',
+    select: (data, key) => `(${data}->>${key})::numeric::bigint`,
+    read: (value) =>
+      value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? misfit : value,
+  },
+  /** A number, with all its digits. */
+  amount: {
+    column: 'numeric',
+    select: (data, key) => `(${data}->>${key})::numeric`,
+    read: (value) => {
+      if (value === null || isBlank(value)) return null;
+      return isNumber(value) || (typeof value === 'string' && number.test(value)) ? value : misfit;
+    },
+  },
+  /** Seconds, milliseconds above 1e11, or ISO 8601 with an offset. */
+  time: {
+    column: 'timestamptz',
+    select: (data, key) => `receiver.time_of(${data}->${key})`,
+    read: (value) => {
+      if (isBlank(value)) return null;
+      return readTime(value) === undefined ? misfit : value;
+    },
+  },
+  /** A name: a text, or an object with `salutation`, `first_name` and `last_name`. */
+  name: {
+    column: 'text',
+    select: (data, key) => `receiver.name_of(${data}->${key})`,
+    read: (value) => {
+      const isObject = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Decimal);
+      return typeof value === 'string' || isObject ? value : misfit;
+    },
+  },
+  /** An object or a list, whose content is not documented or is not needed as columns. */
+  nested: {
+    column: 'jsonb',
+    select: (data, key) => `nullif(${data}->${key}, 'null')`,
+    read: (value) => value,
+  },
+} as const satisfies Record<string, Kind>;
+
+export type KindName = keyof typeof kinds;
+
+/** What a field of a kind is in a callback. */
+export interface ValueOf {
+  text: string | number;
+  untyped: unknown;
+  integer: number | string;
+  amount: number | string;
+  time: number | string;
+  name: string | { salutation?: unknown; first_name?: unknown; last_name?: unknown };
+  nested: unknown;
+}
+
+/** A documented field of a family. */
+export interface Field<K extends KindName = KindName> {
+  kind: K;
+  /** It says when something was done to the record: 0, a blank text, a time before 2000 or after the event say nothing. */
+  isSaid?: true;
+  /** Another name that some callbacks have for it. */
+  alias?: string;
+  /** Reads it from the envelope, for a field that is not in `data`. */
+  fromEnvelope?: (callback: Pick<AnyCallback, 'transaction_id'>) => string | undefined;
+  /** Documented as one that may be missing, so that its absence is no drift. */
+  optional?: true;
+  /** `false`: it cannot identify a patient. Every other field is redacted and erased. */
+  personal?: false;
+  /** The family of the record that it is the id of. */
+  refersTo?: string;
+  /** The known values of a short text, with what they mean. Others are valid, and counted as drift. */
+  meanings?: Readonly<Record<string, string>>;
+}
+
+export const text = { kind: 'text' } satisfies Field;
+export const untyped = { kind: 'untyped' } satisfies Field;
+export const nested = { kind: 'nested' } satisfies Field;
+export const personName = { kind: 'name' } satisfies Field;
+export const amount = { kind: 'amount', personal: false } satisfies Field;
+export const integer = { kind: 'integer', personal: false } satisfies Field;
+export const time = { kind: 'time', personal: false } satisfies Field;
+/** When something was done to the record. */
+export const saidTime = { ...time, isSaid: true } satisfies Field;
+
+/** Marks a field that cannot identify a patient, such as the id of a clinic. */
+export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
+
+/** Marks a field that is documented as one that may be missing. */
+export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
+
+/** A text that is the id of a record of another family. */
+export const idOf = (family: string) => ({ ...notPersonal(text), refersTo: family }) satisfies Field;
+
+/** A short text without personal data, with what its known values mean. */
+export const codes = (meanings: Readonly<Record<string, string>>) =>
+  ({ ...notPersonal(text), meanings }) satisfies Field;
+
+/** The same, whose values mean themselves. */
+export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
+
+/** The value of a field of `data` as it is merged: see `Kind.read`. @param eventMs the time of the callback's event */
+export function readField({ kind, isSaid }: Field, value: unknown, eventMs: number): unknown {
+  if (isSaid) {
+    const ms = readTime(value);
+    // A null that is said is a value: it takes an earlier time away.
+    if (value !== null && (ms === null || (ms !== undefined && isAfterEvent(ms, eventMs)))) return nothing;
+  }
+  return kinds[kind].read(value);
+}

@@ -1,0 +1,36 @@
+import { admission, admissionClearance, admissionEstimate, admissionEvent } from './admission.ts';
+import { appointment } from './appointment.ts';
+import { booking } from './booking.ts';
+import type { CallbackOfAny } from './callback.ts';
+import { consentForm } from './consent-form.ts';
+import { careContext, healthAccount } from './health-account.ts';
+import { notice } from './notice.ts';
+import { other } from './other.ts';
+import { paymentRequest } from './payment-request.ts';
+import { practiceChange } from './practice-change.ts';
+import { prescription } from './prescription.ts';
+import { receipt } from './receipt.ts';
+import { reviewRequest } from './review-request.ts';
+
+/** The families of the platform's documents. Routes, the union, tables, the merge and the reports follow from this list. */
+export const families = [
+  receipt,
+  consentForm,
+  reviewRequest,
+  appointment,
+  prescription,
+  paymentRequest,
+  practiceChange,
+  admission,
+  admissionEvent,
+  admissionClearance,
+  admissionEstimate,
+  notice,
+  healthAccount,
+  careContext,
+  booking,
+  other,
+] as const;
+
+/** A callback (service-interface section 2). */
+export type Callback = CallbackOfAny<typeof families>;

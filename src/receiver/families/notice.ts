@@ -1,0 +1,58 @@
+import { defineFamily } from './family.ts';
+import { idOf, nested, notPersonal, optional, personName, text } from './field.ts';
+
+/** Messages to patients, and doctors who joined a consultation; a notice has no id of its own. */
+export const notice = defineFamily({
+  name: 'notice',
+  events: {
+    'appointment.tele.dr_joined': 'updated',
+    'appointment.reminder_instant': 'updated',
+    'appointment.followup_reminder_instant': 'updated',
+    'vaccination.reminder': 'updated',
+    'prescription.communication': 'updated',
+  },
+  path: {
+    default: [
+      '/registered_url_for_appointment_tele_dr_joined_webhook_events',
+      '/registered_url_for_appointment_reminder_instant_webhook_events',
+      '/registered_url_for_appointment_followup_reminder_instant_webhook_events',
+      '/registered_url_for_vaccination_reminder_webhook_events',
+      '/registered_url_for_prescription_communication_events',
+    ],
+  },
+  table: 'notices',
+  shown: {
+    people: {
+      patient_name: 'Patient',
+      patient_id: 'Patient id',
+      doc_name: 'Doctor’s name',
+      doctor_name: 'Doctor’s name',
+      doctor_id: 'Doctor',
+      clinic_id: 'Clinic',
+    },
+    time: { due_date: 'Due' },
+    more: {
+      appointment_id: 'Appointment',
+      prescription_id: 'Prescription',
+      prescription_url: 'PDF',
+      booking_link: 'Booking',
+      vaccines: 'Vaccines',
+    },
+  },
+  fields: {
+    appointment_id: optional(idOf('appointment')),
+    doctor_id: notPersonal(text),
+    patient_id: text,
+    clinic_id: optional(notPersonal(text)),
+    prescription_id: optional(idOf('prescription')),
+    prescription_url: optional(text),
+    doc_name: optional(personName),
+    doctor_name: optional(text),
+    patient_name: optional(personName),
+    actor_oid: optional(notPersonal(text)),
+    booking_link: optional(text),
+    due_date: optional(text),
+    vaccines: optional(text),
+    video_connect: optional(nested),
+  },
+});

@@ -1,0 +1,27 @@
+import { defineFamily } from './family.ts';
+import { nested, notPersonal, optional, saidTime, text } from './field.ts';
+
+/** Doctors who start or stop practising, or become available; a change has no id of its own. */
+export const practiceChange = defineFamily({
+  name: 'practice_change',
+  events: {
+    'schedule.start_practice': 'updated',
+    'schedule.stop_practice': 'updated',
+    'schedule.available_for_consultation': 'updated',
+  },
+  path: { default: ['/registered_url_for_doctor_events'] },
+  table: 'practice_changes',
+  shown: {
+    people: { doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Written', modified_at: 'Last changed' },
+  },
+  fields: {
+    doctor_id: notPersonal(text),
+    partner_doctor_id: notPersonal(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
+    created_at: saidTime,
+    modified_at: saidTime,
+    partner_meta: optional(nested),
+  },
+});

@@ -1,0 +1,38 @@
+import { defineFamily } from './family.ts';
+import { code, nested, notPersonal, optional, saidTime, text, untyped } from './field.ts';
+
+export const prescription = defineFamily({
+  name: 'prescription',
+  events: { 'prescription.created': 'created', 'prescription.updated': 'updated' },
+  path: { default: ['/registered_url_for_prescription_events'] },
+  table: 'prescriptions',
+  identifiedBy: 'prescription_id',
+  orderedBy: 'modified_at',
+  shown: {
+    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
+    time: { created_at: 'Written', modified_at: 'Last changed' },
+    more: {
+      prescription_url: 'PDF',
+      prescription_url_print: 'PDF to print',
+      partner_appointment_id: 'Your appointment',
+    },
+  },
+  fields: {
+    prescription_id: { ...notPersonal(text), alias: 'rx_id' },
+    doctor_id: notPersonal(text),
+    partner_doctor_id: optional(notPersonal(text)),
+    patient_id: text,
+    partner_patient_id: optional(text),
+    clinic_id: optional(notPersonal(text)),
+    partner_clinic_id: optional(notPersonal(text)),
+    partner_appointment_id: optional(text),
+    current_version: optional(untyped),
+    previous_version: optional(untyped),
+    prescription_url: optional(text),
+    prescription_url_print: optional(text),
+    action: code('created', 'updated'),
+    created_at: saidTime,
+    modified_at: saidTime,
+    partner_meta: optional(nested),
+  },
+});
