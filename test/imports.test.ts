@@ -20,7 +20,7 @@ const allowed = table({
   // Foundation.
   common: '../package.json',
   config: 'common',
-  receiver: '',
+  receiver: '../db',
   families: 'receiver',
   store: 'receiver ../db',
   queue: 'receiver store',

@@ -29,11 +29,11 @@ const envelope = {
     [z.number(), z.string()],
     'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
   ),
-  timestamp: z.unknown(),
+  timestamp: z.unknown().optional(),
   client_id: ownId,
   business_id: ownId,
-  transaction_id: z.unknown(),
-  partition_id: z.unknown(),
+  transaction_id: z.unknown().optional(),
+  partition_id: z.unknown().optional(),
 };
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
@@ -53,12 +53,10 @@ type DataOf<F extends Fields, Key> = {
 };
 
 /** A callback of one family. */
-export type CallbackOf<F> = F extends { events: infer E; fields: infer Fs extends Fields }
-  ? Envelope & {
-      event: keyof E & string;
-      data: DataOf<Fs, F extends { identifiedBy: infer Key } ? Key : never>;
-    }
-  : never;
+export type CallbackOf<F> =
+  F extends Family<string, infer E, infer Fs, infer Key>
+    ? Envelope & { event: keyof E & string; data: DataOf<Fs, Key> }
+    : never;
 
 /** A callback of any of these families: a union discriminated by `event`. */
 export type CallbackOfAny<List extends readonly unknown[]> = {

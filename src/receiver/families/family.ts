@@ -20,7 +20,12 @@ export const shownGroups = {
 } as const;
 
 /** A family of events: one file. Its table, types, pages and documents follow from it. */
-export interface Family<N extends string = string, E extends Events = Events, F extends Fields = Fields> {
+export interface Family<
+  N extends string = string,
+  E extends Events = Events,
+  F extends Fields = Fields,
+  Key extends string = string,
+> {
   /** `inbox.family`: letters, digits and underscores. */
   name: N;
   /** The values of `event`. Empty: those that no family lists. */
@@ -36,29 +41,45 @@ export interface Family<N extends string = string, E extends Events = Events, F 
   table: string;
   fields: F;
   /** The field that identifies a record of a business; undefined: each delivery is a record of its own. */
-  identifiedBy?: Name<F>;
+  identifiedBy?: Key;
   /** The field with the time of the record's change; undefined: that of the event. */
-  orderedBy?: Name<F>;
+  orderedBy?: string;
   /** Fields that are one fact: a callback with the first has the others, and what it lacks of them is null. */
-  facts?: { [K in Name<F>]?: readonly Name<F>[] };
+  facts?: Readonly<Record<string, readonly string[]>>;
   /** The field with the time of its creation, by whose day its records are counted. */
-  createdAt?: Name<F>;
+  createdAt?: string;
   /** What people call a record; without it, the name in words. */
   title?: string;
   /** The fields of each group, with what people call them. */
-  shown?: { [G in keyof typeof shownGroups]?: { [K in Name<F>]?: string } };
+  shown?: { [G in keyof typeof shownGroups]?: Readonly<Record<string, string>> };
   /** The field with the number that is printed on it. */
-  printed?: Name<F>;
+  printed?: string;
   /** The fields that say in one line what a record is. */
-  headline?: readonly Name<F>[];
+  headline?: readonly string[];
   /** What amounts are made of: the first less the others. */
-  sums?: { [K in Name<F>]?: readonly Name<F>[] };
+  sums?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Checks the definition of a family by its types. */
-export const defineFamily = <const N extends string, const E extends Events, const F extends Fields>(
-  definition: Family<N, E, F>,
-): Family<N, E, F> => definition;
+/** Names that have to be those of fields. */
+interface Named<F> {
+  orderedBy?: Name<F>;
+  facts?: { readonly [K in Name<F>]?: readonly Name<F>[] };
+  createdAt?: Name<F>;
+  shown?: { readonly [G in keyof typeof shownGroups]?: { readonly [K in Name<F>]?: string } };
+  printed?: Name<F>;
+  headline?: readonly Name<F>[];
+  sums?: { readonly [K in Name<F>]?: readonly Name<F>[] };
+}
+
+/** Defines a family; the compiler checks the names of its fields. */
+export const defineFamily = <
+  const N extends string,
+  const E extends Events,
+  const F extends Fields,
+  const Key extends Name<F> = never,
+>(
+  definition: Omit<Family<N, E, F, Key>, keyof Named<F>> & Named<F>,
+): Family<N, E, F, Key> => definition as Family<N, E, F, Key>;
 
 /** Whether its path takes every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean =>

@@ -1,0 +1,41 @@
+import pg from 'pg';
+import { redactMessage } from '../../common/log.ts';
+
+/**
+ * Whose fault an error of PostgreSQL is. `outage`: it is unavailable, or can do nothing for anybody now. `refusal`: it may
+ * refuse the data itself. `timeout`: something took too long, or was locked. `other`: nobody's that we know: the work waits.
+ */
+export type Fault = 'outage' | 'refusal' | 'timeout' | 'other';
+
+// By SQLSTATE, or its class.
+const faults: Record<string, Fault> = {
+  '57014': 'timeout', // statement_timeout
+  '55P03': 'timeout', // lock_timeout
+  '40P01': 'timeout', // deadlock
+  '25P03': 'timeout', // idle_in_transaction_session_timeout
+  '25P04': 'timeout', // transaction_timeout
+  '08': 'outage', // connection
+  '53': 'outage', // memory, disk, connections
+  '57': 'outage', // shutdown, start-up
+  '58': 'outage', // input and output
+  '25': 'outage', // read-only
+  '28': 'outage', // name or password
+  '3D': 'outage', // no such database
+  '22': 'refusal', // data
+  '23': 'refusal', // constraints
+  '54': 'refusal', // program limits: too deep, too large
+};
+
+/** @param error of a query; one that is not PostgreSQL's is an outage: the connection, the driver, a time-out of the client */
+export function faultOf(error: unknown): Fault {
+  if (!(error instanceof pg.DatabaseError)) return 'outage';
+  const code = error.code ?? '';
+  return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
+}
+
+/** An error of PostgreSQL without the values in its message: they may be a patient's. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';
+  const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
+  return `${error.code} ${redactMessage(error.message, error.code)}${place ? ` (${place})` : ''}`;
+}

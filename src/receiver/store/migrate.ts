@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Migration, Migrator, type RawBuilder, sql } from 'kysely';
+import type { Log } from '../../common/log.ts';
+import { version } from '../../common/version.ts';
+import { commonColumns, type Family } from '../families/family.ts';
+import { kinds } from '../families/field.ts';
+import { faultOf } from './errors.ts';
+import type { Db } from './tables.ts';
+
+const folder = join(import.meta.dirname, '../../../db/v2');
+const lockTimeoutMs = 500;
+const pauseMs = 1_000;
+
+/**
+ * Makes or updates the tables: runs the new files of db/v2, then makes what the families' tables lack. Callbacks are
+ * accepted meanwhile: a step waits for its locks for half a second at a time.
+ *
+ * @param db with at least two connections, without a pooler
+ * @returns the names of what was run
+ * @throws Error with the name of the step
+ */
+export async function migrate(
+  db: Db,
+  families: readonly Family[],
+  log: Pick<Log, 'warn'>,
+): Promise<string[]> {
+  const provider = { getMigrations: readMigrations };
+  const migrator = new Migrator({ db, provider, migrationTableSchema: 'receiver' });
+  const { error, results = [] } = await migrator.migrateToLatest();
+  const failed = results.find(({ status }) => status === 'Error');
+  if (error)
+    throw new Error(`The tables could not be made${failed ? ` (${failed.migrationName})` : ''}`, {
+      cause: error,
+    });
+  const done = results.map(({ migrationName }) => migrationName);
+  for (const family of families)
+    if (await whenUnlocked(log, family.table, () => makeTable(db, family))) done.push(family.table);
+  await recordFingerprint(db, fingerprintOf(families));
+  return done;
+}
+
+async function readMigrations(): Promise<Record<string, Migration>> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+  const read = async (file: string) => {
+    const text = await readFile(join(folder, file), 'utf8');
+    return [file.replace(/\.sql$/, ''), { up: (db: Db) => sql.raw(text).execute(db) }] as const;
+  };
+  return Object.fromEntries(await Promise.all(files.map(read))) as unknown as Record<string, Migration>;
+}
+
+/** Retries a step that others' locks keep from its own. */
+async function whenUnlocked<T>(log: Pick<Log, 'warn'>, table: string, step: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await step();
+    } catch (error) {
+      if (faultOf(error) !== 'timeout')
+        throw new Error(`The table ${table} could not be made`, { cause: error });
+      log.warn({ table }, 'waiting for other sessions that lock a table');
+      await sleep(pauseMs);
+    }
+}
+
+/** The columns of a family's table, with their types, in order. */
+export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {
+  const key = identifiedBy ? { [identifiedBy]: kinds[fields[identifiedBy]!.kind].column } : {};
+  const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);
+  return { business_id: 'text', ...key, ...Object.fromEntries(others), ...commonColumns };
+}
+
+/** The columns of the key of a family's table. */
+export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
+  identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+
+/** @returns whether anything was missing @throws Error where a column has another type */
+async function makeTable(db: Db, family: Family): Promise<boolean> {
+  const { table } = family;
+  const { rows } = await sql<{ name: string; type: string }>`
+    select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+    where attrelid = to_regclass(${`public.${table}`}) and attnum > 0 and not attisdropped`.execute(db);
+  const existing = new Map(
+    rows.map(({ name, type }) => [name, type.replace('timestamp with time zone', 'timestamptz')]),
+  );
+  const columns = Object.entries(columnsOf(family));
+  const missing = columns.filter(([name]) => !existing.has(name));
+  const changed = columns.filter(([name, type]) => existing.has(name) && existing.get(name) !== type);
+  if (changed.length > 0) {
+    const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
+    throw new Error(
+      `Its columns have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild`,
+    );
+  }
+  if (missing.length === 0) return false;
+  const at = sql.table(`public.${table}`);
+  const typed = ([name, type]: readonly [string, string]) => sql`${sql.ref(name)} ${sql.raw(type)}`;
+  const required = [...keyOf(family), 'business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
+  const inTable = (column: readonly [string, string]) =>
+    required.includes(column[0]) ? sql`${typed(column)} not null` : typed(column);
+  const statements: RawBuilder<unknown>[] =
+    existing.size === 0
+      ? [
+          sql`create table ${at} (${sql.join(columns.map(inTable))}, primary key (${sql.join(keyOf(family).map((name) => sql.ref(name)))}))`,
+          sql`comment on table ${at} is ${sql.lit(`Merged from the callbacks ${Object.keys(family.events).join(', ') || 'that no family lists'}: the newest one that has a field decides it`)}`,
+        ]
+      : [sql`alter table ${at} ${sql.join(missing.map((column) => sql`add column ${typed(column)}`))}`];
+  await db.transaction().execute(async (tx) => {
+    await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+    for (const statement of statements) await statement.execute(tx);
+  });
+  return true;
+}
+
+/** A hash of what makes rows of callbacks: a worker with another one must not merge. */
+export function fingerprintOf(families: readonly Family[]): string {
+  const facts = families.map(({ name, table, events, fields, identifiedBy, orderedBy, facts: together }) => ({
+    ...{ name, table, events, identifiedBy, orderedBy, together },
+    fields: Object.entries(fields).map(([field, { kind, isSaid, alias, fromEnvelope }]) => [
+      ...[field, kind, isSaid, alias, fromEnvelope !== undefined],
+    ]),
+  }));
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
+}
+
+/** A process of an older version, which may start again during an upgrade, does not take it back. */
+async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`lock table receiver.settings in share row exclusive mode`.execute(tx);
+    const { rows } = await sql<{ value: string }>`
+      select value from receiver.settings where name = 'version'`.execute(tx);
+    if (version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0) return;
+    await sql`
+      insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
+      on conflict (name) do update set value = excluded.value`.execute(tx);
+  });
+}

@@ -1,0 +1,42 @@
+import pg from 'pg';
+import type { Log } from '../../common/log.ts';
+
+// The driver takes the option for a single statement too; its types have it only for a whole pool.
+declare module 'pg' {
+  interface QueryConfig<I> {
+    query_timeout?: number;
+  }
+}
+
+export interface PoolOptions {
+  /** `application_name` in `pg_stat_activity`. */
+  name: string;
+  connections: number;
+  /** Of a connection, in milliseconds. */
+  connectTimeoutMs: number;
+  /** After which the driver gives up a statement and closes its connection, in milliseconds; default: never. */
+  queryTimeoutMs?: number;
+}
+
+/**
+ * A pool in which a broken connection is a failed query and nothing more. It sets nothing for a session: behind a connection
+ * pooler the session of the next transaction may be another one.
+ *
+ * @param url a PostgreSQL connection string
+ */
+export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
+  const { name, connections, connectTimeoutMs, queryTimeoutMs } = options;
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: name,
+    max: connections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
+  });
+  pool.on('error', (err) => log.debug({ err }, 'a connection to PostgreSQL broke'));
+  // Also while it is checked out: it is the error of the next query, and without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}

@@ -1,0 +1,122 @@
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType, Kysely } from 'kysely';
+import type { Family } from '../families/family.ts';
+import type { Field } from '../families/field.ts';
+import type { families } from '../families/index.ts';
+import type { FieldError, QuarantineReason } from '../intake/rejection.ts';
+
+/** The database, or a transaction in it. */
+export type Db = Kysely<Tables>;
+
+type Time = ColumnType<Date, Date | string, Date | string>;
+
+interface OwnTables {
+  'receiver.settings': { name: string; value: string };
+  'receiver.inbox': {
+    id: string;
+    family: string;
+    event: string;
+    client_id: string;
+    business_id: string;
+    record_id: string;
+    version: string;
+    event_time: Time;
+    subjects: string[];
+    envelope: JSONColumnType<object>;
+    data: JSONColumnType<object> | null;
+    received_at: Time;
+    stored_at: Generated<Date>;
+  };
+  'receiver.pending_deliveries': {
+    id: string;
+    family: string;
+    attempts: Generated<number>;
+    /** Infinity where it failed. */
+    next_at: ColumnType<Date | number, Date | string | undefined, Date | string>;
+    error: string | null;
+  };
+  'receiver.resends': { id: string; count: number; last_at: Time };
+  'receiver.quarantine': {
+    id: string;
+    path: string;
+    reason: QuarantineReason;
+    errors: JSONColumnType<FieldError[]>;
+    body: Buffer;
+    acknowledged: Generated<boolean>;
+    count: Generated<number>;
+    received_at: Generated<Date>;
+    last_received_at: Generated<Date>;
+    replayed_at: Time | null;
+  };
+  'receiver.counters': {
+    name: string;
+    key: string;
+    count: string;
+    first_at: Time;
+    last_at: Time;
+    example: string | null;
+  };
+  'receiver.changes': {
+    position: GeneratedAlways<string>;
+    at: Generated<Date>;
+    family: string;
+    business_id: string;
+    record_id: string;
+    kind: 'changed' | 'deleted' | 'erased';
+  };
+  'receiver.erased': {
+    hash: string;
+    until: ColumnType<Date | number, Date | string, Date | string>;
+    erasure: string;
+  };
+  'receiver.withheld': {
+    id: string;
+    erasure: string | null;
+    delivery: JSONColumnType<object>;
+    withheld_at: Generated<Date>;
+  };
+  'public.deliveries': {
+    id: string;
+    event: string;
+    family: string;
+    client_id: string;
+    business_id: string;
+    event_time: Date;
+    envelope: unknown;
+    status: 'received' | 'applied' | 'failed';
+    error: string | null;
+    delivery_count: number;
+    received_at: Date;
+    last_received_at: Date;
+  };
+}
+
+/** As `pg` reads a column of a kind: whole numbers and amounts are text. */
+interface ColumnOf {
+  text: string;
+  untyped: string;
+  integer: string;
+  amount: string;
+  time: Date;
+  name: string;
+  nested: unknown;
+}
+
+/** A row of a family's table. */
+export type RowOf<F> = F extends { fields: infer Fields extends Record<string, Field> }
+  ? { [K in keyof Fields]: ColumnOf[Fields[K]['kind']] | null } & {
+      business_id: string;
+      client_id: string;
+      last_event: string;
+      event_time: Date;
+      deleted_at: Date | null;
+      extra: Record<string, unknown> | null;
+      delivery_id: string;
+    }
+  : never;
+
+type TablesOf<List extends readonly Pick<Family, 'table' | 'fields'>[]> = {
+  [F in List[number] as `public.${F['table']}`]: RowOf<F>;
+};
+
+/** The receiver's own tables and those of the documented families. */
+export type Tables = OwnTables & TablesOf<typeof families>;

@@ -1,0 +1,24 @@
+import type { Callback } from '../../src/receiver/families/index.ts';
+
+const envelope = { event_time: 1, timestamp: 1, client_id: 'c', business_id: 'b' } as const;
+
+it('the union of callbacks has the types of its families', () => {
+  const receipt: Callback = {
+    ...envelope,
+    event: 'receipt.created',
+    data: { receipt_id: 7, net_amount: '450.50' },
+  };
+  if (receipt.event === 'receipt.created') {
+    const id: number | string = receipt.data.receipt_id;
+    expect(id).toBe(7);
+    // @ts-expect-error: an amount is no object
+    receipt.data.net_amount = {};
+  }
+  // @ts-expect-error: what identifies a receipt is required
+  const withoutId: Callback = { ...envelope, event: 'receipt.updated', data: { net_amount: 5 } };
+  // @ts-expect-error: no family lists the event
+  const unknown: Callback = { ...envelope, event: 'receipt.printed', data: { receipt_id: 7 } };
+  // @ts-expect-error: the event of another family has other data
+  const mixed: Callback = { ...envelope, event: 'mcert.created', data: { receipt_id: 7 } };
+  expect([withoutId, unknown, mixed]).toHaveLength(3);
+});
