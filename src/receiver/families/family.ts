@@ -81,6 +81,10 @@ export const defineFamily = <
   definition: Omit<Family<N, E, F, Key>, keyof Named<F>> & Named<F>,
 ): Family<N, E, F, Key> => definition as Family<N, E, F, Key>;
 
+/** The class of an event; any other than those of the family is an update. */
+export const classOf = ({ events }: Pick<Family, 'events'>, event: string): EventClass =>
+  Object.hasOwn(events, event) ? events[event]! : 'updated';
+
 /** Whether its path takes every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean =>
   Object.keys(events).length === 0;

@@ -80,11 +80,10 @@ export class OwnEvent extends InvalidCallback {
   }
 }
 
-/** Neither `event_time` nor what could replace it tells when the event happened. */
+/** `event_time` does not tell when the event happened. */
 export class NoEventTime extends InvalidCallback {
   constructor() {
-    const message =
-      'must be a time from 2000 on, because neither the record’s change nor timestamp tells one';
+    const message = 'must be a time from 2000 on';
     super([{ path: '/event_time', message }]);
   }
 }

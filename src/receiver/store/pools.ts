@@ -40,3 +40,33 @@ export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
+
+/**
+ * Runs a function in a transaction. Its first message, one for all, sets what is local to it and takes its locks.
+ *
+ * @param first SQL of the first message behind `begin`
+ * @throws the function's error, or the database's; then nothing was changed, and after an outage the connection is closed
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  first: string,
+  run: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query(`begin isolation level read committed; ${first}`);
+    const result = await run(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    const isUsable =
+      error instanceof pg.DatabaseError &&
+      (await client.query('rollback').then(
+        () => true,
+        () => false,
+      ));
+    client.release(!isUsable);
+    throw error;
+  }
+}

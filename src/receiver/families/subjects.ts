@@ -1,0 +1,115 @@
+import { Decimal } from '../intake/decimal.ts';
+import type { AnyCallback } from './callback.ts';
+import type { Family } from './family.ts';
+import { keyText } from './field.ts';
+
+// Whom a callback names: `p:<kind>:<id>` for each id of a patient, however nested. Kinds: `platform`; `partner`, whose ids
+// are those of a business; `abha`. And `r:<family>:<business>:<record>` for each other record that it refers to. Erasures,
+// exports, holds, the search by patient and the gate read this and nothing else.
+
+type KeyKind = 'platform' | 'partner' | 'abha';
+
+/** The keys under which callbacks name a patient, without case and separators. */
+const patientKeys = new Map<string, KeyKind | 'patient'>([
+  ['patientoid', 'platform'],
+  ['patientid', 'platform'],
+  ['pid', 'platform'],
+  ['oid', 'platform'],
+  ['partnerpatientid', 'partner'],
+  ['abhaaddress', 'abha'],
+  ['abhanumber', 'abha'],
+  // An object under these names one with its `id`, and a text is one.
+  ['patient', 'patient'],
+  ['patients', 'patient'],
+]);
+
+const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
+
+// Nearly every key was seen before. Limited, because senders choose them.
+const seen = new Map<string, KeyKind | 'patient' | undefined>();
+const maxSeen = 2_000;
+
+function kindOf(key: string): KeyKind | 'patient' | undefined {
+  if (seen.has(key)) return seen.get(key);
+  const kind = patientKeys.get(plain(key));
+  if (seen.size < maxSeen) seen.set(key, kind);
+  return kind;
+}
+
+// A longer text is no id.
+const maxLength = 200;
+
+/** The subject of a patient's id; undefined: it is none. @param businessId of the callback */
+export function patientSubject(kind: KeyKind, id: unknown, businessId: string): string | undefined {
+  const text = (typeof id === 'string' ? id : keyText({ kind: 'text' }, id))?.trim();
+  if (!text || text.length > maxLength) return undefined;
+  if (kind === 'platform') return `p:platform:${text}`;
+  if (kind === 'partner') return `p:partner:${businessId}:${text}`;
+  return `p:abha:${text.toLowerCase().replaceAll('-', '')}`;
+}
+
+export const recordSubject = (family: string, businessId: string, recordId: string): string =>
+  `r:${family}:${businessId}:${recordId}`;
+
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof Decimal);
+
+/**
+ * The subjects of a callback, each once: of its data at any depth, in linear time and without a stack.
+ *
+ * @param data with the fields that are read from the envelope
+ */
+export function subjectsOf(
+  { data }: Pick<AnyCallback, 'data'>,
+  family: Pick<Family, 'fields' | 'identifiedBy' | 'name'>,
+  businessId: string,
+): string[] {
+  const subjects = new Set<string>();
+  const add = (kind: KeyKind, id: unknown) => {
+    const subject = patientSubject(kind, id, businessId);
+    if (subject) subjects.add(subject);
+  };
+  const containers: object[] = [data];
+  const kinds: (KeyKind | 'patient' | undefined)[] = [undefined];
+  for (let node = containers.pop(); node; node = containers.pop()) {
+    const under = kinds.pop();
+    if (Array.isArray(node)) {
+      for (const item of node) {
+        if (isContainer(item)) {
+          containers.push(item);
+          kinds.push(under);
+        } else if (under) add(under === 'patient' ? 'platform' : under, item);
+      }
+      continue;
+    }
+    const fields = node as Record<string, unknown>;
+    for (const name in fields) {
+      const inner = fields[name];
+      const kind = kindOf(name);
+      if (isContainer(inner)) {
+        containers.push(inner);
+        kinds.push(kind);
+      } else if (kind) add(kind === 'patient' ? 'platform' : kind, inner);
+      else if (under === 'patient' && plain(name) === 'id') add('platform', inner);
+    }
+    // {type: 'ABHA_NUMBER', value}
+    const kind = typeof fields.type === 'string' ? kindOf(fields.type) : undefined;
+    if (kind && kind !== 'patient') add(kind, fields.value);
+  }
+  for (const [name, field] of referencesOf(family)) {
+    const id = data[name] == null ? undefined : keyText(field, data[name]);
+    if (id) subjects.add(recordSubject(field.refersTo!, businessId, id));
+  }
+  return [...subjects];
+}
+
+const references = new WeakMap<object, [string, Family['fields'][string]][]>();
+
+function referencesOf({ fields }: Pick<Family, 'fields'>) {
+  let found = references.get(fields);
+  if (!found) {
+    found = Object.entries(fields).filter(([, { refersTo }]) => refersTo);
+    references.set(fields, found);
+  }
+  return found;
+}

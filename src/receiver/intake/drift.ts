@@ -1,0 +1,107 @@
+import type pg from 'pg';
+import type { Log } from '../../common/log.ts';
+import type { AnyCallback } from '../families/callback.ts';
+import { callbackEvents, type Family } from '../families/family.ts';
+import { fieldName } from './rejection.ts';
+
+/** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
+type DriftKind = 'unknown' | 'missing' | 'value' | 'misfit';
+
+interface Note {
+  key: string;
+  count: number;
+  first: string;
+  last: string;
+  example: string;
+}
+
+const envelopeFields = new Set([
+  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
+  ...['transaction_id', 'partition_id', 'data'],
+]);
+// Senders choose names: what comes beyond these is not counted.
+const maxNotes = 500;
+const maxRows = 5_000;
+const flushEveryMs = 5_000;
+/** An object with more unknown keys is a dictionary: its keys are values. */
+const maxUnknownKeys = 50;
+
+const statement = `
+insert into receiver.counters as c (name, key, count, first_at, last_at, example)
+select 'drift', key, count, first, last, example
+from jsonb_to_recordset($1::jsonb) as n(key text, count bigint, first timestamptz, last timestamptz, example uuid)
+where exists (select from receiver.counters where name = 'drift' and key = n.key)
+   or (select count(*) from receiver.counters where name = 'drift') < ${maxRows}
+order by key
+on conflict (name, key) do update
+  set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
+
+export type Drift = ReturnType<typeof createDrift>;
+
+/**
+ * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that it
+ * delays no callback; a crash loses the counts of the last seconds. A key is JSON: event, field, kind, value.
+ */
+export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]) {
+  const familyOf = new Map(
+    families.flatMap((family) => callbackEvents(family).map((event) => [event, family])),
+  );
+  let notes = new Map<string, Note>();
+
+  const note = (example: string, event: string, field: string, kind: DriftKind, value = ''): void => {
+    const key = JSON.stringify([event, field, kind, value]);
+    const now = new Date().toISOString();
+    const known = notes.get(key);
+    if (known) Object.assign(known, { count: known.count + 1, last: now });
+    else if (notes.size < maxNotes) notes.set(key, { key, count: 1, first: now, last: now, example });
+  };
+
+  /** Writes the counts; after a failure they are written with the next ones. */
+  const flush = async (): Promise<void> => {
+    if (notes.size === 0) return;
+    const counted = notes;
+    notes = new Map();
+    try {
+      await pool.query(statement, [JSON.stringify([...counted.values()])]);
+    } catch (err) {
+      log.limited('warn', {}, 'schema drift not written; retrying', { err });
+      for (const [key, one] of counted) {
+        const newer = notes.get(key);
+        notes.set(key, newer ? { ...one, count: one.count + newer.count, last: newer.last } : one);
+      }
+    }
+  };
+  const timer = setInterval(() => void flush(), flushEveryMs).unref();
+
+  return {
+    /** Counts the differences of an accepted callback. @param misfits the fields whose values did not fit */
+    observe: (id: string, { event, data, ...envelope }: AnyCallback, misfits: readonly string[]): void => {
+      const fields = familyOf.get(event)?.fields;
+      if (!fields) {
+        note(id, /^[A-Za-z_][\w.]{0,99}$/.test(event) ? event : '…', '/event', 'unknown');
+        return;
+      }
+      for (const name in envelope)
+        if (!envelopeFields.has(name)) note(id, event, `/${fieldName(name)}`, 'unknown');
+      for (const name of misfits) note(id, event, `/data/${name}`, 'misfit');
+      for (const name in fields) {
+        const { alias, optional, fromEnvelope, meanings } = fields[name]!;
+        const value = data[name] ?? (alias === undefined ? undefined : data[alias]);
+        if (value === undefined && !optional && !fromEnvelope && !(name in data))
+          note(id, event, `/data/${name}`, 'missing');
+        if (meanings && typeof value === 'string' && value !== '' && !Object.hasOwn(meanings, value))
+          note(id, event, `/data/${name}`, 'value', fieldName(value));
+      }
+      const unknown = Object.keys(data).filter(
+        (name) => !Object.hasOwn(fields, name) && !Object.values(fields).some(({ alias }) => alias === name),
+      );
+      for (const name of unknown)
+        note(id, event, `/data/${unknown.length > maxUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
+    },
+    flush,
+    close: async (): Promise<void> => {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { hash as hashOf } from 'node:crypto';
+import { uuidV8 } from '../../common/uuid.ts';
+import type { AnyCallback } from '../families/callback.ts';
+import {
+  classOf,
+  type EventClass,
+  eventClasses,
+  type Family,
+  isKeyedByEnvelope,
+} from '../families/family.ts';
+import { keyText } from '../families/field.ts';
+import { isAfterEvent, readTime } from '../families/times.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { isOptionalMember } from './plain-digest.ts';
+
+const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
+/** Of what has no identity in its `data`: two clearances of two patients may be equal but for these. */
+const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
+
+/** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
+export const identifyingMembers = (family: Family): ReadonlySet<string> =>
+  family.identifiedBy === undefined || isKeyedByEnvelope(family) ? membersWithTransaction : members;
+
+/** The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of what identifies a callback. */
+export function digestOf(callback: AnyCallback, family: Family): string {
+  const wanted = identifyingMembers(family);
+  const given = Object.entries(callback).filter(
+    ([name, value]) => wanted.has(name) && (value || !isOptionalMember(name)),
+  );
+  return hashOf('sha256', canonicalJson(Object.fromEntries(given)));
+}
+
+/** The id of a delivery: a UUID (version 8) of its event time and its digest. Ids sort by time. */
+export const idOf = (eventMs: number, digest: string): string =>
+  uuidV8(eventMs.toString(16).padStart(12, '0'), digest);
+
+/** The record that a callback is about; undefined: it is a record of its own. */
+export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
+  const { identifiedBy, fields } = family;
+  if (identifiedBy === undefined) return undefined;
+  const field = fields[identifiedBy]!;
+  const { alias, fromEnvelope } = field;
+  if (fromEnvelope) return keyText(field, fromEnvelope(callback));
+  return keyText(
+    field,
+    callback.data[identifiedBy] ?? (alias === undefined ? undefined : callback.data[alias]),
+  );
+}
+
+const secondDigits = 8;
+const maxSecond = 'z'.repeat(secondDigits);
+const base36 = (value: number, digits: number) => value.toString(36).padStart(digits, '0');
+
+/** What the place of a callback among those of its record depends on. */
+export interface Versioned {
+  /** The time of its event, in milliseconds since 1970. */
+  eventMs: number;
+  class: EventClass;
+  /** The time of the record's change, in milliseconds; undefined: it says none. */
+  changeMs: number | undefined;
+  /** In milliseconds; 0: none. */
+  timestampMs: number;
+  /** In microseconds. */
+  receivedAt: number;
+  id: string;
+}
+
+/**
+ * The version of a callback: a text that sorts bytewise by the second of its event, the second of the record's change, the
+ * class of its event, then by those times with their milliseconds, `timestamp`, its arrival and its id. Seconds come before
+ * the class because some times have milliseconds and others do not.
+ */
+export function versionOf({
+  eventMs,
+  class: kind,
+  changeMs,
+  timestampMs,
+  receivedAt,
+  id,
+}: Versioned): string {
+  const isLast = kind === 'deleted' && changeMs === undefined;
+  const change = changeMs ?? eventMs;
+  const second = (ms: number) => base36(Math.floor(ms / 1000), secondDigits);
+  const rest = (ms: number) => String(ms % 1000).padStart(3, '0');
+  return [
+    second(eventMs),
+    isLast ? maxSecond : second(change),
+    eventClasses.indexOf(kind),
+    isLast ? '999' : rest(change),
+    rest(eventMs),
+    base36(timestampMs, 10),
+    base36(receivedAt, 11),
+    // The id without the event time.
+    id.slice(14).replaceAll('-', ''),
+  ].join('');
+}
+
+/** What orders a callback, read from it. @param eventMs the time of its event */
+export function versionedBy(callback: AnyCallback, family: Family, eventMs: number) {
+  const { orderedBy } = family;
+  const changed = orderedBy === undefined ? undefined : readTime(callback.data[orderedBy]);
+  return {
+    eventMs,
+    class: classOf(family, callback.event),
+    changeMs: changed == null || isAfterEvent(changed, eventMs) ? undefined : changed,
+    timestampMs: readTime(callback.timestamp) ?? 0,
+  };
+}

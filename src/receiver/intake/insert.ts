@@ -1,0 +1,162 @@
+import type pg from 'pg';
+import { queryPrepared } from '../store/prepared.ts';
+import type { Delivery } from './delivery.ts';
+
+/** `gated`: the delivery may be about somebody who was erased, and was not stored. */
+export type InsertResult = 'accepted' | 'duplicate' | 'gated';
+
+/**
+ * PostgreSQL locks the tables of a whole statement before it takes the snapshot. So what has this common table expression,
+ * which has no rows, and an erasure, which locks the table exclusively, see each other's changes.
+ */
+const gate = 'gate as (select from receiver.erased where false for share)';
+
+/**
+ * SQL for whether a delivery `d` may concern an erasure. It costs nothing until something was erased.
+ *
+ * - a subject of a person whose earlier callbacks were erased, or a record of theirs that it refers to
+ * - its record, which has reduced callbacks
+ * - itself: its id was another before it was reduced
+ */
+const concernsErasure = `exists (select from receiver.erased) and exists (
+  select from receiver.erased e
+  where e.hash = any (
+    select receiver.hash_of(s) from unnest(d.subjects || array['r:' || d.family || ':' || d.business_id || ':' || d.record_id, 'd:' || d.id]) s
+  )
+)`;
+
+const columns =
+  'id, family, event, client_id, business_id, record_id, version, event_time, subjects, envelope, data, received_at';
+
+/** The rows of a parameter that `toJsonb` makes, as `d`. */
+const incoming = `incoming as materialized (
+  select d.id, d.family, d.event, d.client_id, d.business_id, coalesce(d.record_id, d.id::text) as record_id, d.version,
+         to_timestamp(d.event_ms / 1000.0) as event_time, d.subjects, d.envelope, d.data,
+         timestamptz 'epoch' + d.received_us * interval '1 microsecond' as received_at, d.copies
+  from jsonb_to_recordset($1::jsonb) as d(
+    id uuid, family text, event text, client_id text, business_id text, record_id text, version text, event_ms numeric,
+    subjects text[], envelope jsonb, data jsonb, received_us bigint, copies int
+  )
+)`;
+
+/**
+ * One statement, so one commit without another trip to the server. Of two copies the first to arrive counts, also where the
+ * other one was stored before: a copy from the fallback store may come later than it arrived. Then it is merged again.
+ */
+const statement = `
+with ${incoming}, ${gate}, gated as materialized (
+  select id from incoming d where ${concernsErasure}
+), stored as (
+  insert into receiver.inbox (${columns})
+  select ${columns} from incoming where id not in (select id from gated) order by id
+  on conflict (id) do update
+    set version = excluded.version, envelope = excluded.envelope, data = excluded.data, received_at = excluded.received_at
+    where excluded.received_at < inbox.received_at
+  returning id, family, xmax = 0 as is_new
+), pending as (
+  insert into receiver.pending_deliveries (id, family) select id, family from stored on conflict (id) do nothing
+), resent as (
+  insert into receiver.resends (id, count, last_at)
+  select id, copies - coalesce(is_new, false)::int, now() from incoming left join stored using (id)
+  where copies > coalesce(is_new, false)::int and id not in (select id from gated) order by id
+  on conflict (id) do update set count = resends.count + excluded.count, last_at = excluded.last_at
+)
+select id, 'duplicate' as result from incoming
+where id not in (select id from stored where is_new) and id not in (select id from gated)
+union all
+select id, 'gated' from gated
+union all
+-- A commit is on disk even where synchronous_commit is off for the database or the role.
+select null, set_config('synchronous_commit', 'on', true)`;
+
+/** Stores deliveries behind the gate: see intake/gate.ts, which has locked its table. */
+export const insertUngated = `
+with ${incoming}, stored as (
+  insert into receiver.inbox (${columns}) select ${columns} from incoming order by id
+  on conflict (id) do nothing returning id, family
+)
+insert into receiver.pending_deliveries (id, family) select id, family from stored on conflict (id) do nothing`;
+
+/**
+ * Inserts deliveries in one commit; they may contain copies.
+ *
+ * @param timeoutMs after which the connection is closed
+ * @returns a result for each, in order; `gated` ones are not stored
+ * @throws the database's error; then none is stored
+ */
+export async function insertDeliveries(
+  pool: pg.Pool,
+  deliveries: readonly Delivery[],
+  timeoutMs: number,
+): Promise<InsertResult[]> {
+  const query = insertQuery(deliveries, timeoutMs);
+  const rows = await queryPrepared<{ id: string | null; result: InsertResult }>(
+    pool,
+    query,
+    async () => (await pool.query(query)).rows,
+  );
+  const results = new Map(rows.map(({ id, result }) => [id, result]));
+  return deliveries.map(({ id }) => {
+    const result = results.get(id);
+    // Further copies of the same commit.
+    if (!result) results.set(id, 'duplicate');
+    return result ?? 'accepted';
+  });
+}
+
+export function insertQuery(deliveries: readonly Delivery[], timeoutMs: number) {
+  const first = new Map<string, { delivery: Delivery; copies: number }>();
+  for (const delivery of deliveries) {
+    const known = first.get(delivery.id);
+    if (!known) first.set(delivery.id, { delivery, copies: 1 });
+    else {
+      known.copies += 1;
+      if (delivery.receivedAt < known.delivery.receivedAt) known.delivery = delivery;
+    }
+  }
+  return { text: statement, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };
+}
+
+/**
+ * A jsonb parameter in binary format, which is a version byte and the text: the bodies are sent as received, without being
+ * encoded or quoted again.
+ */
+export function toJsonb(deliveries: readonly { delivery: Delivery; copies: number }[]): Buffer {
+  const parts: Buffer[] = [];
+  let before = '\u0001[';
+  for (const { delivery, copies } of deliveries) {
+    const {
+      id,
+      family,
+      event,
+      clientId,
+      businessId,
+      recordId,
+      version,
+      eventMs,
+      subjects,
+      body,
+      data,
+      receivedAt,
+    } = delivery;
+    const head = {
+      ...{
+        id,
+        family,
+        event,
+        client_id: clientId,
+        business_id: businessId,
+        version,
+        event_ms: eventMs,
+        subjects,
+      },
+      ...{ received_us: receivedAt, copies },
+      ...(recordId !== id && { record_id: recordId }),
+    };
+    const merged = data === undefined ? '' : `,"data":${data}`;
+    parts.push(Buffer.from(`${before}${JSON.stringify(head).slice(0, -1)}${merged},"envelope":`), body);
+    before = '},';
+  }
+  parts.push(Buffer.from('}]'));
+  return Buffer.concat(parts);
+}

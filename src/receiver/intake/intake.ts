@@ -1,0 +1,290 @@
+import type pg from 'pg';
+import type { Log } from '../../common/log.ts';
+import { commitSeconds, duplicates, notStored } from '../../common/metrics.ts';
+import type { Config } from '../../config/config.ts';
+import { type Family, takesEveryEvent } from '../families/family.ts';
+import { subjectsOf } from '../families/subjects.ts';
+import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { byBothClocks, type DatabaseClock } from '../store/clock.ts';
+import { describeError, faultOf } from '../store/errors.ts';
+import {
+  type Delivery,
+  type Intake,
+  type ReceiveResult,
+  type Route,
+  type SpilledDelivery,
+  Unavailable,
+} from './delivery.ts';
+import { createDrift } from './drift.ts';
+import { storeGated } from './gate.ts';
+import { createGroupCommit, Overloaded } from './group-commit.ts';
+import { recordIdOf, versionedBy, versionOf } from './identify.ts';
+import { insertDeliveries } from './insert.ts';
+import { createParse, type Parsed } from './parse.ts';
+import { createQuarantine } from './quarantine.ts';
+import { readData, toJson } from './read-data.ts';
+import { DataRefused, EventInFuture, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
+import { withoutSecrets } from './secrets.ts';
+
+export interface IntakeOptions {
+  config: Pick<Config, 'paths' | 'retention'> & {
+    authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
+  };
+  families: readonly Family[];
+  pool: pg.Pool;
+  circuit: Pick<Circuit, 'run' | 'timeoutMs'>;
+  clock: Pick<DatabaseClock, 'current'>;
+  /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
+  fallback?: { append: (deliveries: SpilledDelivery[]) => Promise<void> } | undefined;
+  /** Told of new deliveries; it must not throw. */
+  onStored: (deliveries: readonly Delivery[]) => void;
+  log: Log;
+}
+
+export type Outcome =
+  | { outcome: ReceiveResult; id: string }
+  | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
+
+export interface FullIntake extends Intake {
+  /**
+   * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
+   *
+   * @throws Unavailable
+   */
+  replay: (body: Buffer, path: string, options: { dryRun: boolean }) => Promise<Outcome>;
+  /** Writes the counts of differences from the documents. */
+  flush: () => Promise<void>;
+}
+
+/** What a callback is as a row of inbox, but for its body. @param id as it is stored: secrets may be gone since */
+export function describe(parsed: Parsed, receivedAt: number, id = parsed.id) {
+  const { callback, family, eventMs } = parsed;
+  const businessId = textOf(callback.business_id);
+  const { data, misfits } = readData(callback, family, eventMs);
+  return {
+    id,
+    family: family.name,
+    event: callback.event,
+    clientId: textOf(callback.client_id),
+    businessId,
+    recordId: recordIdOf(callback, family) ?? id,
+    version: versionOf({ ...versionedBy(callback, family, eventMs), receivedAt, id }),
+    eventMs,
+    // With what its fields are called in the documents.
+    subjects: subjectsOf({ data }, family, businessId),
+    data: toJson(data, callback.data),
+    receivedAt,
+    misfits,
+  };
+}
+
+const textOf = (id: unknown) => (id == null ? '' : String(id));
+const dayMs = 24 * 60 * 60 * 1000;
+// They depend on other rows: a constraint that somebody has added.
+const ofOtherRows = new Set(['23503', '23505', '23P01']);
+
+/** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. It opens no connection. */
+export function createIntake(options: IntakeOptions): FullIntake {
+  const { config, families, pool, circuit, clock, fallback, onStored, log } = options;
+  const quarantine = createQuarantine({ pool, circuit, log });
+  const drift = createDrift(pool, log, families);
+  const byName = new Map(families.map((family) => [family.name, family]));
+  const parse = createParse(families, (family) => whereOf(family, config.paths[family.name]));
+  const clients = new Set(config.authentication.allowedClientIds);
+  const businesses = new Set(config.authentication.allowedBusinessIds);
+
+  /** An id that is missing is on no list. */
+  const checkTenant = ({ callback }: Parsed) => {
+    if (clients.size > 0 && !clients.has(textOf(callback.client_id))) throw new TenantNotAllowed('client_id');
+    if (businesses.size > 0 && !businesses.has(textOf(callback.business_id)))
+      throw new TenantNotAllowed('business_id');
+  };
+
+  let lastReceived = 0;
+  /** In microseconds since 1970: the later of two of this process is the greater. */
+  const arrival = () => {
+    lastReceived = Math.max(
+      lastReceived + 1,
+      Math.floor((performance.timeOrigin + performance.now()) * 1000),
+    );
+    return lastReceived;
+  };
+
+  const read = (body: Buffer, expected: Family | undefined, receivedAt: number, id?: string) => {
+    const parsed = parse(body, expected);
+    checkTenant(parsed);
+    const { misfits, ...described } = describe(parsed, receivedAt, id);
+    const delivery: Delivery = { ...described, body: withoutSecrets(body, described.event) };
+    return { delivery, callback: parsed.callback, misfits };
+  };
+
+  /**
+   * Whether the time of an event lets it be stored, by both clocks. Only where this process's says no, PostgreSQL's is asked.
+   *
+   * @returns `unknown`: this process's clock says no, and PostgreSQL's is not known
+   * @throws EventInFuture
+   */
+  const judgeTime = async ({ eventMs, family }: Delivery): Promise<'expired' | 'unknown' | undefined> => {
+    const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
+    const judge = (nowMs: number) => {
+      if (eventMs > nowMs + dayMs) return 'future';
+      return eventMs < nowMs - keptMs ? 'expired' : undefined;
+    };
+    const own = Date.now();
+    const fault = judge(own) && byBothClocks(judge, own, await clock.current());
+    if (fault === 'future') throw new EventInFuture();
+    return fault;
+  };
+
+  const insert = async (deliveries: Delivery[]): Promise<ReceiveResult[]> => {
+    const end = commitSeconds.startTimer({ store: 'postgresql' });
+    const results = await insertDeliveries(pool, deliveries, circuit.timeoutMs);
+    end();
+    const gated = deliveries.filter((_, index) => results[index] === 'gated');
+    const known =
+      gated.length > 0 ? await storeGated(pool, families, gated, circuit.timeoutMs) : new Set<string>();
+    const stored = deliveries.map(({ id }, index) => {
+      const result = results[index]!;
+      return result === 'gated' ? (known.has(id) ? 'duplicate' : 'accepted') : result;
+    });
+    onStored(deliveries.filter((_, index) => stored[index] === 'accepted'));
+    return stored;
+  };
+
+  /** @throws StoreUnavailable, or the error of the deliveries */
+  const commit = async (deliveries: Delivery[], to: 'anywhere' | 'database' | 'fallback') => {
+    try {
+      if (to === 'fallback') throw new StoreUnavailable('PostgreSQL');
+      return await circuit.run(() => insert(deliveries));
+    } catch (error) {
+      if (!fallback || to === 'database' || !(error instanceof StoreUnavailable)) throw error;
+      const end = commitSeconds.startTimer({ store: 'redis' });
+      await fallback.append(
+        deliveries.map(({ id, family, body, receivedAt }) => ({ id, family, body, receivedAt })),
+      );
+      end();
+      return deliveries.map((): ReceiveResult => 'accepted');
+    }
+  };
+
+  const commitsTo = (to: 'anywhere' | 'database' | 'fallback') =>
+    createGroupCommit<Delivery, ReceiveResult>({
+      commit: (deliveries) => commit(deliveries, to),
+      weigh: ({ body }) => body.length,
+      maxWeight: 4 * 1024 * 1024,
+      maxItems: 500,
+      maxWaiting: 5_000,
+      maxWaitingWeight: 64 * 1024 * 1024,
+    });
+  const commits = {
+    anywhere: commitsTo('anywhere'),
+    database: commitsTo('database'),
+    fallback: commitsTo('fallback'),
+  };
+
+  /**
+   * Only the fallback takes a delivery whose time cannot be judged now: the drain judges it.
+   *
+   * @throws Unavailable; DataRefused, EventInFuture
+   */
+  const store = async (delivery: Delivery, to: 'anywhere' | 'database'): Promise<ReceiveResult> => {
+    const { id, family } = delivery;
+    const fault = await judgeTime(delivery);
+    if (fault === 'expired') {
+      notStored.inc({ family, reason: fault });
+      return fault;
+    }
+    if (fault === 'unknown' && !(fallback && to === 'anywhere'))
+      throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
+    try {
+      return await commits[fault === 'unknown' ? 'fallback' : to].append(delivery);
+    } catch (error) {
+      const { code = '' } = error as { code?: string };
+      if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) throw new DataRefused(describeError(error));
+      if (!(error instanceof StoreUnavailable || error instanceof Overloaded))
+        log.limited('error', { family, code }, 'a delivery could not be stored', {
+          err: error,
+          delivery: id,
+        });
+      throw new Unavailable(error, id);
+    }
+  };
+
+  /** Puts a rejected body in the quarantine. @throws the error itself where it is no rejection; Unavailable */
+  const keepRejected = async (
+    error: unknown,
+    body: Buffer,
+    path: string,
+    acknowledged = false,
+  ): Promise<Rejection> => {
+    if (!(error instanceof Rejection)) throw error;
+    const { reason, errors } = error;
+    await quarantine.keep({ path, reason, errors, body, acknowledged });
+    return error;
+  };
+
+  return {
+    receive: async (body, { family, path }) => {
+      try {
+        const { delivery, callback, misfits } = read(body, byName.get(family), arrival());
+        const status = await store(delivery, 'anywhere');
+        if (status === 'duplicate') duplicates.inc({ family: delivery.family });
+        if (status === 'accepted') drift.observe(delivery.id, callback, misfits);
+        return { status, id: delivery.id };
+      } catch (error) {
+        throw await keepRejected(error, body, path);
+      }
+    },
+
+    reject: async (body, { path }: Route, reason, message) => {
+      await quarantine.keep({ path, reason, errors: [{ path: '', message }], body });
+    },
+
+    replay: async (body, path, { dryRun }) => {
+      const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
+      try {
+        const { delivery, callback, misfits } = read(body, catchAll, arrival());
+        if (dryRun) {
+          const isExpired = (await judgeTime(delivery)) === 'expired';
+          return { outcome: isExpired ? 'expired' : 'accepted', id: delivery.id };
+        }
+        const outcome = await store(delivery, 'database');
+        if (outcome === 'accepted') drift.observe(delivery.id, callback, misfits);
+        return { outcome, id: delivery.id };
+      } catch (error) {
+        if (error instanceof TenantNotAllowed)
+          return { outcome: 'rejected', reason: error.message, errors: [] };
+        if (!(error instanceof Rejection)) throw error;
+        return { outcome: 'rejected', reason: error.describe(), errors: error.errors };
+      }
+    },
+
+    drain: async ({ id, family, body, receivedAt }) => {
+      const known = byName.get(family);
+      const path = config.paths[family]?.[0] ?? family;
+      try {
+        const { delivery } = read(body, known && takesEveryEvent(known) ? known : undefined, receivedAt, id);
+        await store(delivery, 'database');
+      } catch (error) {
+        // It was acknowledged: a client that is no longer allowed is no reason to lose it.
+        const rejection = error instanceof TenantNotAllowed ? new Rejection('invalid', error.message) : error;
+        const { name } = await keepRejected(rejection, body, path, true);
+        log.error(
+          { delivery: id, family, reason: name },
+          'an acknowledged delivery cannot be stored; it is in the quarantine',
+        );
+      }
+    },
+
+    flush: drift.flush,
+
+    close: async () => {
+      await Promise.all([...Object.values(commits), quarantine].map(({ drained }) => drained()));
+      await drift.close();
+    },
+  };
+}
+
+/** Where to send a family's events. A path that is not the documented one may be a secret. */
+const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
+  paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable ?? 'EVENTS_PATH'}`;

@@ -1,0 +1,90 @@
+import type { AnyCallback } from '../families/callback.ts';
+import { classOf, type Family } from '../families/family.ts';
+import { type Field, misfit, nothing, readField } from '../families/field.ts';
+import { canonicalJson } from './canonical-json.ts';
+
+/** In front of the name of a value that does not fit its column. */
+export const misfitMark = '\u0001';
+
+interface Reader {
+  /** By each name that a field may have. */
+  byName: ReadonlyMap<string, { name: string; field: Field }>;
+  fromEnvelope: readonly [string, NonNullable<Field['fromEnvelope']>][];
+  facts: readonly [string, readonly string[]][];
+}
+
+const readers = new WeakMap<Family, Reader>();
+
+function readerOf(family: Family): Reader {
+  let reader = readers.get(family);
+  if (!reader) {
+    const entries = Object.entries(family.fields);
+    reader = {
+      byName: new Map(
+        entries.flatMap(([name, field]) =>
+          [name, field.alias ?? []].flat().map((one) => [one, { name, field }] as const),
+        ),
+      ),
+      fromEnvelope: entries.flatMap(([name, { fromEnvelope }]) =>
+        fromEnvelope ? [[name, fromEnvelope] as [string, typeof fromEnvelope]] : [],
+      ),
+      facts: Object.entries(family.facts ?? {}),
+    };
+    readers.set(family, reader);
+  }
+  return reader;
+}
+
+/**
+ * What a callback says of its record, by the rules of tolerance: a value that does not fit goes to `extra`, one that says
+ * nothing is left out, and so is null in a deletion.
+ *
+ * @param eventMs the time of its event
+ * @returns `data`: what is merged, the callback's own `data` where that is the same; `misfits`: the fields whose values do not fit
+ */
+export function readData(callback: AnyCallback, family: Family, eventMs: number) {
+  const { byName, fromEnvelope, facts } = readerOf(family);
+  const isDeletion = classOf(family, callback.event) === 'deleted';
+  const given = callback.data;
+  const misfits: string[] = [];
+  let changed: Record<string, unknown> | undefined;
+  const data = () => {
+    changed ??= { ...given };
+    return changed;
+  };
+  for (const key in given) {
+    const value = given[key];
+    const known = byName.get(key);
+    if (isDeletion && value === null) delete data()[key];
+    else if (known) {
+      const { name, field } = known;
+      const read = readField(field, value, eventMs);
+      if (read === value && name === key) continue;
+      if (name !== key) {
+        delete data()[key];
+        // Its own name wins.
+        if (given[name] != null) continue;
+      }
+      if (read === misfit) {
+        misfits.push(name);
+        delete data()[name];
+        data()[misfitMark + name] = value;
+      } else if (read === nothing || (isDeletion && read === null)) delete data()[name];
+      else data()[name] = read;
+    }
+  }
+  for (const [name, read] of fromEnvelope) {
+    const value = read(callback);
+    if (value !== undefined) data()[name] = value;
+  }
+  if (!isDeletion)
+    for (const [lead, others] of facts) {
+      if (!Object.hasOwn(changed ?? given, lead)) continue;
+      for (const name of others) if (!Object.hasOwn(changed ?? given, name)) data()[name] = null;
+    }
+  return { data: changed ?? given, misfits };
+}
+
+/** JSON of data, with all digits of its numbers; undefined where it is the callback's own. */
+export const toJson = (data: Record<string, unknown>, own: Record<string, unknown>): string | undefined =>
+  data === own ? undefined : canonicalJson(data);
