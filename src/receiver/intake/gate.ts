@@ -93,7 +93,14 @@ export async function applyGate(
   };
 
   await look(incoming.map(({ id }) => hash(`d:${id}`)));
-  const duplicates = new Set(incoming.map(({ id }) => id).filter((id) => erased.has(hash(`d:${id}`))));
+  const stored = await client.query<{ id: string }>(
+    'select id from receiver.inbox where id = any($1::uuid[])',
+    [incoming.map(({ id }) => id)],
+  );
+  const duplicates = new Set([
+    ...stored.rows.map(({ id }) => id),
+    ...incoming.map(({ id }) => id).filter((id) => erased.has(hash(`d:${id}`))),
+  ]);
   const fresh = incoming.filter(({ id }) => !duplicates.has(id));
   const waiting = new Map<string, RecordKey>();
   for (const one of [...fresh, ...records]) waiting.set(subjectOf(one), one);

@@ -1,0 +1,40 @@
+import { deliveryOf } from '../support/intake.ts';
+
+const subjectsOf = (event: string, data: object, envelope: object = {}) =>
+  deliveryOf({ event, event_time: 1_763_000_000, business_id: 'b', ...envelope, data }).subjects.toSorted();
+
+it('a callback names its patient by each kind of id, normalised, and the records that it refers to', () => {
+  expect(subjectsOf('receipt.created', { receipt_id: 1, patient_oid: 17, aid: 'api-1' })).toEqual([
+    'p:platform:17',
+    'r:appointment:b:api-1',
+  ]);
+  expect(
+    subjectsOf('appointment.created', { appointment_id: 'a', patient_id: ' 17 ', partner_patient_id: 'x' }),
+  ).toEqual(['p:partner:b:x', 'p:platform:17']);
+  expect(
+    subjectsOf('abha.created', { abha_address: 'Asha@abdm', abha_number: '91-1111-2222-3333', oid: '17' }),
+  ).toEqual(['p:abha:91111122223333', 'p:abha:asha@abdm', 'p:platform:17']);
+});
+
+it('a patient is found however nested, also in unknown events', () => {
+  expect(
+    subjectsOf('x.unknown', {
+      list: [{ deep: { Patient: { id: 'p-1' } } }, { type: 'ABHA_NUMBER', value: '91-1' }],
+      patients: ['p-2', { id: 'p-3' }],
+      'partner-patient-id': 5,
+    }),
+  ).toEqual(['p:abha:911', 'p:partner:b:5', 'p:platform:p-1', 'p:platform:p-2', 'p:platform:p-3']);
+});
+
+it('what is no id names nobody', () => {
+  expect(
+    subjectsOf('x.unknown', { patient_id: '', pid: null, oid: {}, patient: 'x'.repeat(201), id: 7 }),
+  ).toEqual([]);
+});
+
+it('a part of an admission refers to it', () => {
+  const transaction_id = 'ipd/b/admissions/a-1/events/e-1';
+  expect(subjectsOf('ipd_admissions_events.created', { id: 'e-1', kind: 'x' }, { transaction_id })).toEqual([
+    'r:admission:b:a-1',
+  ]);
+});

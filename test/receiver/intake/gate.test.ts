@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { families } from '../../../src/receiver/families/index.ts';
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { applyGate, storeGated } from '../../../src/receiver/intake/gate.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { inTransaction } from '../../../src/receiver/store/pools.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase();
+beforeEach(() => clear());
+const clear = () =>
+  database.rows(
+    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.withheld, receiver.resends',
+  );
+
+/** Stores deliveries as the intake does. */
+async function store(...deliveries: Delivery[]): Promise<string[]> {
+  const results = await insertDeliveries(database.pool, deliveries, 60_000);
+  const gated = deliveries.filter((_, index) => results[index] === 'gated');
+  const known = await storeGated(database.pool, families, gated, 60_000);
+  return deliveries.map(({ id }, index) =>
+    results[index] === 'gated' ? (known.has(id) ? 'duplicate' : 'accepted') : results[index]!,
+  );
+}
+
+/** Erases a patient: the hashes of its subjects until now, and of the records that name nobody else for ever. */
+async function erase(subject: string, until = new Date()): Promise<void> {
+  const erasure = randomUUID();
+  await inTransaction(database.pool, 'lock table receiver.erased in exclusive mode', async (client) => {
+    await client.query('insert into receiver.erased values (receiver.hash_of($1), $2, $3)', [
+      subject,
+      until,
+      erasure,
+    ]);
+    const { rows } = await client.query(
+      `select family, business_id as "businessId", record_id as "recordId",
+              bool_or(exists (select from unnest(subjects) s where s like 'p:%' and s <> $1)) as shared
+       from receiver.inbox i
+       where exists (select from receiver.inbox p where p.subjects @> array[$1]
+                     and (p.business_id, p.family, p.record_id) = (i.business_id, i.family, i.record_id))
+       group by 1, 2, 3`,
+      [subject],
+    );
+    for (const { family, businessId, recordId, shared } of rows)
+      if (!shared)
+        await client.query(
+          `insert into receiver.erased values (receiver.hash_of(concat_ws(':', 'r', $1::text, $2::text, $3::text)), 'infinity', $4)`,
+          [family, businessId, recordId, erasure],
+        );
+    await applyGate(client, families, [], rows);
+  });
+}
+
+const personal = ['name', 'mobile'] as const;
+const facts = ['net_amount', 'amount_paid', 'clinic_id'] as const;
+type Data = Record<string, unknown>;
+interface Said {
+  person: string;
+  delivery: Delivery;
+  record: number;
+  version: number;
+  data: Data;
+  isDeleted: boolean;
+}
+const start = Math.floor(Date.now() / 1000) - 86_400;
+
+/** Whom a callback is about, as far as anybody can know: the patient that it names, else of the nearest earlier version, else of the next. */
+function owner(one: Said, all: readonly Said[]): unknown {
+  if (one.data.patient_oid) return one.data.patient_oid;
+  const naming = all.filter(({ record, data }) => record === one.record && data.patient_oid);
+  const earlier = naming
+    .filter(({ version }) => version < one.version)
+    .sort((a, b) => b.version - a.version)[0];
+  const next = naming.filter(({ version }) => version > one.version).sort((a, b) => a.version - b.version)[0];
+  return (earlier ?? next)?.data.patient_oid;
+}
+
+const histories = fc.array(
+  fc.array(
+    fc.record({
+      person: fc.constantFrom('A', 'B', 'C'),
+      isCorrected: fc.integer({ min: 0, max: 6 }).map((one) => one === 0),
+      says: fc.boolean(),
+      has: fc.subarray([...personal, ...facts]),
+      isDeleted: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
+      order: fc.integer(),
+      value: fc.integer({ min: 0, max: 99 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  { minLength: 4, maxLength: 8 },
+);
+
+function play(
+  drawn: typeof histories extends fc.Arbitrary<infer T> ? T : never,
+): (Said & { order: number })[] {
+  return drawn.flatMap((versions, record) => {
+    let person = versions[0]!.person;
+    return versions.map(({ isCorrected, person: other, says, has, isDeleted, order, value }, version) => {
+      const changed = version > 0 && isCorrected && other !== person;
+      if (changed) person = other;
+      const data: Data = { receipt_id: record };
+      if (says || changed) data.patient_oid = person;
+      for (const key of changed ? [...has, ...personal] : has)
+        data[key] = (personal as readonly string[]).includes(key)
+          ? `${key} of ${person} ${value}`
+          : key === 'clinic_id'
+            ? `c${value}`
+            : value;
+      const gone = version > 0 && isDeleted;
+      const callback = {
+        event: gone ? 'receipt.deleted' : version === 0 ? 'receipt.created' : 'receipt.updated',
+        event_time: start + version,
+        business_id: `b${record % 2}`,
+        data,
+      };
+      return { person, delivery: deliveryOf(callback), record, version, data, isDeleted: gone, order };
+    });
+  });
+}
+
+const merge = (list: readonly { data: Data; isDeleted: boolean }[]): Data =>
+  Object.assign({}, ...list.map(({ data, isDeleted }) => ({ ...data, gone: isDeleted })));
+
+it('an erasure between random histories leaves nothing of the erased where anything says whose it is, and every fact', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, fc.double({ min: 0, max: 1, noNaN: true }), async (drawn, share) => {
+      await clear();
+      const all = play(drawn);
+      const arriving = all.toSorted((a, b) => a.order - b.order);
+      const cut = Math.floor(arriving.length * share);
+      for (const { delivery } of arriving.slice(0, cut)) await store(delivery);
+      await erase('p:platform:A');
+      for (const { delivery } of arriving.slice(cut)) expect(await store(delivery)).toEqual(['accepted']);
+      const rows = await database.rows(
+        `select record_id::int as record, event, coalesce(data, envelope->'data') as data, envelope::text as body, event_time
+         from receiver.inbox order by version`,
+      );
+      expect(rows).toHaveLength(all.length);
+      for (const record of drawn.keys()) {
+        const got = merge(
+          rows
+            .filter((row) => row.record === record)
+            .map((row) => ({ data: row.data as Data, isDeleted: row.event === 'receipt.deleted' })),
+        );
+        const said = all.filter((one) => one.record === record);
+        const want = merge(said);
+        for (const key of [...facts, 'gone'])
+          expect([record, key, got[key]]).toEqual([record, key, want[key]]);
+        if (said.every(({ person }) => person !== 'A')) expect(got).toEqual(want);
+      }
+      for (const row of rows) {
+        const one = all.find(
+          ({ record, version }) => record === row.record && start + version === Number(row.event_time) / 1000,
+        )!;
+        if (owner(one, all) === 'A') expect(row.body).not.toMatch(/ of A |"A"/);
+      }
+      const pending = await database.rows('select id from receiver.pending_deliveries');
+      expect(pending).toHaveLength(rows.length);
+      for (const { delivery } of arriving) expect(await store(delivery)).toEqual(['duplicate']);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+const receipt = (data: object, envelope: object = {}) =>
+  deliveryOf({
+    event: 'receipt.updated',
+    event_time: start,
+    business_id: 'b',
+    ...envelope,
+    data: { receipt_id: 1, ...data },
+  });
+const bodies = async () =>
+  JSON.stringify(await database.rows('select envelope, data, subjects from receiver.inbox'));
+
+it('later visits come in whole, and refunds of an erased receipt count', async () => {
+  await store(receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 }));
+  await erase('p:platform:A');
+  expect(await bodies()).not.toMatch(/CANARY|p:platform:A/);
+  await store(receipt({ amount_paid: -500, remarks: 'CANARY' }, { event_time: start + 1 }));
+  expect(await bodies()).toContain('-500');
+  expect(await bodies()).not.toContain('CANARY');
+  const later = Math.floor(Date.now() / 1000) + 60;
+  await store(
+    receipt(
+      { receipt_id: 2, patient_oid: 'A', name: 'ANEW' },
+      { event_time: later, event: 'receipt.created' },
+    ),
+  );
+  expect(await bodies()).toContain('ANEW');
+});
+
+it('a callback that only refers belongs to the patients of that record, whichever comes first', async () => {
+  const part = (event: string, id: string) =>
+    deliveryOf({
+      ...{ event, event_time: start, business_id: 'b', transaction_id: `ipd/b/admissions/a-1/events/${id}` },
+      data: { id, kind: 'x', by: 'CANARY', note: 'CANARY' },
+    });
+  const admission = (patient: string) =>
+    deliveryOf({
+      event: 'ipd_admissions.created',
+      event_time: start,
+      business_id: 'b',
+      data: { id: 'a-1', pid: patient, ipid: 'CANARY' },
+    });
+  await store(part('ipd_admissions_events.created', 'e-1'));
+  await erase('p:platform:A');
+  expect(await bodies()).toContain('CANARY');
+  await store(admission('A'));
+  await store(part('ipd_admissions_events.created', 'e-2'));
+  expect(await bodies()).not.toContain('CANARY');
+  expect(
+    await database.rows(
+      `select distinct data->>'admission_id' as id from receiver.inbox where family = 'admission_event'`,
+    ),
+  ).toEqual([{ id: 'a-1' }]);
+});
+
+it('a callback that names two people loses both', async () => {
+  const both = () =>
+    deliveryOf({
+      event: 'x.unknown',
+      event_time: start,
+      data: { patient_id: 'A', list: [{ pid: 'B', name: 'CANARY' }] },
+    });
+  await store(both());
+  await erase('p:platform:B');
+  expect(await bodies()).not.toMatch(/CANARY|"A"/);
+});
+
+it('what is identified by a patient’s address goes as a whole, and its resend is a duplicate', async () => {
+  const account = deliveryOf({
+    event: 'abha.created',
+    event_time: start,
+    data: { abha_address: 'canary@abdm', oid: 'A' },
+  });
+  await store(account);
+  await erase('p:platform:A');
+  expect(await bodies()).toBe('[]');
+  expect(await store(account)).toEqual(['duplicate']);
+  const late = deliveryOf({
+    event: 'abha.hip_profile_share',
+    event_time: start,
+    data: { abha_address: 'canary@abdm', oid: 'A' },
+  });
+  expect(await store(late)).toEqual(['accepted']);
+  expect(await bodies()).toBe('[]');
+  expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([{ n: 2 }]);
+});
+
+it('equal ids of two businesses, and the partner’s own ids of patients, never touch each other', async () => {
+  const of = (business_id: string) =>
+    deliveryOf({
+      event: 'appointment.created',
+      event_time: start,
+      business_id,
+      data: { appointment_id: 'a', partner_patient_id: 'A', partner_meta: `of ${business_id}` },
+    });
+  await store(of('b1'), of('b2'));
+  await erase('p:partner:b1:A');
+  expect(await bodies()).toContain('of b2');
+  expect(await bodies()).not.toContain('of b1');
+});
+
+it('the gate does not let a callback pass that was being stored while the erasure committed', async () => {
+  const deliveries = Array.from({ length: 60 }, (_, n) =>
+    receipt({ receipt_id: n, patient_oid: 'A', name: 'CANARY' }),
+  );
+  await Promise.all([...deliveries.map((one) => store(one)), erase('p:platform:A')]);
+  expect(await database.rows('select count(*)::int as n from receiver.inbox')).toEqual([{ n: 60 }]);
+  expect(await bodies()).not.toContain('CANARY');
+});

@@ -1,0 +1,258 @@
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { openIntake, paths, routeOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+const eventTime = Math.floor(Date.now() / 1000);
+const receipt = (data: object = {}, envelope: object = {}) =>
+  Buffer.from(
+    JSON.stringify({
+      event: 'receipt.created',
+      event_time: eventTime,
+      business_id: 'b',
+      ...envelope,
+      data: { receipt_id: 7, ...data },
+    }),
+  );
+const inbox = () => database.rows('select * from receiver.inbox order by id');
+const pending = () => database.rows('select * from receiver.pending_deliveries');
+const quarantine = () =>
+  database.rows(
+    `select path, reason, convert_from(body, 'UTF8') as body, acknowledged, count from receiver.quarantine`,
+  );
+
+it('an acknowledged callback is in the inbox with its record, and waits', async () => {
+  const stored: Delivery[] = [];
+  const intake = openIntake(database, { onStored: (deliveries) => stored.push(...deliveries) });
+  const { status, id } = await intake.receive(receipt({ receipt_id: '07' }), routeOf('receipt'));
+  expect(status).toBe('accepted');
+  expect(await inbox()).toMatchObject([
+    { id, family: 'receipt', business_id: 'b', record_id: '7', data: null },
+  ]);
+  expect(await pending()).toMatchObject([{ id, family: 'receipt', attempts: 0 }]);
+  expect(stored.map((one) => one.id)).toEqual([id]);
+});
+
+it('a resend is a duplicate, is counted and does not wait again', async () => {
+  const intake = openIntake(database);
+  const bodies = [1, 2, 3, 4].map((timestamp) => receipt({}, { timestamp }));
+  const results = await Promise.all(bodies.map((body) => intake.receive(body, routeOf('receipt'))));
+  expect(results.map(({ status }) => status).sort()).toEqual([
+    'accepted',
+    'duplicate',
+    'duplicate',
+    'duplicate',
+  ]);
+  await database.rows('delete from receiver.pending_deliveries');
+  expect(await intake.receive(bodies[1]!, routeOf('receipt'))).toMatchObject({ status: 'duplicate' });
+  expect(await database.rows('select count from receiver.resends')).toEqual([{ count: 4 }]);
+  expect(await pending()).toEqual([]);
+  expect(await database.rows('select status, delivery_count from deliveries')).toEqual([
+    { status: 'applied', delivery_count: 5 },
+  ]);
+});
+
+it('of a resend with another timestamp the first to arrive counts, also where it is stored later', async () => {
+  const intake = openIntake(database);
+  const { id } = await intake.receive(receipt({}, { timestamp: eventTime + 9 }), routeOf('receipt'));
+  await database.rows('delete from receiver.pending_deliveries');
+  const [later] = await inbox();
+  const early = receipt({}, { timestamp: eventTime + 1 });
+  await intake.drain({
+    id,
+    family: 'receipt',
+    body: early,
+    receivedAt: Number(later!.received_at) * 1000 - 5_000_000,
+  });
+  const [row] = await inbox();
+  expect(row!.envelope).toMatchObject({ timestamp: eventTime + 1 });
+  expect(String(row!.version) < String(later!.version)).toBe(true);
+  expect(await pending()).toHaveLength(1);
+});
+
+it.each([
+  ['{', 'receipt', 'not_json'],
+  [receipt({ receipt_id: null }), 'receipt', 'invalid'],
+  [receipt({ receipt_id: '9223372036854775808' }), 'receipt', 'invalid'],
+  [receipt({}, { event_time: 0 }), 'receipt', 'invalid'],
+  [receipt({}, { event_time: '' }), 'receipt', 'invalid'],
+  [receipt({}, { event_time: undefined }), 'receipt', 'invalid'],
+  [receipt({}, { event_time: eventTime + 3 * 86_400 }), 'receipt', 'invalid'],
+  [receipt({}, { event: 'receipt.printed' }), 'receipt', 'invalid'],
+  [receipt({}, { event: 'mcert.created' }), 'receipt', 'wrong_family'],
+  [receipt({}, { event: 'appointment.reconciled' }), 'appointment', 'invalid'],
+  [receipt({ remarks: '\0' }), 'receipt', 'invalid'],
+  [
+    '{"event":"receipt.created","event_time":1763000000,"data":{"receipt_id":7,"remarks":"\\ud800"}}',
+    'receipt',
+    'invalid',
+  ],
+  [
+    receipt()
+      .toString()
+      .replace(/"data".*/, '"data":[]}'),
+    'receipt',
+    'invalid',
+  ],
+])('%s at the path of %s is refused, and kept with the reason %s', async (body, family, reason) => {
+  const intake = openIntake(database);
+  const sent = Buffer.from(body);
+  await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
+  await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
+  expect(await quarantine()).toMatchObject([
+    { reason, body: sent.toString(), count: 2, acknowledged: false },
+  ]);
+  expect(await inbox()).toEqual([]);
+});
+
+it('everything but event, time, data and key may be absent, null, or of another type', async () => {
+  const intake = openIntake(database);
+  const odd = { created_at: '', net_amount: '450.50', mobile: 919900000001, archive: true, name: null };
+  const bodies = [
+    receipt(odd),
+    receipt({}, { business_id: null, client_id: null, timestamp: 'soon' }),
+    receipt({}, { event: undefined, event_type: 'receipt.updated' }),
+    receipt({}, { event_time: String(eventTime - 1) }),
+  ];
+  for (const body of bodies)
+    expect(await intake.receive(body, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
+});
+
+it('an event that no family lists is taken at the path of every event alone', async () => {
+  const intake = openIntake(database);
+  const body = receipt({}, { event: 'rec.uploaded' });
+  await expect(intake.receive(body, routeOf('receipt'))).rejects.toMatchObject({ reason: 'invalid' });
+  const { id } = await intake.receive(body, routeOf('other'));
+  expect(await inbox()).toMatchObject([{ id, family: 'other', record_id: id, event: 'rec.uploaded' }]);
+  expect(await intake.receive(receipt(), routeOf('other'))).toMatchObject({ status: 'accepted' });
+});
+
+it('a callback that is older than what its family keeps is acknowledged, and not stored', async () => {
+  const config = {
+    paths,
+    retention: { receipt: 86_400_000 },
+    authentication: { allowedClientIds: [], allowedBusinessIds: [] },
+  };
+  const intake = openIntake(database, { config });
+  const old = receipt({}, { event_time: eventTime - 2 * 86_400 });
+  expect(await intake.receive(old, routeOf('receipt'))).toMatchObject({ status: 'expired' });
+  expect(await inbox()).toEqual([]);
+  // By one clock alone nothing is too old.
+  const slow = openIntake(database, { config, clock: { current: async () => Date.now() - 5 * 86_400_000 } });
+  expect(await slow.receive(old, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
+});
+
+it('a business or client that is not allowed is refused, and not kept', async () => {
+  const config = {
+    paths,
+    retention: {},
+    authentication: { allowedClientIds: ['c'], allowedBusinessIds: ['b'] },
+  };
+  const intake = openIntake(database, { config });
+  await expect(intake.receive(receipt(), routeOf('receipt'))).rejects.toThrow('client_id');
+  await expect(
+    intake.receive(receipt({}, { client_id: 'c', business_id: 'x' }), routeOf('receipt')),
+  ).rejects.toThrow('business_id');
+  expect(await intake.receive(receipt({}, { client_id: 'c' }), routeOf('receipt'))).toMatchObject({
+    status: 'accepted',
+  });
+  expect(await quarantine()).toEqual([]);
+});
+
+it('a one-time password and keys are stored nowhere, also not of a body that is refused', async () => {
+  const intake = openIntake(database);
+  const secret = { token: 'SECRET', key_information: { nonce: 'SECRET' }, oid: '17' };
+  const body = (event_time: number) =>
+    Buffer.from(JSON.stringify({ event: 'abha.context_discover_link_confirm', event_time, data: secret }));
+  await intake.receive(body(eventTime), routeOf('other'));
+  await expect(intake.receive(body(0), routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
+  const texts = [await database.rows('select envelope::text from receiver.inbox'), await quarantine()];
+  expect(JSON.stringify(texts)).not.toContain('SECRET');
+  expect(JSON.stringify(texts)).toContain('17');
+});
+
+it('a body that PostgreSQL refuses is rejected alone, and its neighbours are stored', async () => {
+  await database.rows(`alter table receiver.inbox add check (record_id <> '666')`);
+  const intake = openIntake(database);
+  const ids = [1, 2, 666, 3, 4];
+  const results = await Promise.allSettled(
+    ids.map((receipt_id) => intake.receive(receipt({ receipt_id }), routeOf('receipt'))),
+  );
+  expect(results.map(({ status }) => status)).toEqual(
+    ids.map((id) => (id === 666 ? 'rejected' : 'fulfilled')),
+  );
+  expect(await quarantine()).toMatchObject([{ reason: 'refused_by_database' }]);
+  expect(await inbox()).toHaveLength(4);
+});
+
+it('with PostgreSQL away a callback is acknowledged from the fallback, without its secrets, or not at all', async () => {
+  const spilled: unknown[] = [];
+  const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
+  const fallback = { append: async (deliveries: unknown[]) => void spilled.push(...deliveries) };
+  const intake = openIntake(database, { circuit, fallback });
+  const { status, id } = await intake.receive(receipt(), routeOf('receipt'));
+  expect([status, spilled]).toEqual([
+    'accepted',
+    [expect.objectContaining({ id, family: 'receipt', body: receipt() })],
+  ]);
+  const refusing = { append: () => Promise.reject(new StoreUnavailable('Redis')) };
+  for (const one of [refusing, undefined])
+    await expect(
+      openIntake(database, { circuit, fallback: one }).receive(receipt(), routeOf('receipt')),
+    ).rejects.toMatchObject({
+      name: 'Unavailable',
+      delivery: id,
+    });
+});
+
+it('what the drain cannot store is in the quarantine, as acknowledged', async () => {
+  const intake = openIntake(database);
+  await intake.drain({ id: 'no id', family: 'receipt', body: Buffer.from('not a body'), receivedAt: 1 });
+  await intake.drain({
+    id: '',
+    family: 'receipt',
+    body: receipt({}, { event_time: eventTime + 5 * 86_400 }),
+    receivedAt: 1,
+  });
+  expect(await quarantine()).toMatchObject([{ acknowledged: true }, { acknowledged: true }]);
+});
+
+it('a replay from the quarantine accepts what is valid by now, once', async () => {
+  const intake = openIntake(database);
+  const replay = (body: Buffer, dryRun = false) =>
+    intake.replay(body, routeOf('consent_form').path, { dryRun });
+  expect(await replay(receipt(), true)).toMatchObject({ outcome: 'accepted' });
+  expect(await inbox()).toEqual([]);
+  expect(await replay(receipt())).toMatchObject({ outcome: 'accepted' });
+  expect(await replay(receipt())).toMatchObject({ outcome: 'duplicate' });
+  expect(await replay(receipt({ receipt_id: {} }))).toMatchObject({
+    outcome: 'rejected',
+    reason: expect.stringContaining('/data/receipt_id'),
+  });
+});
+
+it('drift is counted by event and field, with an example, and holds no values', async () => {
+  const intake = openIntake(database);
+  await intake.receive(
+    receipt({ net_amount: 'Asha', receipt_status: 'NEW', 'Asha Rao': 1, further: 2 }),
+    routeOf('receipt'),
+  );
+  await intake.flush();
+  const rows = await database.rows(
+    `select key::jsonb as key, count::int, example from receiver.counters where name = 'drift'`,
+  );
+  const keys = rows.map(({ key }) => JSON.stringify(key));
+  expect(keys).toEqual(
+    expect.arrayContaining(
+      [
+        '["receipt.created", "/data/net_amount", "misfit", ""]',
+        '["receipt.created", "/data/receipt_status", "value", "NEW"]',
+        '["receipt.created", "/data/<key>", "unknown", ""]',
+        '["receipt.created", "/data/further", "unknown", ""]',
+        '["receipt.created", "/data/name", "missing", ""]',
+      ].map((one) => JSON.stringify(JSON.parse(one))),
+    ),
+  );
+  expect(JSON.stringify(rows)).not.toContain('Asha');
+});
