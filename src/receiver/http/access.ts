@@ -1,0 +1,65 @@
+import { createSecretKey } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { networkList } from '../../common/address.ts';
+import type { RateLimit } from '../../common/rate-limit.ts';
+import type { Config } from '../../config/config.ts';
+import { TenantNotAllowed } from '../intake/rejection.ts';
+import type { DatabaseClock } from '../store/clock.ts';
+import { addressOf } from './address.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+import { readSignature, verifySignature } from './signature.ts';
+
+export interface AccessDependencies {
+  config: Pick<Config, 'authentication'>;
+  /** The limit of rejections per address. */
+  rejections: RateLimit;
+  /** PostgreSQL's clock. */
+  clock: Pick<DatabaseClock, 'now'>;
+}
+
+export type Access = ReturnType<typeof createAccess>;
+
+/** Checks as early as possible that a request comes from a legitimate sender. */
+export function createAccess({ config: { authentication: rules }, rejections, clock }: AccessDependencies) {
+  const header = rules.signatureHeader.toLowerCase();
+  const isAllowedAddress = networkList(rules.allowedIps);
+  const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
+  // A sender that is known by its signature or address does not guess clients or businesses.
+  const isSenderKnown = keys.length > 0 || rules.allowedIps.length > 0;
+  const guesses = [SignatureMissing, SignatureStale, SignatureWrong, AddressNotAllowed];
+  const isGuess = (error: unknown) =>
+    guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
+
+  return {
+    /**
+     * Checks everything that does not need the body. A valid signature passes even if its address has used up its
+     * rejections: another sender behind the same proxy may have done that.
+     *
+     * @returns the check of the body, which raises SignatureWrong
+     * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
+     */
+    authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
+      const address = addressOf(req, rules.trustProxy);
+      if (!isSenderKnown) rejections.check(address);
+      if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
+      if (keys.length === 0) return () => {};
+      const given = [req.headers[header] ?? []].flat().join(',');
+      const signature = readSignature(given, rules, Date.now(), clock.now());
+      return (body) => verifySignature(signature, body, keys);
+    },
+    /**
+     * Counts an error that may be a guess against the address of its request.
+     *
+     * @returns the error of the response: TooManyRequests if the address has used up its rejections
+     */
+    recordRejection: (req: IncomingMessage, error: unknown): unknown => {
+      if (!isGuess(error)) return error;
+      try {
+        rejections.consume(addressOf(req, rules.trustProxy));
+        return error;
+      } catch (tooManyRequests) {
+        return tooManyRequests;
+      }
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Router } from 'express';
+import type { Log } from '../../common/log.ts';
+import { requestSeconds, requests } from '../../common/metrics.ts';
+import type { Config } from '../../config/config.ts';
+import { type Intake, type Route, Unavailable } from '../intake/delivery.ts';
+import type { Access } from './access.ts';
+import { RequestAborted, UnsupportedMedia } from './errors.ts';
+import { readBody, requireJson, requirePost } from './read-body.ts';
+import { sendJson, sendProblem } from './responses.ts';
+
+export interface CallbackDependencies {
+  config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
+  access: Access;
+  intake: Pick<Intake, 'receive' | 'reject'>;
+  log: Log;
+}
+
+/** What is a pattern to Express, such as `:` or `*`, is only a character of a registered path. */
+const literal = (path: string) => path.replace(/[{}()[\]+?!*:\\]/g, '\\$&');
+
+/**
+ * The registered paths (service-interface section 4.5), each matched exactly. It uses nothing of an Express app, so it
+ * stands on Node's own server: an app costs more than the rest of a callback's handling.
+ */
+export function createCallbacks(dependencies: CallbackDependencies): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  for (const [family, paths] of Object.entries(dependencies.config.paths)) {
+    for (const path of paths) router.all(literal(path), createHandler({ path, family }, dependencies));
+  }
+  return router;
+}
+
+/** Receives the callbacks of one path: a 200 means that the delivery is durable. */
+function createHandler(route: Route, { config, access, intake, log }: CallbackDependencies) {
+  const { family } = route;
+
+  /** Another media type is kept like any body that passed the access checks and cannot be read. */
+  const requireReadable = async (req: IncomingMessage, body: Buffer) => {
+    try {
+      requireJson(req);
+    } catch (error) {
+      if (error instanceof UnsupportedMedia) {
+        await intake.reject(body, route, 'unsupported_media', error.message);
+      }
+      throw error;
+    }
+  };
+
+  const receive = async (req: IncomingMessage) => {
+    requirePost(req);
+    const verify = access.authorize(req);
+    const body = await readBody(req, config.bodyLimitBytes);
+    verify(body);
+    await requireReadable(req, body);
+    return intake.receive(body, route);
+  };
+
+  const respondTo = (req: IncomingMessage, res: ServerResponse, raised: unknown) => {
+    const error = access.recordRejection(req, raised);
+    const { status, isKnown } = sendProblem(res, error);
+    const delivery = raised instanceof Unavailable ? raised.delivery : undefined;
+    const kind = { status, family, reason: error instanceof Error ? error.name : typeof error };
+    if (!isKnown) log.limited('error', kind, 'callback failed', { err: error });
+    // The circuit logs an outage once, and a metric counts the responses.
+    else if (status === 503) log.debug({ ...kind, delivery }, 'callback rejected');
+    else log.limited('info', kind, 'callback rejected', {});
+    return status;
+  };
+
+  return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const started = performance.now();
+    let status: number | 'aborted' = 200;
+    try {
+      const { id, status: result } = await receive(req);
+      sendJson(res, status, { status: result, id });
+      log.debug({ delivery: id, status: result }, 'callback received');
+    } catch (error) {
+      status = error instanceof RequestAborted ? 'aborted' : respondTo(req, res, error);
+    } finally {
+      requests.inc({ family, status });
+      requestSeconds.observe({ status }, (performance.now() - started) / 1000);
+    }
+  };
+}

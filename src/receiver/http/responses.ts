@@ -1,0 +1,87 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ErrorStatus } from '../../common/http-statuses.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import { Unavailable } from '../intake/delivery.ts';
+import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
+import * as request from './errors.ts';
+
+interface Details {
+  headers?: Record<string, string>;
+  errors?: readonly FieldError[];
+}
+
+type ErrorType<E extends Error> = abstract new (...args: never[]) => E;
+
+function row<E extends Error>(status: ErrorStatus, types: ErrorType<E>[], details?: (error: E) => Details) {
+  return types.map((type) => ({ type, status, details: details as ((error: Error) => Details) | undefined }));
+}
+const withHeader = (name: string, value: string) => () => ({ headers: { [name]: value } });
+const later = withHeader('Retry-After', '5');
+
+/** The only place that decides which error is which response. */
+const table = [
+  row(400, [NotJson, request.QueryInvalid]),
+  row(400, [request.HostMissing], withHeader('Connection', 'close')),
+  row(
+    401,
+    [request.SignatureMissing, request.SignatureWrong, request.SignatureStale],
+    withHeader('WWW-Authenticate', 'Signature'),
+  ),
+  row(401, [request.NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
+  row(403, [request.AddressNotAllowed, TenantNotAllowed]),
+  row(404, [request.NotFound]),
+  row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
+  // The rest of the body is not read, so the connection cannot be used again.
+  row(413, [request.BodyTooLarge], withHeader('Connection', 'close')),
+  row(415, [request.UnsupportedMedia]),
+  row(422, [DataRefused], () => ({ errors: [] })),
+  row(422, [Rejection], ({ errors }) => ({ errors })),
+  row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
+  row(503, [request.ClockUnknown, Unavailable], later),
+].flat();
+
+/** The response of an error; one that the table does not know is the store's fault, and its message is not told. */
+function responseOf(error: unknown) {
+  const known = table.find(({ type }) => error instanceof type);
+  if (!known) return { status: 503 as ErrorStatus, isKnown: false, detail: undefined, ...later() };
+  const { message } = error as Error;
+  return { status: known.status, isKnown: true, detail: message, ...known.details?.(error as Error) };
+}
+
+export function sendJson(res: ServerResponse, status: number, body: object): void {
+  send(res, status, 'application/json', JSON.stringify(body));
+}
+
+/**
+ * Sends an error as a problem document (RFC 9457).
+ *
+ * @returns the status, and whether the table knows the error
+ */
+export function sendProblem(res: ServerResponse, error: unknown) {
+  const {
+    status,
+    isKnown,
+    detail,
+    headers = {},
+    errors,
+  } = responseOf(error) as ReturnType<typeof responseOf> & Details;
+  if (!res.headersSent) {
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    send(res, status, problemType, JSON.stringify({ ...problemOf(status), detail, errors }));
+  }
+  return { status, isKnown };
+}
+
+export const problemType = 'application/problem+json';
+
+/** The problem document of a status, without details. */
+export function problemOf(status: ErrorStatus) {
+  return { type: 'about:blank', title: STATUS_CODES[status]!, status };
+}
+
+/** Sends a text. A cache in between must not answer for the receiver. */
+export function send(res: ServerResponse, status: number, type: string, text: string): void {
+  const length = String(Buffer.byteLength(text));
+  res.writeHead(status, ['Content-Type', type, 'Content-Length', length, 'Cache-Control', 'no-store']);
+  res.end(text);
+}
