@@ -1,0 +1,145 @@
+import { connect } from 'node:net';
+import { requests } from '../../../src/common/metrics.ts';
+import { Unavailable } from '../../../src/receiver/intake/delivery.ts';
+import {
+  DataRefused,
+  InvalidCallback,
+  NotJson,
+  TenantNotAllowed,
+} from '../../../src/receiver/intake/rejection.ts';
+import { sign } from '../../support/sign.ts';
+import { until } from '../../support/until.ts';
+import { id, serve } from '../support/serve.ts';
+
+const key = 'k'.repeat(32);
+const signed = { authentication: { signingKeys: [key] } };
+const fails = (error: unknown) => ({ receive: () => Promise.reject(error) });
+
+test.each(['accepted', 'duplicate', 'expired'] as const)('%s is a 200 with the id', async (status) => {
+  const { post } = await serve({ receive: async () => ({ status, id }) });
+  const response = await post('{}');
+  expect([response.status, await response.json()]).toEqual([200, { status, id }]);
+});
+
+test.each([
+  ['not JSON', new NotJson('The body is not JSON.'), 400],
+  ['a tenant that is not allowed', new TenantNotAllowed('client_id'), 403],
+  ['what does not fit', new InvalidCallback([{ path: '/data', message: 'is required' }]), 422],
+  ['what PostgreSQL refuses', new DataRefused('refused'), 422],
+  ['no store', new Unavailable(new Error('down')), 503],
+  ['an unknown error', new Error('unknown: canary'), 503],
+  ['what is no error', 'canary', 503],
+])('%s has its status, as a problem that echoes nothing', async (_name, error, status) => {
+  const { post } = await serve(fails(error));
+  const response = await post('{"name":"canary"}');
+  const text = await response.text();
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.has('retry-after')).toBe(status === 503);
+  expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status });
+  expect(text).not.toMatch(/canary|\.ts:|node_modules/);
+});
+
+test('the faults of a callback are listed with their places', async () => {
+  const errors = [{ path: '/data', message: 'is required' }];
+  const { post } = await serve(fails(new InvalidCallback(errors)));
+  expect(await (await post('{}')).json()).toMatchObject({ errors });
+});
+
+test('another method is a 405 that allows POST', async () => {
+  const { url, received } = await serve();
+  const response = await fetch(`${url}/receipts`);
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  expect(received).toEqual([]);
+});
+
+test.each(['/Receipts', '/receipts/', '/receipts/x', '/%72eceipts', '/other'])(
+  '%s is not the registered path',
+  async (path) => {
+    const { post, received } = await serve();
+    expect((await post('{}', {}, path)).status).toBe(404);
+    expect(received).toEqual([]);
+  },
+);
+
+test('a path with characters of a pattern is matched as it is', async () => {
+  const { post, received } = await serve({ paths: { forms: ['/a:b*c(d)+e!'] } });
+  expect((await post('{}', {}, '/a:b*c(d)+e!')).status).toBe(200);
+  expect((await post('{}', {}, '/axbc(d)+e!')).status).toBe(404);
+  expect(received.map(({ route }) => route)).toEqual([{ path: '/a:b*c(d)+e!', family: 'forms' }]);
+});
+
+test('the signature is that of the raw bytes, which reach the intake as they are', async () => {
+  const { post, received } = await serve(signed);
+  const body = Buffer.from([0x7b, 0xff, 0x20, 0x0d, 0x0a, 0x7d]);
+  expect((await post(body, { 'X-Signature': sign(key, body) })).status).toBe(200);
+  expect(received[0]!.body).toEqual(body);
+  expect((await post('{}', { 'X-Signature': sign(key, '{ }') })).status).toBe(401);
+  expect((await post('{}')).status).toBe(401);
+  expect(received).toHaveLength(1);
+});
+
+test.each([
+  ['both clocks', () => Date.now(), 401],
+  ['its own clock alone', () => Date.now() - 3_600_000, 200],
+  ['a clock that cannot be compared', () => undefined, 503],
+])('a signature that is old by %s', async (_name, now, status) => {
+  const { post } = await serve({ ...signed, now });
+  const old = Math.floor(Date.now() / 1000) - 3_600;
+  expect((await post('{}', { 'X-Signature': sign(key, '{}', old) })).status).toBe(status);
+});
+
+test('only an allowed address is accepted, behind as many proxies as are trusted', async () => {
+  const { post } = await serve({ authentication: { allowedIps: ['192.0.2.0/24'], trustProxy: 1 } });
+  const from = async (forwarded: string) => (await post('{}', { 'X-Forwarded-For': forwarded })).status;
+  expect(await from('192.0.2.7')).toBe(200);
+  expect(await from('192.0.2.7, 198.51.100.1')).toBe(403);
+});
+
+test('an address that guesses too often gets a 429, and a valid signature still passes', async () => {
+  const { post } = await serve({ ...signed, rejections: 2 });
+  const guess = () => post('{}', { 'X-Signature': sign('wrong', '{}') });
+  expect([(await guess()).status, (await guess()).status]).toEqual([401, 401]);
+  const refused = await guess();
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  expect((await post('{}', { 'X-Signature': sign(key, '{}') })).status).toBe(200);
+});
+
+test('another media type is kept before its 415, and only if its signature is right', async () => {
+  const { post, kept, received } = await serve(signed);
+  const text = (signature: string) => post('<a/>', { 'Content-Type': 'text/xml', 'X-Signature': signature });
+  expect((await text(sign('wrong', '<a/>'))).status).toBe(401);
+  expect(kept).toEqual([]);
+  expect((await text(sign(key, '<a/>'))).status).toBe(415);
+  expect(kept).toEqual([{ body: Buffer.from('<a/>'), reason: 'unsupported_media' }]);
+  expect(received).toEqual([]);
+});
+
+test('another media type that cannot be kept is a 503', async () => {
+  const { post } = await serve({ reject: () => Promise.reject(new Unavailable(new Error('down'))) });
+  expect((await post('<a/>', { 'Content-Type': 'text/xml' })).status).toBe(503);
+});
+
+test('a body over the limit is a 413 and is not kept', async () => {
+  const { post, kept, received } = await serve();
+  for (const type of ['application/json', 'text/xml']) {
+    expect((await post('x'.repeat(1_001), { 'Content-Type': type })).status).toBe(413);
+  }
+  expect([kept, received]).toEqual([[], []]);
+});
+
+test('a body that is cut off is counted as aborted and does not reach the intake', async () => {
+  const { url, received } = await serve({ paths: { cut: ['/cut'] } });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(
+    'POST /cut HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  );
+  setImmediate(() => socket.end());
+  await until(async () =>
+    (await requests.get()).values.some(
+      ({ labels }) => labels.family === 'cut' && String(labels.status) === 'aborted',
+    ),
+  );
+  expect(received).toEqual([]);
+});

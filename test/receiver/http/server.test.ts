@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { listen, PortUnavailable } from '../../../src/receiver/http/server.ts';
+import { until } from '../../support/until.ts';
+import { id, serve } from '../support/serve.ts';
+
+const raw = async (url: string, request: string) => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(request);
+  return text(socket);
+};
+
+test.each([
+  ['no HTTP', 'what?\r\n\r\n', 400],
+  ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+  ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+  ['a request that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\n', 408],
+])('%s is a problem, and the connection is closed', async (_name, request, status) => {
+  const { url } = await serve({ requestMs: 100 });
+  const response = await raw(url, request);
+  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(response).toContain('application/problem+json');
+});
+
+test('a stop finishes what is in flight and accepts nothing more', async () => {
+  let finish = () => {};
+  const held = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const { url, post, received, stop } = await serve({
+    receive: async () => {
+      await held;
+      return { status: 'accepted', id };
+    },
+  });
+  const response = post('{}');
+  await until(() => received.length === 1);
+  const stopped = stop();
+  const [error] = await once(connect(Number(new URL(url).port), '127.0.0.1'), 'error');
+  expect(error.code).toBe('ECONNREFUSED');
+  finish();
+  expect((await response).status).toBe(200);
+  await stopped;
+});
+
+test('a port that is in use says what to do', async () => {
+  const { url } = await serve();
+  const port = Number(new URL(url).port);
+  const limits = { connections: 1, keepAliveMs: 1_000, requestMs: 1_000 };
+  const config = { host: '127.0.0.1', port, drainMs: 0, limits };
+  const second = listen((() => {}) as never, (() => {}) as never, config as never);
+  await expect(second).rejects.toThrow(PortUnavailable);
+  await expect(second).rejects.toThrow(/set another PORT/);
+});
+
+test('the process is alive', async () => {
+  const { url } = await serve();
+  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'alive' });
+});
+
+test.each([true, false])('readiness %s decides the status, with a line per check', async (ready) => {
+  const checks = [
+    { name: 'database', status: ready ? 'warn' : 'fail', detail: 'a' } as const,
+    { name: 'redis', status: 'ok', detail: 'b' } as const,
+  ];
+  const { url } = await serve({ ready: async () => ({ ready, checks }) });
+  const response = await fetch(`${url}/readyz`);
+  const body = await response.text();
+  expect(response.status).toBe(ready ? 200 : 503);
+  expect(JSON.parse(body)).toEqual({ ready, checks });
+  expect(body.split('\n').filter((line) => line.includes('"name"'))).toHaveLength(2);
+});
+
+test('checks that cannot be made are a 503 without details', async () => {
+  const { url } = await serve({ ready: () => Promise.reject(new Error('canary')) });
+  const response = await fetch(`${url}/readyz`);
+  expect(response.status).toBe(503);
+  expect(await response.text()).not.toContain('canary');
+});
