@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { createLog } from '../../../src/common/log.ts';
+import { classOf, type Family } from '../../../src/receiver/families/family.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { fingerprintOf, keyOf } from '../../../src/receiver/store/migrate.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import { samples } from '../../../src/sandbox/samples.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase();
+const merge = () =>
+  createMerge({
+    pool: database.pool,
+    families,
+    fingerprint: fingerprintOf(families),
+    log: createLog('silent'),
+  });
+const all = families as readonly Family[];
+const start = Math.floor(Date.now() / 1000) - 86_400;
+type Data = Record<string, unknown>;
+
+/** Values of a field, as senders write them: those that fit are equal to what is read back. */
+const valuesOf: Record<string, fc.Arbitrary<unknown>> = {
+  text: fc.oneof(fc.constant(null), fc.constantFrom('', 'a', 'b', 5)),
+  untyped: fc.constantFrom(null, 'a', 7),
+  integer: fc.oneof(fc.constantFrom(null, 0, 1, '2', '', true, 1.5, 'x')),
+  amount: fc.oneof(fc.constantFrom(null, 0, 450.5, '450.50', '', true, 'a lot', {})),
+  time: fc.constantFrom(null, start - 5, (start - 5) * 1000, 'soon', ''),
+  name: fc.constantFrom(null, 'Asha', { first_name: 'Asha', last_name: 'Rao' }, 5),
+  nested: fc.constantFrom(null, { a: 1 }, [1, { b: null }]),
+};
+
+/** A page's own reading of a value: what its column shows, or `extra`, or nothing. */
+function show(kind: string, isSaid: boolean, value: unknown): { column: unknown } | 'extra' | 'nothing' {
+  if (isSaid && value === '') return 'nothing';
+  if (value === null) return { column: null };
+  if (kind === 'nested') return { column: value };
+  if (kind === 'text' || kind === 'untyped') return { column: String(value) };
+  if (kind === 'name') {
+    if (typeof value === 'object') return { column: 'Asha Rao' };
+    return typeof value === 'string' ? { column: value } : 'extra';
+  }
+  if (value === '') return { column: null };
+  if (kind === 'time') return value === 'soon' ? 'extra' : { column: (start - 5) * 1000 };
+  if (typeof value === 'boolean' || typeof value === 'object' || Number.isNaN(Number(value))) return 'extra';
+  if (kind === 'integer' && !Number.isInteger(Number(value))) return 'extra';
+  return { column: Number(value) };
+}
+
+interface Drawn {
+  event: number;
+  fields: [number, unknown][];
+  unknown: unknown;
+  second: number;
+  order: number;
+  record: number;
+}
+
+const historyOf = ({ fields, events }: Family): fc.Arbitrary<Drawn[]> => {
+  const names = Object.keys(fields);
+  const field =
+    names.length === 0
+      ? fc.constant<[number, unknown]>([0, null])
+      : fc
+          .nat(names.length - 1)
+          .chain((at) => fc.tuple(fc.constant(at), valuesOf[fields[names[at]!]!.kind]!));
+  const one = fc.record({
+    event: fc.nat(Math.max(Object.keys(events).length - 1, 0)),
+    fields: fc.array(field, { maxLength: 5 }),
+    unknown: fc.constantFrom(undefined, null, 1, 'x'),
+    second: fc.nat(3),
+    order: fc.nat(1_000),
+    record: fc.nat(2),
+  });
+  return fc.array(one, { minLength: 1, maxLength: 12 });
+};
+
+/** The callback that was drawn, with the data that it says, by name. */
+function callbackOf(family: Family, { event, fields, unknown, second, record }: Drawn, n: number) {
+  const names = Object.keys(family.fields);
+  const { identifiedBy, orderedBy } = family;
+  const events = Object.keys(family.events).filter((name) => family.events[name] !== 'reconciled');
+  const said: Data = {};
+  for (const [at, value] of fields) {
+    const name = names[at];
+    if (name && name !== identifiedBy && name !== orderedBy && !family.fields[name]!.fromEnvelope)
+      said[name] = value;
+  }
+  if (unknown !== undefined) said.further = unknown;
+  const key = family.fields[identifiedBy!]?.kind === 'integer' ? record : `r${record}`;
+  const sample = (samples as Record<string, { event: string; transaction_id?: string }>)[family.name]!;
+  const callback = {
+    event: events[event % Math.max(events.length, 1)] ?? sample.event,
+    event_time: start + second,
+    business_id: `b${record % 2}`,
+    // Each callback is another one, also of equal content.
+    partition_id: n,
+    ...(sample.transaction_id && { transaction_id: `ipd/b/admissions/a/clearances/r${record}` }),
+    data: {
+      ...said,
+      n,
+      ...(identifiedBy && !family.fields[identifiedBy]!.fromEnvelope && { [identifiedBy]: key }),
+    },
+  };
+  return { callback, said: { ...said, n } as Data };
+}
+
+it.each(all.map((family) => [family.name, family] as const))(
+  'rows of %s are what a page shows that reads all callbacks in order, whatever the order of arrival',
+  async (_, family) => {
+    const columns = Object.keys(family.fields).filter(
+      (name) => !family.fields[name]!.fromEnvelope && name !== family.identifiedBy,
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        historyOf(family),
+        fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+        async (drawn, merges) => {
+          await database.rows(
+            `truncate receiver.inbox, receiver.pending_deliveries, receiver.changes, public.${family.table}`,
+          );
+          const sent = drawn.map((one, n) => {
+            const { callback, said } = callbackOf(family, one, n);
+            return { ...one, said, event: callback.event, delivery: deliveryOf(callback) };
+          });
+          const arriving = sent.toSorted((a, b) => a.order - b.order);
+          for (const [n, { delivery }] of arriving.entries()) {
+            await insertDeliveries(database.pool, [delivery, ...(n % 3 === 0 ? [delivery] : [])], 60_000);
+            if (merges[n]) await merge()(family.name, { ids: [delivery.id] });
+          }
+          await merge()(family.name);
+          expect(await database.rows('select * from receiver.pending_deliveries')).toEqual([]);
+          const rows = await database.rows(`select * from public.${family.table}`);
+          const recordOf = ({ delivery }: (typeof sent)[number]) =>
+            JSON.stringify([delivery.businessId, delivery.recordId]);
+          const records = new Set(sent.map(recordOf));
+          expect(rows).toHaveLength(records.size);
+          for (const record of records) {
+            const versions = sent.filter((one) => recordOf(one) === record);
+            const ordered = versions.toSorted((a, b) => compare(family, a, b));
+            const { delivery: newest, event } = ordered.at(-1)!;
+            const row = rows.find(
+              (one) =>
+                String(one.business_id) === newest.businessId &&
+                String(one[keyOf(family).at(-1)!]) === newest.recordId,
+            )!;
+            expect(row).toMatchObject({ delivery_id: newest.id, last_event: event });
+            expect(row.deleted_at === null).toBe(classOf(family, event) !== 'deleted');
+            const page: Data = {};
+            const extra: Data = {};
+            for (const { said, event: one } of ordered)
+              read(family, said, classOf(family, one) === 'deleted', page, extra);
+            expect({ ...extra }).toEqual(row.extra ?? {});
+            for (const name of columns) {
+              if (name === family.orderedBy) continue;
+              expect([name, shown(row[name])]).toEqual([name, page[name] ?? null]);
+            }
+          }
+        },
+      ),
+      { numRuns: 15 },
+    );
+  },
+);
+
+function read(
+  { fields, facts = {} }: Family,
+  said: Data,
+  isDeletion: boolean,
+  page: Data,
+  extra: Data,
+): void {
+  const given = new Set<string>();
+  for (const [name, value] of Object.entries(said)) {
+    if (isDeletion && value === null) continue;
+    const field = fields[name];
+    const seen = field ? show(field.kind, field.isSaid ?? false, value) : 'extra';
+    if (seen === 'extra') extra[name] = value;
+    else if (seen !== 'nothing' && !(isDeletion && seen.column === null)) {
+      page[name] = seen.column;
+      given.add(name);
+    }
+  }
+  if (!isDeletion)
+    for (const [lead, others] of Object.entries(facts))
+      if (given.has(lead)) for (const name of others) if (!given.has(name)) page[name] = null;
+}
+
+/** The seconds, then the class, then the arrival: no callback of these has a change time. */
+function compare(
+  family: Family,
+  a: { event: string; second: number; delivery: Delivery },
+  b: typeof a,
+): number {
+  if (a.second !== b.second) return a.second - b.second;
+  const rank = ({ event }: typeof a) =>
+    ['reconciled', 'created', 'updated', 'deleted'].indexOf(classOf(family, event));
+  const last = ({ event }: typeof a) => (classOf(family, event) === 'deleted' ? 1 : 0);
+  return last(a) - last(b) || rank(a) - rank(b) || a.delivery.receivedAt - b.delivery.receivedAt;
+}
+
+function shown(value: unknown): unknown {
+  if (value instanceof Date) return value.getTime();
+  if (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return numeric(value);
+  return value;
+}
+const numeric = (text: string) => (Number(text) === 5 || Number(text) === 7 ? text : Number(text));
