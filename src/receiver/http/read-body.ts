@@ -32,7 +32,8 @@ export async function readBody(req: IncomingMessage, limit: number): Promise<Buf
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= limit) return chunks.push(chunk);
-      req.pause();
+      // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
+      chunks.length = 0;
       return reject(new BodyTooLarge(limit));
     });
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));

@@ -31,8 +31,7 @@ const table = [
   row(403, [request.AddressNotAllowed, TenantNotAllowed]),
   row(404, [request.NotFound]),
   row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
-  // The rest of the body is not read, so the connection cannot be used again.
-  row(413, [request.BodyTooLarge], withHeader('Connection', 'close')),
+  row(413, [request.BodyTooLarge]),
   row(415, [request.UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
