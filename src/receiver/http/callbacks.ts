@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Router } from 'express';
+import { callbackStatuses } from '../../common/http-statuses.ts';
 import type { Log } from '../../common/log.ts';
 import { requestSeconds, requests } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
@@ -20,12 +21,15 @@ export interface CallbackDependencies {
 const literal = (path: string) => path.replace(/[{}()[\]+?!*:\\]/g, '\\$&');
 
 /**
- * The registered paths (service-interface section 4.5), each matched exactly. It uses nothing of an Express app, so it
- * stands on Node's own server: an app costs more than the rest of a callback's handling.
+ * The registered paths (service-interface section 4.5), each matched exactly: with its case and its last slash, whatever
+ * the query. It uses nothing of an Express app, so it stands on Node's own server: an app costs more than the rest of a
+ * callback's handling.
  */
 export function createCallbacks(dependencies: CallbackDependencies): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [family, paths] of Object.entries(dependencies.config.paths)) {
+    // A rate ignores the first sample of a new series, so an alert would miss the first error.
+    for (const status of callbackStatuses) requests.inc({ family, status }, 0);
     for (const path of paths) router.all(literal(path), createHandler({ path, family }, dependencies));
   }
   return router;

@@ -64,7 +64,10 @@ export function sendProblem(res: ServerResponse, error: unknown) {
     headers = {},
     errors,
   } = responseOf(error) as ReturnType<typeof responseOf> & Details;
-  if (!res.headersSent) {
+  if (res.headersSent) {
+    // Nobody may take half a response for a whole one.
+    if (!res.writableEnded) res.destroy();
+  } else {
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     send(res, status, problemType, JSON.stringify({ ...problemOf(status), detail, errors }));
   }

@@ -12,6 +12,8 @@ import { problemOf, problemType, sendProblem } from './responses.ts';
 interface ListenOptions {
   /** The port, if it was reserved before. */
   reserved?: Listener | undefined;
+  /** How long requests in flight may take during a stop. */
+  stopTimeoutMs?: number | undefined;
 }
 
 type Address = Pick<Config, 'host' | 'port'>;
@@ -30,8 +32,6 @@ export class PortUnavailable extends Error {
 
 // Closing a socket with unread bytes resets the connection, and the sender would lose the response.
 const lingerMs = 1_000;
-/** How long requests in flight may take during a stop. */
-const stopTimeoutMs = 10_000;
 
 /**
  * Serves the registered paths, and the app at all others.
@@ -45,10 +45,10 @@ export async function listen(
   callbacks: Router,
   app: Express,
   config: Address & Pick<Config, 'drainMs' | 'limits'>,
-  { reserved }: ListenOptions = {},
+  { reserved, stopTimeoutMs = 10_000 }: ListenOptions = {},
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const { drainMs, limits } = config;
-  let stopping = false;
+  let stopping: Promise<void> | undefined;
   const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.requestMs,
@@ -64,7 +64,10 @@ export async function listen(
     if (stopping) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') sendProblem(res, new HostMissing());
     // The router reads nothing that only Express's own requests have.
-    else callbacks(req as Request, res as Response, () => app(req, res));
+    else
+      callbacks(req as Request, res as Response, (error) =>
+        error ? sendProblem(res, error) : app(req, res),
+      );
   });
   server.on('clientError', respondToBrokenRequest);
   if (reserved) server.listen(reserved);
@@ -74,8 +77,7 @@ export async function listen(
   });
   server.ref();
 
-  const stop = async () => {
-    stopping = true;
+  const close = async () => {
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
@@ -85,6 +87,10 @@ export async function listen(
     await closed;
     clearInterval(closing);
     clearTimeout(giveUp);
+  };
+  const stop = () => {
+    stopping ??= close();
+    return stopping;
   };
   return { url: urlOf(server.address() as AddressInfo), stop };
 }
