@@ -143,3 +143,84 @@ test('a body that is cut off is counted as aborted and does not reach the intake
   );
   expect(received).toEqual([]);
 });
+
+test('the query is no part of the path', async () => {
+  const { post } = await serve();
+  for (const path of ['/receipts?token=1&next=/other', '/receipts?']) {
+    expect((await post('{}', {}, path)).status).toBe(200);
+  }
+  expect((await post('{}', {}, '/other?/receipts')).status).toBe(404);
+});
+
+test('a body of the limit is accepted, one of a byte more is not, with and without its length', async () => {
+  const { url, post, received } = await serve();
+  const chunked = (length: number) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const body = new Blob(['x'.repeat(length)]).stream();
+    return fetch(`${url}/receipts`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+  };
+  expect((await post('x'.repeat(1_000))).status).toBe(200);
+  expect((await chunked(1_000)).status).toBe(200);
+  expect((await post('x'.repeat(1_001))).status).toBe(413);
+  expect((await chunked(1_001)).status).toBe(413);
+  expect(received.map(({ body }) => body.length)).toEqual([1_000, 1_000]);
+});
+
+test('the sender of a body far beyond the limit sees the response, and can use its connection again', async () => {
+  const { url } = await serve();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let responses = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    responses += text;
+  });
+  const head = 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+  const mebibyte = `100000\r\n${'x'.repeat(0x100000)}\r\n`;
+  socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${mebibyte}`);
+  await until(() => responses.includes(' 413 '));
+  for (let time = 0; time < 10; time += 1) socket.write(mebibyte);
+  socket.write(`0\r\n\r\n${head}Content-Length: 2\r\n\r\n{}`);
+  await until(() => responses.includes(' 200 '));
+  socket.destroy();
+});
+
+test('an unknown error is logged; neither the log nor a response repeats anything of a request', async () => {
+  const { post, lines } = await serve({ ...fails(new SyntaxError('canary')), ...signed });
+  const body = '{"canary":"canary"}';
+  const signature = { 'X-Signature': sign(key, body) };
+  const responses = [
+    await post(body, signature),
+    await post(body, { ...signature, 'Content-Type': 'text/canary' }),
+    await post(body, { 'X-Signature': 'canary' }),
+    await post(body.repeat(100), signature),
+    await post(body, {}, '/canary?canary'),
+  ];
+  expect(responses.map(({ status }) => status)).toEqual([503, 415, 401, 413, 404]);
+  expect(lines.filter(({ level, err }) => level === 50 && err)).toHaveLength(1);
+  const texts = await Promise.all(responses.map((response) => response.text()));
+  expect(JSON.stringify([lines, texts])).not.toContain('canary');
+});
+
+test('a callback that the intake does not finish holds no other', async () => {
+  const hangs = (body: Buffer) => (String(body) === '"hangs"' ? new Promise<never>(() => {}) : undefined);
+  const receive = async (body: Buffer) => (await hangs(body)) ?? { status: 'accepted' as const, id };
+  const { post, received } = await serve({ receive, stopTimeoutMs: 1 });
+  let answered = 0;
+  for (let time = 0; time < 20; time += 1) {
+    post('"hangs"').then(
+      () => {
+        answered += 1;
+      },
+      () => {}, // the stop closes its connection
+    );
+  }
+  await until(() => received.length === 20);
+  expect((await post('{}')).status).toBe(200);
+  expect(answered).toBe(0);
+});
+
+test('each status of a path is a metric before it happens', async () => {
+  await serve({ paths: { quiet: ['/quiet'] } });
+  const { values } = await requests.get();
+  const ofPath = values.filter(({ labels, value }) => labels.family === 'quiet' && value === 0);
+  expect(ofPath.map(({ labels }) => labels.status)).toEqual(expect.arrayContaining([200, 401, 422, 503]));
+});

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listen, PortUnavailable } from '../../../src/receiver/http/server.ts';
 import { until } from '../../support/until.ts';
@@ -16,6 +16,7 @@ test.each([
   ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
   ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
   ['a request that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\n', 408],
+  ['a body that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', 408],
 ])('%s is a problem, and the connection is closed', async (_name, request, status) => {
   const { url } = await serve({ requestMs: 100 });
   const response = await raw(url, request);
@@ -42,6 +43,45 @@ test('a stop finishes what is in flight and accepts nothing more', async () => {
   finish();
   expect((await response).status).toBe(200);
   await stopped;
+});
+
+test('a request on an open connection is still answered while a stop drains, and ends the connection', async () => {
+  const { url, stop } = await serve({ drainMs: 60_000 });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [first] = await once(socket, 'data');
+  expect(String(first)).toContain('Connection: keep-alive');
+  const stopped = stop();
+  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*Connection: close/s);
+  await stopped;
+});
+
+test('a stop closes idle connections; to stop twice is to stop once', async () => {
+  const { url, stop } = await serve({ stopTimeoutMs: 3_600_000 });
+  const idle = connect(Number(new URL(url).port), '127.0.0.1');
+  idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(idle, 'data');
+  const stopped = stop();
+  expect(await text(idle)).toBe('');
+  await Promise.all([stopped, stop()]);
+  await stop();
+});
+
+test('a stop ends a request that does not finish', async () => {
+  const { post, received, stop } = await serve({ receive: () => new Promise(() => {}), stopTimeoutMs: 1 });
+  const response = post('{}').catch(() => 'closed');
+  await until(() => received.length === 1);
+  await stop();
+  expect(await response).toBe('closed');
+});
+
+test('a port that was reserved before is taken over', async () => {
+  const reserved = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(reserved, 'listening');
+  const { url } = await serve({ reserved });
+  expect(new URL(url).port).toBe(String((reserved.address() as AddressInfo).port));
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
 test('a port that is in use says what to do', async () => {

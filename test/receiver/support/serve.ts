@@ -1,3 +1,4 @@
+import type { Server } from 'node:net';
 import { createLog } from '../../../src/common/log.ts';
 import { rateLimit } from '../../../src/common/rate-limit.ts';
 import { createAccess } from '../../../src/receiver/http/access.ts';
@@ -27,6 +28,9 @@ interface Options {
   rejections?: number;
   drainMs?: number;
   requestMs?: number;
+  stopTimeoutMs?: number;
+  /** A server that listens on the port already. */
+  reserved?: Server;
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;
   ready?: () => Promise<Readiness>;
@@ -41,7 +45,8 @@ afterEach(async () => {
 export async function serve(options: Options = {}) {
   const received: { body: Buffer; route: Route }[] = [];
   const kept: { body: Buffer; reason: string }[] = [];
-  const log = createLog('silent', { write: () => {} });
+  const lines: { level: number; err?: object }[] = [];
+  const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
   const paths = options.paths ?? { receipts: ['/receipts'] };
   const access = createAccess({
     config: { authentication: { ...rules, ...options.authentication } as never },
@@ -62,18 +67,14 @@ export async function serve(options: Options = {}) {
   const ready = options.ready ?? (async () => ({ ready: true, checks: [] }));
   const limits = { connections: 100, keepAliveMs: 60_000, requestMs: options.requestMs ?? 60_000 };
   const config = { host: '127.0.0.1', port: 0, drainMs: options.drainMs ?? 0, limits };
-  const { url, stop } = await listen(callbacks, createApp({ ready, log }), config as never);
-  let stopped: Promise<void> | undefined;
-  const stopOnce = () => {
-    stopped ??= stop();
-    return stopped;
-  };
-  stops.push(stopOnce);
+  const app = createApp({ ready, log });
+  const { url, stop } = await listen(callbacks, app, config as never, options);
+  stops.push(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
     fetch(url + path, {
       method: 'POST',
       body: new Uint8Array(Buffer.from(body)),
       headers: { 'Content-Type': 'application/json', ...headers },
     });
-  return { url, post, received, kept, stop: stopOnce };
+  return { url, post, received, kept, lines, stop };
 }
