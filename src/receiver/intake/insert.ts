@@ -54,7 +54,9 @@ with ${incoming}, ${gate}, gated as materialized (
     where excluded.received_at < inbox.received_at
   returning id, family, xmax = 0 as is_new
 ), pending as (
-  insert into receiver.pending_deliveries (id, family) select id, family from stored on conflict (id) do nothing
+  insert into receiver.pending_deliveries (id, family) select id, family from stored
+  -- Another next_at: a merge that has read the other copy does not take this one for merged.
+  on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
 ), resent as (
   insert into receiver.resends (id, count, last_at)
   select id, copies - coalesce(is_new, false)::int, now() from incoming left join stored using (id)

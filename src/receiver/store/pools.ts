@@ -45,24 +45,27 @@ export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
  * Runs a function in a transaction. Its first message, one for all, sets what is local to it and takes its locks.
  *
  * @param first SQL of the first message behind `begin`
+ * @param timeoutMs after which the driver gives up that message, or the end of the transaction, and closes the connection
  * @throws the function's error, or the database's; then nothing was changed, and after an outage the connection is closed
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
   first: string,
   run: (client: pg.PoolClient) => Promise<T>,
+  timeoutMs?: number,
 ): Promise<T> {
   const client = await pool.connect();
+  const limit = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
   try {
-    await client.query(`begin isolation level read committed; ${first}`);
+    await client.query({ text: `begin isolation level read committed; ${first}`, ...limit });
     const result = await run(client);
-    await client.query('commit');
+    await client.query({ text: 'commit', ...limit });
     client.release();
     return result;
   } catch (error) {
     const isUsable =
       error instanceof pg.DatabaseError &&
-      (await client.query('rollback').then(
+      (await client.query({ text: 'rollback', ...limit }).then(
         () => true,
         () => false,
       ));

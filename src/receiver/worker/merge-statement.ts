@@ -3,20 +3,24 @@ import { kinds } from '../families/field.ts';
 import { misfitMark } from '../intake/read-data.ts';
 import { columnsOf, keyOf } from '../store/migrate.ts';
 
-/** What a merging statement returns: counts, and which records it left. */
+/** What a merging statement returns: counts and ids. No time-out ends a frozen client that is being sent rows. */
 export interface Merged {
   /** Whether the tables are made for the families of this process; else nothing was done. */
   isOurs: boolean;
   /** Deliveries that wait no longer. */
   merged: number;
+  /** Their ids, up to 500. */
+  ids: string[];
   /** Rows that were inserted or changed. */
   written: number;
   /** Rows that went because no callback of their record is left. */
   deleted: number;
-  /** Deliveries that were put off. */
+  /** Deliveries that were put off because other sessions lock their rows. */
   waiting: number;
-  /** Records whose rows other sessions lock: business and record. */
-  locked: [businessId: string, recordId: string][];
+  /** Whether more may be due than was taken. */
+  isFull: boolean;
+  /** The records that were given and that others lock, by their places from 1. */
+  locked: number[];
 }
 
 export interface MergeStatements {
@@ -32,54 +36,73 @@ const cached = new WeakMap<Family, MergeStatements>();
 export function mergeStatements(family: Family): MergeStatements {
   let statements = cached.get(family);
   if (!statements) {
-    statements = { due: generate(family, dueRecords(family)), records: generate(family, givenRecords) };
+    statements = { due: generate(family, 'due'), records: generate(family, 'records') };
     cached.set(family, statements);
   }
   return statements;
 }
 
-export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const name = (column: string) => `"${column.replaceAll('"', '""')}"`;
+/** The settings of a transaction that merges: its plans, which are kept, do not depend on how large a table once was. */
+export const planSettings = `set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off;
+  set local plan_cache_mode = force_generic_plan`;
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+const quoted = (column: string) => `"${column.replaceAll('"', '""')}"`;
 const array = (texts: readonly string[]) => `array[${texts.map(literal).join(', ')}]::text[]`;
 
-/** SQL for when a delivery is tried again: after a pause that doubles. @param max SQL of an interval */
-export const growingPause = (max: string): string =>
-  `statement_timestamp() + least(${max}, interval '1 second' * 2 ^ least(attempts, 6))`;
+/** The name of a family's table in SQL. */
+export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
 
-// Not now(), the start of the transaction: it then waited for the lock.
-/** SQL of the ids of due deliveries: those given, if they have not failed, and others. */
-export const dueDeliveries = (family: Pick<Family, 'name'>, ids: string, others: string): string => `
+/** SQL for whether a row `t` of a family's table is that of a record `k`. */
+export function isRowOf(family: Family): string {
+  const key = keyOf(family).at(-1)!;
+  const isKey = `t.${quoted(key)} = k.record_id::${columnsOf(family)[key]}`;
+  return family.identifiedBy ? `t.business_id = k.business_id and ${isKey}` : isKey;
+}
+
+/** SQL for when a delivery is tried again: after a pause that doubles. @param max in seconds */
+export const growingPause = (max: number): string =>
+  `statement_timestamp() + least(interval '${max} s', interval '1 s' * 2 ^ least(attempts, 6))`;
+
+/**
+ * Common table expressions of the due deliveries: those given, unless they have failed, and others. Not by now(), the start
+ * of the transaction, which then waited for the lock.
+ */
+export const dueDeliveries = ({ name }: Pick<Family, 'name'>, ids: string, others: string): string => `
+given as materialized (
+  select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
+  where family = ${literal(name)} and next_at < 'infinity'
+), others as materialized (
   select id from receiver.pending_deliveries
-  where family = ${literal(family.name)} and id = any(${ids}::uuid[]) and next_at < 'infinity'
-  union
-  (select id from receiver.pending_deliveries
-   where family = ${literal(family.name)} and next_at <= statement_timestamp() order by next_at limit ${others})`;
+  where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int
+), due as materialized (select id from given union select id from others)`;
 
-const dueRecords = (family: Family) => `due as materialized (${dueDeliveries(family, '$4', '$5')}
+const dueRecords = (family: Family) => `${dueDeliveries(family, '$4', '$5')}, found as materialized (
+  select id, business_id, record_id from receiver.inbox where exists (select from ours) and id = any(array(select id from due))
 ), records as materialized (
-  select distinct i.business_id, i.record_id from due join receiver.inbox i using (id) where exists (select from ours)
+  select business_id, record_id, row_number() over () as n from found group by business_id, record_id
 )`;
 
 const givenRecords = `records as materialized (
-  select distinct business_id, record_id from unnest($4::text[], $5::text[]) as r(business_id, record_id)
-  where exists (select from ours)
+  select business_id, record_id, min(n) as n from unnest($4::text[], $5::text[]) with ordinality as r(business_id, record_id, n)
+  where exists (select from ours) group by business_id, record_id
 )`;
 
-function generate(family: Family, records: string): string {
-  const { fields, identifiedBy } = family;
-  const table = `public.${name(family.table)}`;
+// A pending row whose callback somebody has deleted would be due for ever.
+const dueOnes = `
+  union all select id, true from due where exists (select from ours) and id <> all(array(select id from found))
+  union all select f.id, false from found f join tried k using (business_id, record_id) where not k.is_mine`;
+
+function generate(family: Family, mode: 'due' | 'records'): string {
+  const { fields } = family;
+  const isDue = mode === 'due';
+  const table = tableOf(family);
+  const isRow = isRowOf(family);
   const keys = keyOf(family);
   const lastKey = keys.at(-1)!;
-  const recordKey = `k.record_id::${columnsOf(family)[lastKey]}`;
-  /** The row of a record `k`. */
-  const isRow = identifiedBy
-    ? `t.business_id = k.business_id and t.${name(lastKey)} = ${recordKey}`
-    : `t.delivery_id = ${recordKey}`;
-  const isRecord = (a: string, b: string) =>
-    `${a}.business_id = ${b}.business_id and ${a}.record_id = ${b}.record_id`;
   const deletions = Object.keys(family.events).filter((event) => classOf(family, event) === 'deleted');
   const marked = array(Object.keys(fields).map((field) => misfitMark + field));
-  const known = array(Object.entries(fields).flatMap(([field, { alias }]) => [field, alias ?? []].flat()));
+  const known = array(Object.keys(fields));
   const common: Record<string, string> = {
     business_id: 'k.business_id',
     client_id: 'n.client_id',
@@ -87,65 +110,79 @@ function generate(family: Family, records: string): string {
     event_time: 'n.event_time',
     deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
     // A value that did not fit its column stands under the name of its field.
-    extra: `nullif(case when k.d ?| ${marked} then (
-      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(k.d - ${known})
-    ) else k.d - ${known} end, '{}')`,
+    extra: `nullif(case when m.d ?| ${marked} then (
+      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${known})
+    ) else m.d - ${known} end, '{}')`,
     delivery_id: 'n.id',
-    [lastKey]: recordKey,
+    [lastKey]: `k.record_id::${columnsOf(family)[lastKey]}`,
   };
   const columns = Object.keys(columnsOf(family));
-  const select = (column: string) =>
-    common[column] ?? kinds[fields[column]!.kind].select('k.d', literal(column));
-  const others = columns.filter((column) => !keys.includes(column)).map(name);
-  const row = (of: string) => `row(${others.map((column) => `${of}.${column}`).join(', ')})`;
-  const returned = `t.business_id, t.${name(lastKey)}::text as record_id`;
-  const isFamily = `i.family = ${literal(family.name)}`;
+  const selected = (column: string) =>
+    common[column] ?? kinds[fields[column]!.kind].select('m.d', literal(column));
+  const others = columns.filter((column) => !keys.includes(column)).map(quoted);
+  // Records as they are stored, since 1.0 equals 1.00; with the cast, because row(…) and row(…) are compared column by column.
+  const row = (of: string) => `row(${others.map((column) => `${of}.${column}`).join(', ')})::record`;
+  const returned = `t.business_id, t.${quoted(lastKey)}::text as record_id`;
 
+  // `offset 0`, arrays and locks in subqueries keep the shape of the plan: for each record one look into each index.
   return `
 with ours as materialized (
   select from receiver.settings where name = 'families' and value = $1::text
-), ${records}, existing as materialized (
-  select k.business_id, k.record_id from records k join ${table} t on ${isRow}
-), free as materialized (
-  select k.business_id, k.record_id from records k join ${table} t on ${isRow} for update of t skip locked
-), mine as materialized (
-  select * from free
-  union all
-  select k.* from records k where not exists (select from existing e where ${isRecord('e', 'k')})
-), locked as materialized (
-  select k.* from records k where not exists (select from mine m where ${isRecord('m', 'k')})
+), ${isDue ? dueRecords(family) : givenRecords}, tried as materialized (
+  select k.*, free.is_row is not null or existing.is_row is null as is_mine
+  from records k
+  left join lateral (select true as is_row from ${table} t where ${isRow} for update skip locked) free on true
+  left join lateral (select true as is_row from ${table} t where ${isRow} offset 0) existing on true
 ), versions as materialized (
-  select i.business_id, i.record_id, i.id, i.version, i.event, i.client_id, i.event_time, coalesce(i.data, i.envelope->'data') as data
-  from mine m join receiver.inbox i on ${isRecord('i', 'm')} and ${isFamily}
+  select k.n, i.* from tried k cross join lateral (
+    select id, version, event, client_id, event_time, coalesce(data, envelope->'data') as data from receiver.inbox
+    where business_id = k.business_id and family = ${literal(family.name)} and record_id = k.record_id offset 0
+  ) i
+  where k.is_mine
 ), newest as (
-  select distinct on (business_id, record_id) * from versions order by business_id, record_id, version desc
+  select distinct on (n) n, id, event, client_id, event_time from versions order by n, version desc
 ), merged as (
-  select business_id, record_id, receiver.jsonb_merge(data order by version) as d from versions group by business_id, record_id
+  select n, receiver.jsonb_merge(data order by version) as d from versions group by n
 ), written as (
-  insert into ${table} as t (${columns.map(name).join(', ')})
-  select ${columns.map(select).join(', ')}
-  from merged k join newest n on ${isRecord('n', 'k')}
-  order by ${identifiedBy ? `k.business_id, ${recordKey}` : recordKey}
-  on conflict (${keys.map(name).join(', ')}) do update set ${others.map((column) => `${column} = excluded.${column}`).join(', ')}
-  where ${row('t')} is distinct from ${row('excluded')}
+  insert into ${table} as t (${columns.map(quoted).join(', ')})
+  select ${columns.map(selected).join(', ')}
+  from merged m join newest n using (n) join tried k using (n)
+  on conflict (${keys.map(quoted).join(', ')}) do update set ${others.map((column) => `${column} = excluded.${column}`).join(', ')}
+  where ${row('t')} operator(pg_catalog.*<>) ${row('excluded')}
   returning ${returned}, t.deleted_at is not null as is_deleted
 ), gone as (
-  delete from ${table} t using mine k
-  where ${isRow} and not exists (select from versions v where ${isRecord('v', 'k')})
-  returning ${returned}
+  ${
+    isDue
+      ? `select null as business_id, null as record_id where false`
+      : `delete from ${table} t using tried k
+  where k.is_mine and ${isRow} and k.n <> all(array(select n from versions)) returning ${returned}`
+  }
 ), told as (
   insert into receiver.changes (family, business_id, record_id, kind)
   select ${literal(family.name)}, business_id, record_id, coalesce($3::text, case when is_deleted then 'deleted' else 'changed' end)
   from (select * from written union all select *, true from gone) changed where $2::boolean
+), read as materialized (
+  select id, true as is_read from versions ${isDue ? dueOnes : ''}
+), seen as materialized (
+  select r.*, p.next_at from read r
+  cross join lateral (select next_at from receiver.pending_deliveries p where p.id = r.id offset 0) p
+), taken as materialized (
+  -- What was stored again since the snapshot has another next_at, and waits for the next merge. Nothing is waited for here:
+  -- an insert may hold one of these rows, and wait for another.
+  select s.* from seen s cross join lateral (
+    select from receiver.pending_deliveries p where p.id = s.id and p.next_at = s.next_at for update skip locked
+  ) p
 ), done as (
-  delete from receiver.pending_deliveries p using versions v where p.id = v.id returning p.id
+  delete from receiver.pending_deliveries where id = any(array(select id from taken where is_read)) returning id
 ), put_off as (
-  update receiver.pending_deliveries p
-  set attempts = attempts + 1, next_at = ${growingPause("interval '1 minute'")}, error = 'its row is locked by another session'
-  from locked k join receiver.inbox i on ${isRecord('i', 'k')} and ${isFamily}
-  where p.id = i.id and p.next_at < 'infinity' returning p.id
+  update receiver.pending_deliveries
+  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = 'its row is locked by another session'
+  where id = any(array(select id from taken where not is_read)) returning id
 )
-select exists (select from ours) as "isOurs", (select count(*) from done)::int as merged, (select count(*) from written)::int as written,
-       (select count(*) from gone)::int as deleted, (select count(*) from put_off)::int as waiting,
-       (select coalesce(json_agg(json_build_array(business_id, record_id)), '[]') from locked) as locked`;
+-- The rows first: then pending rows are not held while they are written.
+select exists (select from ours) as "isOurs", (select count(*) from written)::int as written, (select count(*) from gone)::int as deleted,
+       (select count(*) from done)::int as merged, array(select id from done limit 500) as ids,
+       (select count(*) from put_off)::int as waiting,
+       ${isDue ? '(select count(*) from others) = $5::int' : 'false'} as "isFull",
+       ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked`;
 }

@@ -4,7 +4,14 @@ import type { Family } from '../families/family.ts';
 import { describeError, faultOf } from '../store/errors.ts';
 import { inTransaction } from '../store/pools.ts';
 import { queryPrepared } from '../store/prepared.ts';
-import { dueDeliveries, growingPause, type Merged, mergeStatements } from './merge-statement.ts';
+import {
+  dueDeliveries,
+  growingPause,
+  type Merged,
+  mergeStatements,
+  planSettings,
+  tableOf,
+} from './merge-statement.ts';
 
 /** A record of a family. */
 export interface RecordKey {
@@ -15,19 +22,22 @@ export interface RecordKey {
 export interface MergeLimits {
   /** Deliveries of one merge. */
   maxDeliveries: number;
-  /** After which a merge stops halving; what is left waits. In milliseconds, as the following. */
+  /** After which a merge that failed is not split further; what is left waits. In milliseconds, as the following. */
   runMs: number;
-  /** Of a merge of `maxDeliveries`; of fewer it is shorter, down to a fifth. */
+  /** Of a merge of `maxDeliveries`, or of one record; of others a part of it, a fifth at least. */
   statementMs: number;
   /** For which a merge waits for others that merge. */
   mergeLockMs: number;
   /** For which it waits for a new row that somebody else inserts; rows that exist are not waited for. */
   lockMs: number;
+  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
+  idleMs: number;
 }
 
 // Together they keep other deliveries waiting for less than 30 s, whatever happens to these.
 const defaultLimits: MergeLimits = {
-  ...{ maxDeliveries: 500, runMs: 10_000, statementMs: 5_000, mergeLockMs: 5_000, lockMs: 1_000 },
+  ...{ maxDeliveries: 500, runMs: 10_000, statementMs: 5_000, mergeLockMs: 10_000, lockMs: 1_000 },
+  idleMs: 5_000,
 };
 
 export interface MergeOptions {
@@ -40,7 +50,7 @@ export interface MergeOptions {
 }
 
 export interface MergeRequest {
-  /** Deliveries that are merged together with whatever else of the family is due. */
+  /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly RecordKey[];
@@ -51,11 +61,15 @@ export interface MergeRequest {
 }
 
 export interface MergeResult extends Omit<Merged, 'locked' | 'isOurs'> {
-  /** `foreign`: the tables are made for other families; `busy`: others merge. The rest waits as it did. */
-  outcome: 'done' | 'foreign' | 'busy';
+  /**
+   * `foreign`: the tables are made for other families; `busy`: others merge; `broken`: nothing of the family can be merged,
+   * see `reason`. What was not merged waits.
+   */
+  outcome: 'done' | 'foreign' | 'busy' | 'broken';
+  reason?: string;
   /** Deliveries whose data PostgreSQL refused. */
   failed: number;
-  /** Records that were not merged, with the reason. */
+  /** Records that were tried and not merged, with the reason; of those with locked rows, only the ones that were given. */
   left: (RecordKey & { reason: string })[];
 }
 
@@ -74,9 +88,11 @@ interface Run {
   result: MergeResult;
 }
 
-type Statement = 'due' | 'records';
-
-const maxPause = { timeout: "interval '1 minute'", other: "interval '10 seconds'" };
+/** Into how many parts a merge is split that has failed. */
+const parts = 8;
+/** In seconds: of one record, and of a family that is broken. */
+const maxPause = { record: 60, family: 10 };
+const lockedRow = 'its row is locked by another session';
 
 /**
  * Creates the function that makes rows of callbacks: it reads all callbacks of records, writes the rows that differ, and
@@ -85,93 +101,126 @@ const maxPause = { timeout: "interval '1 minute'", other: "interval '10 seconds'
 export function createMerge({ pool, families, fingerprint, log, limits: given }: MergeOptions) {
   const limits = { ...defaultLimits, ...given };
   const byName = new Map(families.map((family) => [family.name, family]));
-  // Smaller where a larger merge was too slow, so that each one gets further.
+  /** Smaller where larger merges were too slow, so that each one gets further. */
   const sizes = new Map<string, number>();
-  const sizeOf = ({ name }: Family) => sizes.get(name) ?? limits.maxDeliveries;
+  /** The server's time-outs come first. */
+  const driverMs = limits.mergeLockMs + limits.statementMs;
+  const lock = `set local statement_timeout = ${limits.mergeLockMs}; set local lock_timeout = 0;
+    set local idle_in_transaction_session_timeout = ${limits.idleMs}; set local tcp_user_timeout = ${limits.idleMs};
+    lock table receiver.merge_lock in exclusive mode`;
+
+  const statementMs = (size: number) =>
+    size === 1
+      ? limits.statementMs
+      : Math.ceil(limits.statementMs * Math.min(1, Math.max(size / limits.maxDeliveries, 0.2)));
 
   /** @param size the number of deliveries, or of records */
-  const firstMessage = (size: number) => {
-    const statementMs = Math.ceil(limits.statementMs * Math.max(size / limits.maxDeliveries, 0.2));
-    // A frozen client is ended by the time-outs of its idle transaction and of TCP.
-    return `
-      set local statement_timeout = ${limits.mergeLockMs}; set local lock_timeout = ${limits.mergeLockMs};
-      set local idle_in_transaction_session_timeout = ${limits.statementMs}; set local tcp_user_timeout = ${limits.statementMs};
-      set local jit = off; set local plan_cache_mode = force_custom_plan;
-      lock table receiver.merge_lock in exclusive mode;
-      set local lock_timeout = ${limits.lockMs}; set local statement_timeout = ${Math.min(statementMs, limits.statementMs)}`;
+  const withLock = async <T>(
+    family: Family,
+    size: number,
+    run: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> => {
+    let isLocked = false;
+    const first = `${lock}; ${planSettings}; set local lock_timeout = ${limits.lockMs};
+      set local statement_timeout = ${statementMs(size)}; lock table ${tableOf(family)} in row exclusive mode nowait`;
+    const locked = (client: pg.PoolClient) => {
+      isLocked = true;
+      return run(client);
+    };
+    try {
+      return await inTransaction(pool, first, locked, driverMs);
+    } catch (error) {
+      if (!isLocked && hasCode(error, queryCanceled)) throw new Busy();
+      // Where somebody locks the whole table, no record of it is at fault.
+      if (!isLocked && hasCode(error, lockNotAvailable)) throw new TableLocked(family.table);
+      throw error;
+    }
   };
 
-  /** One merge. @throws Busy; the database's error */
-  const attempt = async (run: Run, statement: Statement, size: number, values: unknown[]) => {
+  /** One merge. @throws Busy; TableLocked; the database's error */
+  const attempt = async (
+    run: Run,
+    statement: 'due' | 'records',
+    size: number,
+    values: unknown[],
+  ): Promise<Merged> => {
     const { family, tellsFeed, kind, result } = run;
     const query = {
       text: mergeStatements(family)[statement],
       values: [fingerprint, tellsFeed, kind, ...values],
-      query_timeout: limits.statementMs + limits.mergeLockMs,
+      query_timeout: driverMs,
     };
-    const execute = async (one: pg.QueryConfig) => {
-      let isLocked = false;
-      try {
-        return await inTransaction(pool, firstMessage(size), async (client) => {
-          isLocked = true;
-          // Where somebody locks the whole table, no record of it is at fault.
-          await client
-            .query(`lock table public."${family.table}" in row exclusive mode nowait`)
-            .catch((error) => {
-              throw isTimeout(error) ? new TableLocked(family.table) : error;
-            });
-          return client.query<Merged>(one);
-        });
-      } catch (error) {
-        throw !isLocked && isTimeout(error) ? new Busy() : error;
-      }
-    };
-    const unprepared = async () => (await execute(query)).rows;
-    const [merged] = await queryPrepared<Merged>(pool, query, unprepared, execute);
+    const execute = (one: pg.QueryConfig) => withLock(family, size, (client) => client.query<Merged>(one));
+    const [merged] = await queryPrepared<Merged>(
+      pool,
+      query,
+      async () => (await execute(query)).rows,
+      execute,
+    );
     for (const count of ['merged', 'written', 'deleted', 'waiting'] as const) result[count] += merged![count];
+    result.ids.push(...merged!.ids);
     if (!merged!.isOurs) result.outcome = 'foreign';
-    const reason = 'its row is locked by another session';
-    for (const [businessId, recordId] of merged!.locked) result.left.push({ businessId, recordId, reason });
+    return merged!;
   };
 
-  const attemptRecords = (run: Run, records: readonly RecordKey[]) =>
-    attempt(run, 'records', records.length, columnsOfKeys(records));
-
-  /** Deliveries that were tried and wait for a while, or until somebody changes something. */
-  const putOff = async ({ family, result }: Run, candidates: Candidate[], reason: string, next: string) => {
-    const { rowCount } = await pool.query(
-      `update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${next}, error = $2 where id = any($1::uuid[])`,
-      [candidates.flatMap(({ ids }) => ids), reason],
+  const attemptRecords = async (run: Run, records: readonly RecordKey[]) => {
+    const { locked } = await attempt(run, 'records', records.length, columnsOf(records));
+    leave(
+      run,
+      locked.map((place) => records[place - 1]!),
+      lockedRow,
     );
-    result[next === failed ? 'failed' : 'waiting'] += rowCount!;
-    for (const { businessId, recordId } of candidates) result.left.push({ businessId, recordId, reason });
-    log.warn({ family: family.name, deliveries: rowCount, reason }, 'deliveries could not be merged');
+  };
+
+  const leave = ({ result }: Run, records: readonly RecordKey[], reason: string) => {
+    for (const { businessId, recordId } of records) result.left.push({ businessId, recordId, reason });
+  };
+
+  /** Deliveries that were tried wait for a while, or until somebody changes something. */
+  const putOff = async (run: Run, candidates: Candidate[], reason: string, next: string) => {
+    const { family, result } = run;
+    const text = `update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${next}, error = $2
+      where id = any($1::uuid[]) and next_at < 'infinity'`;
+    const ids = candidates.flatMap((one) => one.ids);
+    leave(run, candidates, reason);
+    if (ids.length === 0) return;
+    // Under the lock: two sessions that update many of these rows could wait for each other.
+    const update = (client: pg.PoolClient) =>
+      client.query({ text, values: [ids, reason], query_timeout: driverMs });
+    const { rowCount } = await inTransaction(pool, lock, update, driverMs);
+    result[next === never ? 'failed' : 'waiting'] += rowCount!;
+    log.warn(
+      { family: family.name, deliveries: rowCount, delivery: ids[0], reason },
+      'deliveries could not be merged',
+    );
   };
 
   /** Deals with the error of a merge of candidates. @throws the error, if it is an outage */
   const handle = async (run: Run, candidates: Candidate[], error: unknown): Promise<void> => {
-    const { family, result, endsAt } = run;
-    if (error instanceof Busy) result.outcome = 'busy';
-    else if (!(error instanceof pg.DatabaseError || error instanceof TableLocked)) throw error;
+    const { result } = run;
     const fault = faultInMerge(error);
     const reason = error instanceof TableLocked ? error.message : describeError(error);
     if (fault === 'outage') throw error;
-    if (fault === 'busy') return;
-    if (fault === 'other') return putOff(run, candidates, reason, growingPause(maxPause.other));
-    if (candidates.length === 1)
-      return putOff(run, candidates, reason, fault === 'refusal' ? failed : growingPause(maxPause.timeout));
-    if (Date.now() > endsAt) {
-      sizes.set(family.name, Math.ceil(candidates.length / 2));
-      for (const { businessId, recordId } of candidates) result.left.push({ businessId, recordId, reason });
-      return;
+    if (fault === 'busy') result.outcome = 'busy';
+    else if (fault === 'family') {
+      Object.assign(result, { outcome: 'broken', reason });
+      await putOff(run, candidates, reason, growingPause(maxPause.family));
+    } else if (candidates.length === 1)
+      await putOff(run, candidates, reason, fault === 'refusal' ? never : growingPause(maxPause.record));
+    else {
+      const size = Math.ceil(candidates.length / parts);
+      for (let i = 0; i < candidates.length; i += size)
+        await mergeCandidates(run, candidates.slice(i, i + size));
     }
-    const middle = Math.ceil(candidates.length / 2);
-    for (const half of [candidates.slice(0, middle), candidates.slice(middle)])
-      await mergeCandidates(run, half);
   };
 
   const mergeCandidates = async (run: Run, candidates: Candidate[]): Promise<void> => {
-    if (run.result.outcome !== 'done') return;
+    const { result, endsAt } = run;
+    if (result.outcome !== 'done') return;
+    if (performance.now() > endsAt) {
+      result.isFull = true;
+      return leave(run, candidates, 'the merge had no time left');
+    }
     try {
       await attemptRecords(run, candidates);
     } catch (error) {
@@ -179,18 +228,67 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     }
   };
 
-  /** @returns them with what of them waits. A later merge reads it all, so its error is theirs. */
-  const candidatesOf = async (family: Family, records: string, values: unknown[]) => {
-    const { rows } = await pool.query<Candidate>(
-      `select k.business_id as "businessId", k.record_id as "recordId",
-              coalesce(array_agg(p.id) filter (where p.id is not null), '{}') as ids
-       from (${records}) k
-       left join receiver.inbox i on (i.business_id, i.family, i.record_id) = (k.business_id, $1, k.record_id)
-       left join receiver.pending_deliveries p on p.id = i.id
-       group by k.business_id, k.record_id order by min(p.next_at)`,
-      [family.name, ...values],
-    );
+  /** @returns records with what of them waits. A later merge reads it all, so its error is theirs. */
+  const candidatesOf = async ({ name }: Family, records: string, values: unknown[]) => {
+    const { rows } = await pool.query<Candidate>({
+      text: `${records}
+        select k.business_id as "businessId", k.record_id as "recordId",
+               coalesce(array_agg(p.id) filter (where p.id is not null), '{}') as ids
+        from records k
+        left join receiver.inbox i on (i.business_id, i.family, i.record_id) = (k.business_id, $1, k.record_id)
+        left join receiver.pending_deliveries p on p.id = i.id
+        group by k.business_id, k.record_id order by min(p.next_at)`,
+      values: [name, ...values],
+      query_timeout: driverMs,
+    });
     return rows;
+  };
+
+  /** A merge of several records has failed: finds those at fault. */
+  const retry = async (run: Run, error: unknown, records: string, values: unknown[]): Promise<void> => {
+    const fault = faultInMerge(error);
+    if (fault === 'outage') throw error;
+    if (fault === 'busy') {
+      run.result.outcome = 'busy';
+      return;
+    }
+    const candidates = await candidatesOf(run.family, records, values);
+    // A single one is tried again: what came since the failure is not to blame.
+    if (candidates.length === 1 && fault !== 'family') await mergeCandidates(run, candidates);
+    else await handle(run, candidates, error);
+  };
+
+  const mergeRecords = async (run: Run, records: readonly RecordKey[]) => {
+    for (let i = 0; i < records.length && run.result.outcome === 'done'; i += limits.maxDeliveries) {
+      const some = records.slice(i, i + limits.maxDeliveries);
+      run.endsAt = performance.now() + limits.runMs;
+      await attemptRecords(run, some).catch((error) =>
+        retry(
+          run,
+          error,
+          'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
+          columnsOf(some),
+        ),
+      );
+    }
+  };
+
+  const mergeDue = async (run: Run, ids: readonly string[]) => {
+    const { family } = run;
+    const size = sizes.get(family.name) ?? limits.maxDeliveries;
+    const some = ids.slice(0, size);
+    const due = [some, size - some.length];
+    try {
+      const { isFull } = await attempt(run, 'due', size, due);
+      run.result.isFull = isFull || ids.length > size;
+      if (size < limits.maxDeliveries) sizes.set(family.name, Math.min(size * 2, limits.maxDeliveries));
+    } catch (error) {
+      if (faultInMerge(error) === 'slow') sizes.set(family.name, Math.ceil(size / parts));
+      run.result.isFull = true;
+      const records = `with ${dueDeliveries(family, '$2', '$3')}, records as (
+        select distinct business_id, record_id from due join receiver.inbox using (id))`;
+      await retry(run, error, records, due);
+    }
   };
 
   /**
@@ -201,59 +299,31 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
    */
   return async (name: string, request: MergeRequest = {}): Promise<MergeResult> => {
     const { ids = [], records, tellsFeed = true, kind = null } = request;
-    const family = byName.get(name)!;
+    const family = byName.get(name);
+    if (!family) throw new Error(`There is no family ${name}.`);
     const result: MergeResult = {
-      ...{ outcome: 'done', merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0, left: [] },
+      ...{
+        outcome: 'done',
+        merged: 0,
+        ids: [],
+        written: 0,
+        deleted: 0,
+        waiting: 0,
+        isFull: false,
+        failed: 0,
+        left: [],
+      },
     };
-    const run: Run = { family, tellsFeed, kind, endsAt: Date.now() + limits.runMs, result };
-    if (records) {
-      for (let i = 0; i < records.length && result.outcome === 'done'; i += limits.maxDeliveries) {
-        const some = records.slice(i, i + limits.maxDeliveries);
-        await attemptRecords(run, some).catch((error) =>
-          retry(
-            run,
-            error,
-            'select * from unnest($2::text[], $3::text[]) as r(business_id, record_id)',
-            columnsOfKeys(some),
-          ),
-        );
-      }
-      return result;
-    }
-    const size = sizeOf(family);
-    const some = ids.slice(0, size);
-    const due = [some, size - some.length];
-    try {
-      await attempt(run, 'due', limits.maxDeliveries, due);
-      sizes.set(family.name, Math.min(size * 2, limits.maxDeliveries));
-    } catch (error) {
-      const deliveries = dueDeliveries(family, '$2', '$3');
-      await retry(
-        run,
-        error,
-        `select distinct i.business_id, i.record_id from (${deliveries}) due join receiver.inbox i using (id)`,
-        due,
-      );
-    }
+    const run: Run = { family, tellsFeed, kind, endsAt: performance.now() + limits.runMs, result };
+    await (records ? mergeRecords(run, records) : mergeDue(run, ids));
     return result;
   };
-
-  /** A merge of several records has failed: finds those at fault. */
-  async function retry(run: Run, error: unknown, records: string, values: unknown[]): Promise<void> {
-    const fault = faultInMerge(error);
-    if (fault === 'outage') throw error;
-    if (fault === 'busy') {
-      run.result.outcome = 'busy';
-      return;
-    }
-    const candidates = await candidatesOf(run.family, records, values);
-    // A single one is tried again: what came since the failure is not to blame.
-    if (candidates.length === 1 && fault !== 'other') return mergeCandidates(run, candidates);
-    return handle(run, candidates, error);
-  }
 }
 
-const failed = "'infinity'";
+const never = "'infinity'";
+const queryCanceled = '57014';
+const lockNotAvailable = '55P03';
+const deadlock = '40P01';
 
 class Busy extends Error {}
 
@@ -263,19 +333,25 @@ class TableLocked extends Error {
   }
 }
 
-const timeouts = new Set(['57014', '55P03', '40P01']);
-const isTimeout = (error: unknown) => error instanceof pg.DatabaseError && timeouts.has(error.code!);
+const hasCode = (error: unknown, ...codes: string[]) =>
+  error instanceof pg.DatabaseError && codes.includes(error.code!);
 
-function faultInMerge(error: unknown): 'busy' | 'outage' | 'refusal' | 'timeout' | 'other' {
+/**
+ * `family`: a statement, a right or the state of a table is at fault. `refusal`, `slow` and `record`: perhaps one of the
+ * records, as where a trigger of somebody else raises an error.
+ */
+function faultInMerge(error: unknown): 'busy' | 'outage' | 'family' | 'refusal' | 'slow' | 'record' {
   if (error instanceof Busy) return 'busy';
-  if (error instanceof TableLocked) return 'other';
-  if (isTimeout(error)) return 'timeout';
+  if (error instanceof TableLocked) return 'family';
+  if (hasCode(error, queryCanceled, lockNotAvailable, deadlock)) return 'slow';
+  if (error instanceof pg.DatabaseError && /^(42|55)/.test(error.code!)) return 'family';
   const fault = faultOf(error);
+  if (fault === 'other') return 'record';
   // The other time-outs have ended the session.
   return fault === 'timeout' ? 'outage' : fault;
 }
 
-const columnsOfKeys = (records: readonly RecordKey[]) => [
+const columnsOf = (records: readonly RecordKey[]) => [
   records.map(({ businessId }) => businessId),
   records.map(({ recordId }) => recordId),
 ];

@@ -1,21 +1,28 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type pg from 'pg';
 import { createLog } from '../../../src/common/log.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
-import { openPool } from '../../../src/receiver/store/pools.ts';
-import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
 import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
+import { race } from './race.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
 const fingerprint = fingerprintOf(families);
 const open = (pool: pg.Pool = database.pool) =>
-  createMerge({ pool, families, fingerprint, log, limits: { statementMs: 30_000, mergeLockMs: 30_000 } });
+  createMerge({
+    pool,
+    families,
+    fingerprint,
+    log,
+    limits: { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 },
+  });
 const start = Math.floor(Date.now() / 1000) - 86_400;
 const receipt = (receipt_id: number, data: object = {}, envelope: object = {}) =>
   deliveryOf({
@@ -124,7 +131,7 @@ it('a row that somebody locks waits, and is named, and others go on', async () =
   await open()('receipt');
   await store(receipt(1, { name: 'x' }), receipt(2, { name: 'x' }), receipt(3, { name: 'x' }));
   await whileLocked('select from receipts where receipt_id = 2 for update', async () => {
-    expect(await open()('receipt')).toMatchObject({ merged: 2, waiting: 1, left: [{ recordId: '2' }] });
+    expect(await open()('receipt')).toMatchObject({ merged: 2, waiting: 1 });
   });
   expect(await pending()).toMatchObject([{ failed: false, error: expect.stringContaining('locked') }]);
   await database.rows('update receiver.pending_deliveries set next_at = now()');
@@ -190,71 +197,250 @@ it('equal ids of two businesses never touch', async () => {
   ]);
 });
 
-it('while sessions are ended, rows locked and three merge at once, no row is wrong and nothing stays', async () => {
-  const pool = openPool(database.url, log, { name: 'race', connections: 12, connectTimeoutMs: 60_000 });
-  let state = Number(process.env.TEST_SEED ?? 1);
-  const random = () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-  const isOver = { value: false };
-  const retry = async <T>(call: () => Promise<T>): Promise<T> => {
-    for (;;)
-      try {
-        return await call();
-      } catch (error) {
-        if (error instanceof pg.DatabaseError && !/^(57P|08|25P)/.test(error.code ?? '')) throw error;
-      }
-  };
-  const pages = new Map<number, Record<string, unknown>>();
-  const deliveries = Array.from({ length: 600 }, (_, n) => {
-    const id = Math.floor(random() * 60);
-    const data = Object.fromEntries(
-      ['name', 'mobile', 'net_amount'].flatMap((key) =>
-        random() < 0.4 ? [[key, random() < 0.1 ? null : key === 'net_amount' ? n : `${key} ${n}`]] : [],
-      ),
+it('while sessions are ended and rows locked, no row is wrong and nothing stays', async () => {
+  const seed = Number(process.env.TEST_SEED ?? 1);
+  expect(await race(database, 8, seed)).toMatchObject({ wrong: [], deadlocks: 0 });
+});
+
+it('an amount has the digits of its newest callback, whenever it is merged', async () => {
+  // The newest one, which has none, is the row's delivery before and after.
+  await store(receipt(1, { net_amount: '12.5' }), receipt(1, { name: 'x' }, { event_time: start + 2 }));
+  await open()('receipt');
+  await store(receipt(1, { net_amount: '12.50' }, { event_time: start + 1 }));
+  await open()('receipt');
+  const digits = () => database.rows('select net_amount::text from receipts');
+  expect(await digits()).toEqual([{ net_amount: '12.50' }]);
+});
+
+it('a delivery that has failed stays failed while its table waits for other reasons', async () => {
+  await database.rows('alter table receipts add constraint positive check (net_amount > 0)');
+  await store(receipt(1, { net_amount: -1 }));
+  await open()('receipt');
+  await store(receipt(1, { name: 'x' }, { event_time: start + 1 }));
+  await whileLocked('lock table receipts in access exclusive mode', async () => {
+    await open()('receipt');
+  });
+  expect((await pending()).map(({ failed }) => failed).sort()).toEqual([false, true]);
+});
+
+it('a merge that has no time left names what it leaves, which waits', async () => {
+  await store(...Array.from({ length: 8 }, (_, n) => receipt(n)));
+  await database.rows(`
+    create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+    create trigger never before insert on receipts for each row execute function never()`);
+  const merge = createMerge({
+    ...{ pool: database.pool, families, fingerprint: fingerprintOf(families), log },
+    limits: { maxDeliveries: 8, statementMs: 500, runMs: 700 },
+  });
+  const { left } = await merge('receipt');
+  expect({ left: left.length, waiting: (await pending()).length }).toEqual({ left: 8, waiting: 8 });
+});
+
+it('a merge whose deliveries others have merged meanwhile, without time left, does not shrink to nothing', async () => {
+  await store(receipt(1));
+  let isFirst = true;
+  const pool = new Proxy(database.pool, {
+    get: (target, key) => {
+      if (key === 'query' && isFirst)
+        return async (...args: unknown[]) => {
+          isFirst = false;
+          // Another worker was faster.
+          await target.query('drop trigger never on receipts');
+          await open()('receipt');
+          return (target.query as (...all: unknown[]) => unknown)(...args);
+        };
+      const value = Reflect.get(target, key);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  await database.rows(`
+    create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
+    create trigger never before insert on receipts for each row execute function never()`);
+  const merge = createMerge({
+    ...{ pool, families, fingerprint: fingerprintOf(families), log },
+    limits: { statementMs: 300, runMs: 100 },
+  });
+  await merge('receipt');
+  await store(receipt(2));
+  expect(await merge('receipt')).toMatchObject({ merged: 1 });
+});
+
+/** A merge of receipts waits in the middle while `run` runs: its snapshot is taken, and its write is not made. */
+async function inTheMiddle(run: () => Promise<unknown>, mergeReceipts = () => open()('receipt')) {
+  await database.rows(`
+    create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+    create trigger slow before insert on receipts for each row execute function slow()`);
+  let merging: Promise<MergeResult> | undefined;
+  await whileLocked('select pg_advisory_xact_lock(1)', async () => {
+    merging = mergeReceipts();
+    await until(
+      async () =>
+        (await database.rows(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0,
     );
-    pages.set(id, { ...pages.get(id), ...data });
-    return receipt(id, data, { event_time: start + n });
-  }).sort(() => random() - 0.5);
-  const insert = async () => {
-    for (let batch = deliveries.splice(0, 4); batch.length > 0; batch = deliveries.splice(0, 4))
-      await retry(() => insertDeliveries(pool, batch, 60_000));
-  };
-  const mergeUntilOver = async () => {
-    const merge = open(pool);
-    while (!isOver.value) {
-      const { merged } = await retry(() => merge('receipt'));
-      if (merged === 0) await pause(5);
-    }
-  };
-  const disturb = async () => {
-    while (!isOver.value) {
-      await pause(30 + random() * 100);
-      await database.rows(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'race' order by random() limit 1`,
-      );
-    }
-  };
-  const hold = async () => {
-    while (!isOver.value) {
-      await whileLocked('select from receipts order by random() limit 2 for update', () =>
-        pause(random() * 50),
-      );
-      await pause(random() * 50);
-    }
-  };
-  const merging = Promise.all([mergeUntilOver(), mergeUntilOver(), mergeUntilOver()]);
-  const disturbing = Promise.all([disturb(), hold()]);
-  await Promise.all([insert(), insert(), insert(), insert()]);
-  await until(async () => (await pending()).length === 0);
-  isOver.value = true;
-  await Promise.all([merging, disturbing]);
-  const rows = await database.rows(
-    'select receipt_id::int as id, name, mobile, net_amount::float as net_amount from receipts',
+    await run();
+  });
+  return merging!;
+}
+
+it('a copy that arrived earlier, and is stored while a merge reads the other one, is merged by the next', async () => {
+  const callback = { event: 'receipt.updated', event_time: start, business_id: 'b', data: { receipt_id: 1 } };
+  const now = Date.now() * 1000;
+  await store(deliveryOf({ ...callback, timestamp: start + 9 }, now));
+  const merged = await inTheMiddle(() =>
+    store(deliveryOf({ ...callback, timestamp: start + 1 }, now - 1_000_000)),
   );
-  const shown = Object.fromEntries(rows.map(({ id, ...row }) => [id, row]));
-  const empty = { name: null, mobile: null, net_amount: null };
-  expect(shown).toEqual(Object.fromEntries([...pages].map(([id, page]) => [id, { ...empty, ...page }])));
-  await pool.end();
+  expect(merged).toMatchObject({ merged: 0, written: 1 });
+  expect(await pending()).toMatchObject([{ failed: false, error: null }]);
+  expect(await open()('receipt')).toMatchObject({ merged: 1 });
+});
+
+it('a merge takes away the pending rows of exactly the callbacks that it has read, also of those that are not due', async () => {
+  const [one, two, other] = [receipt(1), receipt(1, { name: 'x' }), receipt(2)];
+  await store(one, two, other);
+  await database.rows(`update receiver.pending_deliveries set next_at = 'infinity' where id <> $1`, [one.id]);
+  const { merged, ids } = await open()('receipt', { ids: [one.id] });
+  expect({ merged, ids: ids.toSorted() }).toEqual({ merged: 2, ids: [one.id, two.id].toSorted() });
+  expect(await pending()).toMatchObject([{ id: other.id, failed: true }]);
+});
+
+it('a merge takes the given deliveries with others that wait, up to its limit, and says whether more are due', async () => {
+  const deliveries = Array.from({ length: 12 }, (_, n) => receipt(n));
+  await store(...deliveries);
+  const merge = createMerge({
+    pool: database.pool,
+    families,
+    fingerprint,
+    log,
+    limits: { maxDeliveries: 8 },
+  });
+  const last = deliveries.slice(-2).map(({ id }) => id);
+  const { merged, isFull, ids } = await merge('receipt', { ids: last });
+  // Those given may be among the first that are due.
+  expect([6, 7, 8]).toContain(merged);
+  expect({ isFull, ids: ids.length }).toEqual({ isFull: true, ids: merged });
+  expect(ids).toEqual(expect.arrayContaining(last));
+  expect(await merge('receipt')).toMatchObject({ merged: 12 - merged, isFull: false });
+});
+
+it('a record for which somebody’s trigger raises an error waits alone with its reason', async () => {
+  await database.rows(`
+    create function refuse() returns trigger language plpgsql as $$
+      begin if new.receipt_id = 7 then raise exception 'not this one'; end if; return new; end $$;
+    create trigger refuse before insert on receipts for each row execute function refuse()`);
+  await store(...Array.from({ length: 70 }, (_, n) => receipt(n)));
+  expect(await open()('receipt')).toMatchObject({ merged: 69, waiting: 1, failed: 0, outcome: 'done' });
+  expect(await pending()).toMatchObject([{ failed: false, error: expect.stringContaining('P0001') }]);
+});
+
+it('what is wrong with a record is told without its values', async () => {
+  await database.rows(`alter table receipts add constraint known check (name <> 'Asha Rao')`);
+  await store(receipt(1, { name: 'Asha Rao' }));
+  await open()('receipt');
+  expect(JSON.stringify(await pending())).not.toContain('Asha');
+});
+
+it('a row that somebody inserts meanwhile puts off its record alone', async () => {
+  await store(receipt(1), receipt(2));
+  const statement = `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, delivery_id)
+    values ('b', 1, '', '', now(), gen_random_uuid())`;
+  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { lockMs: 100 } });
+  await whileLocked(statement, async () => {
+    expect(await merge('receipt')).toMatchObject({ merged: 1, waiting: 1, failed: 0 });
+  });
+  expect(await pending()).toMatchObject([{ failed: false, error: expect.stringContaining('55P03') }]);
+});
+
+it('a merge that others keep from merging leaves everything as it was', async () => {
+  await store(receipt(1));
+  const merge = createMerge({
+    pool: database.pool,
+    families,
+    fingerprint,
+    log,
+    limits: { mergeLockMs: 100 },
+  });
+  await whileLocked('lock table receiver.merge_lock in exclusive mode', async () => {
+    expect(await merge('receipt')).toMatchObject({ outcome: 'busy', merged: 0 });
+  });
+  expect(await pending()).toMatchObject([{ error: null }]);
+});
+
+it('a pending row whose callback somebody has deleted goes, and nothing waits behind it', async () => {
+  await store(receipt(1), receipt(2));
+  await database.rows(`delete from receiver.inbox where record_id = '1'`);
+  expect(await open()('receipt')).toMatchObject({ merged: 2, written: 1 });
+  expect(await pending()).toEqual([]);
+});
+
+it('of records that are given, those that others lock are named', async () => {
+  await store(receipt(1), receipt(2));
+  await open()('receipt');
+  await database.rows(`update receipts set name = 'by hand'`);
+  const records = ['2', '1', '2'].map((recordId) => ({ businessId: 'b', recordId }));
+  await whileLocked('select from receipts where receipt_id = 2 for update', async () => {
+    const { written, left } = await open()('receipt', { records });
+    expect({ written, left }).toEqual({
+      ...{
+        written: 1,
+        left: [{ businessId: 'b', recordId: '2', reason: 'its row is locked by another session' }],
+      },
+    });
+  });
+});
+
+it('changes are told in the order of the merges, with what they are', async () => {
+  await store(receipt(1), receipt(2));
+  await open()('receipt');
+  await store(receipt(2, {}, { event: 'receipt.deleted', event_time: start + 1 }));
+  await open()('receipt');
+  await store(receipt(1, { name: 'x' }, { event_time: start + 1 }));
+  await open()('receipt');
+  const told = await database.rows('select record_id, kind from receiver.changes order by position');
+  expect(told.slice(2)).toEqual([
+    { record_id: '2', kind: 'deleted' },
+    { record_id: '1', kind: 'changed' },
+  ]);
+});
+
+it('a column that somebody has added to a table is left alone, and no reason to write', async () => {
+  await store(receipt(1, { name: 'x' }));
+  await open()('receipt');
+  await database.rows(`alter table receipts add column note text; update receipts set note = 'mine'`);
+  const records = [{ businessId: 'b', recordId: '1' }];
+  expect(await open()('receipt', { records })).toMatchObject({ written: 0 });
+  await store(receipt(1, { name: 'y' }, { event_time: start + 1 }));
+  await open()('receipt');
+  expect(await database.rows('select name, note from receipts')).toEqual([{ name: 'y', note: 'mine' }]);
+});
+
+it('a merge whose session is ended throws, and everything waits as it did', async () => {
+  await store(receipt(1));
+  const failing = inTheMiddle(() =>
+    database.rows(
+      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted`,
+    ),
+  );
+  await expect(failing).rejects.toThrow();
+  expect(await pending()).toMatchObject([{ failed: false, error: null }]);
+  expect(await open()('receipt')).toMatchObject({ merged: 1 });
+});
+
+it('a process that is frozen in the middle of a merge is ended by PostgreSQL, and others go on', async () => {
+  await store(receipt(1));
+  let child: ChildProcess | undefined;
+  try {
+    await inTheMiddle(
+      async () => void child!.kill('SIGSTOP'),
+      () => {
+        const program = join(import.meta.dirname, 'merge-once.ts');
+        child = spawn(process.execPath, ['--import', 'tsx', program, database.url], { stdio: 'ignore' });
+        return Promise.resolve(undefined as unknown as MergeResult);
+      },
+    );
+    const merge = createMerge({ pool: database.pool, families, fingerprint, log });
+    await until(async () => (await merge('receipt')).merged === 1);
+    expect(await receipts()).toMatchObject([{ id: 1 }]);
+  } finally {
+    child?.kill('SIGKILL');
+  }
 });

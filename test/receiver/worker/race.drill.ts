@@ -1,0 +1,22 @@
+import { startPgBouncer } from '../../support/pgbouncer.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { race } from './race.ts';
+
+const database = useReceiverDatabase('test');
+const seconds = Number(process.env.DRILL_MINUTES ?? 1) * 20;
+const seed = Number(process.env.TEST_SEED ?? 1);
+
+it('while sessions are ended and rows locked, no row is wrong and nothing stays', async () => {
+  expect(await race(database, seconds, seed)).toMatchObject({ wrong: [], deadlocks: 0 });
+}, 600_000);
+
+it('the same behind a pooler that gives each transaction another session', async () => {
+  const pooler = await startPgBouncer(database.url);
+  try {
+    expect(await race(database, seconds, seed, pooler.through(database.url))).toMatchObject({
+      ...{ wrong: [], deadlocks: 0 },
+    });
+  } finally {
+    await pooler.stop();
+  }
+}, 600_000);
