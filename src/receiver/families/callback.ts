@@ -1,25 +1,24 @@
 import { z } from 'zod';
 import { callbackEvents, type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
-import { type Field, type KindName, type ValueOf, wholeNumber } from './field.ts';
+import { type Field, keyText, type ValueOf } from './field.ts';
 
 // Messages that begin with `expected` are completed with what was received, see explain.ts.
 
-/** A key that is part of an index, so that its length is limited. */
-const textKey = z.union(
-  [
-    z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
-    z.custom<number>(
-      (value) => wholeNumber(value) !== undefined || (typeof value === 'number' && Number.isFinite(value)),
-    ),
-  ],
-  { error: ({ input }) => (typeof input === 'string' ? undefined : 'expected text') },
-);
-const integerKey = z.custom<number | string>((value) => wholeNumber(value) !== undefined, {
-  error: ({ input }) =>
-    typeof input === 'string' || typeof input === 'number'
-      ? 'must be a whole number from -9223372036854775808 to 9223372036854775807'
-      : 'expected a whole number',
-});
+/** The faults of a key that `keyText` cannot read. */
+function keyFault({ kind }: Field, input: unknown): string | undefined {
+  if (kind !== 'integer') {
+    if (typeof input !== 'string') return 'expected text';
+    return input === '' ? 'must not be empty' : 'must have at most 200 characters';
+  }
+  return typeof input === 'string' || typeof input === 'number'
+    ? 'must be a whole number from -9223372036854775808 to 9223372036854775807'
+    : 'expected a whole number';
+}
+
+const keySchema = (field: Field) =>
+  z.custom<number | string>((value) => keyText(field, value) !== undefined, {
+    error: ({ input }) => keyFault(field, input),
+  });
 
 const ownId = z.union([z.string().max(200, 'must have at most 200 characters'), z.number()]).nullish();
 
@@ -69,8 +68,6 @@ export interface AnyCallback extends Envelope {
   data: Record<string, unknown>;
 }
 
-const keySchema = (field: Field<KindName>) => (field.kind === 'integer' ? integerKey : textKey);
-
 function optionOf(family: Family) {
   const { identifiedBy, fields } = family;
   const key = identifiedBy ? { [identifiedBy]: keySchema(fields[identifiedBy]!) } : {};
@@ -87,12 +84,14 @@ function optionOf(family: Family) {
   });
 }
 
+type Data = Record<string, unknown>;
+
 /** The key may have its other name. */
 const renamed = (data: z.ZodType, name: string, alias: string) =>
   z.preprocess(
     (value) =>
-      typeof value === 'object' && value !== null && !(name in value) && alias in value
-        ? { ...value, [name]: (value as Record<string, unknown>)[alias] }
+      typeof value === 'object' && value !== null
+        ? { ...value, [name]: (value as Data)[name] ?? (value as Data)[alias] }
         : value,
     data,
   );

@@ -87,6 +87,16 @@ it.each(['9223372036854775808', 1e19, 'seven', 1.5, null, true])(
   },
 );
 
+it.each(['', 'x'.repeat(201), 1.5, null, true, {}])('a consent form with the id %p is refused', (id) => {
+  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
+  expect(() => deliveryOf(callback)).toThrow('not a valid callback');
+});
+
+it('a text id that came as a number is its digits', () => {
+  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id: 7 } };
+  expect(deliveryOf(callback).recordId).toBe('7');
+});
+
 it('a resend with another timestamp is the same delivery, and what has no identity in its data tells transactions apart', () => {
   const of = (envelope: object, event: string, data: object) =>
     deliveryOf({ event, event_time: 1_763_000_000, ...envelope, data }).id;
