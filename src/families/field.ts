@@ -30,7 +30,7 @@ export interface Field<Schema extends z.ZodType = z.ZodType> {
 
 const earliest = -62_135_596_800; // 0001-01-01 in seconds
 
-// A message that begins with `expected` is completed with what was received, see src/intake/explain.ts.
+// A message that begins with `expected` is completed with what was received, see src/receiver/intake/explain.ts.
 const whole = `a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
 
 /** Whether it is a whole number that a double cannot represent, or another Decimal. */

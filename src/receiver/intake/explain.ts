@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { Family } from '../families/family.ts';
 import { Decimal } from './decimal.ts';
 import { type FieldError, pointer } from './rejection.ts';
 
@@ -13,11 +12,16 @@ const expectedWords: Record<string, string> = {
   array: 'a list',
 };
 
+/** What is read of a family. */
+interface Described {
+  fields: Readonly<Record<string, { alias?: string }>>;
+}
+
 /**
  * Explains a fault to the developers of the sender: where it is, what is expected there, and the type of what came. Never
  * the value, and nothing of the validator's own text.
  */
-export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Family): FieldError {
+export function explain(issue: z.core.$ZodIssue, body: unknown, family?: Described): FieldError {
   const [within, name] = issue.path;
   const alias = within === 'data' ? family?.fields[String(name)]?.alias : undefined;
   const isOther = alias !== undefined && isMissing(valueIn(body, ['data', name!]));
