@@ -47,7 +47,7 @@ export const kinds = {
     select: (data, key) => `${data}->>${key}`,
     read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : misfit),
   },
-  /** Of undocumented type, stored as text. */
+  /** A value of undocumented type, stored as text. */
   untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
   integer: {
     column: 'bigint',

@@ -1,3 +1,5 @@
+import type { FieldError } from './rejection.ts';
+
 /** A callback that passed the access checks and was read: a row of `inbox`. */
 export interface Delivery {
   /** A UUID of the event time and the content. */
@@ -47,6 +49,10 @@ export interface Route {
   family: string;
 }
 
+export type ReplayResult =
+  | { outcome: ReceiveResult; id: string }
+  | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
+
 /** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. */
 export interface Intake {
   /**
@@ -62,6 +68,14 @@ export interface Intake {
    * @throws Unavailable while the database cannot tell: it stays in the fallback store
    */
   drain: (delivery: SpilledDelivery) => Promise<void>;
+  /**
+   * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
+   *
+   * @throws Unavailable
+   */
+  replay: (body: Buffer, path: string, options: { dryRun: boolean }) => Promise<ReplayResult>;
+  /** Writes the counts of differences from the documents. */
+  flush: () => Promise<void>;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
 }

@@ -36,8 +36,6 @@ order by key
 on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
 
-export type Drift = ReturnType<typeof createDrift>;
-
 /**
  * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that it
  * delays no callback; a crash loses the counts of the last seconds. A key is JSON: event, field, kind, value.

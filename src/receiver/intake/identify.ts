@@ -14,7 +14,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { isOptionalMember } from './plain-digest.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
-/** Of what has no identity in its `data`: two clearances of two patients may be equal but for these. */
+/** The same where `data` has no identity of its own: two clearances of two patients may be equal but for these. */
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
@@ -52,7 +52,7 @@ const maxSecond = 'z'.repeat(secondDigits);
 const base36 = (value: number, digits: number) => value.toString(36).padStart(digits, '0');
 
 /** What the place of a callback among those of its record depends on. */
-export interface Versioned {
+interface Versioned {
   /** The time of its event, in milliseconds since 1970. */
   eventMs: number;
   class: EventClass;

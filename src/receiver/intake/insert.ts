@@ -3,7 +3,7 @@ import { queryPrepared } from '../store/prepared.ts';
 import type { Delivery } from './delivery.ts';
 
 /** `gated`: the delivery may be about somebody who was erased, and was not stored. */
-export type InsertResult = 'accepted' | 'duplicate' | 'gated';
+type InsertResult = 'accepted' | 'duplicate' | 'gated';
 
 /**
  * PostgreSQL locks the tables of a whole statement before it takes the snapshot. So what has this common table expression,

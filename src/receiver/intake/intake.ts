@@ -23,7 +23,7 @@ import { insertDeliveries } from './insert.ts';
 import { createParse, type Parsed } from './parse.ts';
 import { createQuarantine } from './quarantine.ts';
 import { readData, toJson } from './read-data.ts';
-import { DataRefused, EventInFuture, type FieldError, Rejection, TenantNotAllowed } from './rejection.ts';
+import { DataRefused, EventInFuture, Rejection, TenantNotAllowed } from './rejection.ts';
 import { withoutSecrets } from './secrets.ts';
 
 export interface IntakeOptions {
@@ -39,21 +39,6 @@ export interface IntakeOptions {
   /** Told of new deliveries; it must not throw. */
   onStored: (deliveries: readonly Delivery[]) => void;
   log: Log;
-}
-
-export type Outcome =
-  | { outcome: ReceiveResult; id: string }
-  | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
-
-export interface FullIntake extends Intake {
-  /**
-   * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
-   *
-   * @throws Unavailable
-   */
-  replay: (body: Buffer, path: string, options: { dryRun: boolean }) => Promise<Outcome>;
-  /** Writes the counts of differences from the documents. */
-  flush: () => Promise<void>;
 }
 
 /** What a callback is as a row of inbox, but for its body. @param id as it is stored: secrets may be gone since */
@@ -84,7 +69,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
 
 /** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. It opens no connection. */
-export function createIntake(options: IntakeOptions): FullIntake {
+export function createIntake(options: IntakeOptions): Intake {
   const { config, families, pool, circuit, clock, fallback, onStored, log } = options;
   const quarantine = createQuarantine({ pool, circuit, log });
   const drift = createDrift(pool, log, families);

@@ -27,8 +27,6 @@ export interface Parsed {
   id: string;
 }
 
-export type Parse = ReturnType<typeof createParse>;
-
 /**
  * Creates the function that parses, validates and identifies callbacks, in linear time.
  *

@@ -29,8 +29,6 @@ on conflict (id) do update set
   count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
   errors = excluded.errors, acknowledged = q.acknowledged or excluded.acknowledged`;
 
-export type Quarantine = ReturnType<typeof createQuarantine>;
-
 /** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
 export function createQuarantine({
   pool,

@@ -8,11 +8,11 @@ declare module 'pg' {
   }
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   /** `application_name` in `pg_stat_activity`. */
   name: string;
   connections: number;
-  /** Of a connection, in milliseconds. */
+  /** The time limit of a connection, in milliseconds. */
   connectTimeoutMs: number;
   /** After which the driver gives up a statement and closes its connection, in milliseconds; default: never. */
   queryTimeoutMs?: number;

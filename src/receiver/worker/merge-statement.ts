@@ -23,7 +23,7 @@ export interface Merged {
   locked: number[];
 }
 
-export interface MergeStatements {
+interface MergeStatements {
   /** $1 fingerprint, $2 whether the feed is told, $3 its kind or null, $4 ids, $5 how many others that are due. */
   due: string;
   /** $1 to $3 as above, $4 and $5 the businesses and ids of records. Rows without callbacks are deleted. */
@@ -54,7 +54,7 @@ const array = (texts: readonly string[]) => `array[${texts.map(literal).join(', 
 export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
 
 /** SQL for whether a row `t` of a family's table is that of a record `k`. */
-export function isRowOf(family: Family): string {
+function isRowOf(family: Family): string {
   const key = keyOf(family).at(-1)!;
   const isKey = `t.${quoted(key)} = k.record_id::${columnsOf(family)[key]}`;
   return family.identifiedBy ? `t.business_id = k.business_id and ${isKey}` : isKey;

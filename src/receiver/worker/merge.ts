@@ -22,15 +22,15 @@ export interface RecordKey {
 export interface MergeLimits {
   /** Deliveries of one merge. */
   maxDeliveries: number;
-  /** After which a merge that failed is not split further; what is left waits. In milliseconds, as the following. */
+  /** The time after which a merge that failed is not split further; what is left waits. In milliseconds, as the following. */
   runMs: number;
-  /** Of a merge of `maxDeliveries`, or of one record; of others a part of it, a fifth at least. */
+  /** The time limit of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
   statementMs: number;
-  /** For which a merge waits for others that merge. */
+  /** The longest wait for others that merge. */
   mergeLockMs: number;
-  /** For which it waits for a new row that somebody else inserts; rows that exist are not waited for. */
+  /** The longest wait for a new row that somebody else inserts; rows that exist are not waited for. */
   lockMs: number;
-  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
+  /** The time after which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: number;
 }
 
@@ -43,7 +43,7 @@ const defaultLimits: MergeLimits = {
 export interface MergeOptions {
   pool: pg.Pool;
   families: readonly Family[];
-  /** Of the families, see `fingerprintOf`. */
+  /** The fingerprint of the families, see `fingerprintOf`. */
   fingerprint: string;
   log: Pick<Log, 'warn'>;
   limits?: Partial<MergeLimits>;
@@ -90,7 +90,7 @@ interface Run {
 
 /** Into how many parts a merge is split that has failed. */
 const parts = 8;
-/** In seconds: of one record, and of a family that is broken. */
+/** The longest pauses of one record, and of a family that is broken, in seconds. */
 const maxPause = { record: 60, family: 10 };
 const lockedRow = 'its row is locked by another session';
 
