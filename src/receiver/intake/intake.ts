@@ -98,8 +98,14 @@ export function createIntake(options: IntakeOptions): Intake {
   const read = (body: Buffer, expected: Family | undefined, receivedAt: number, id?: string) => {
     const parsed = parse(body, expected);
     checkTenant(parsed);
-    const { misfits, ...described } = describe(parsed, receivedAt, id);
-    const delivery: Delivery = { ...described, body: withoutSecrets(body, described.event) };
+    const safe = withoutSecrets(body, parsed.callback.event);
+    // Also `data` has no secrets; the id is that of the body as received, so that a resend has the same.
+    const { misfits, ...described } = describe(
+      safe === body ? parsed : parse(safe, expected),
+      receivedAt,
+      id ?? parsed.id,
+    );
+    const delivery: Delivery = { ...described, body: safe };
     return { delivery, callback: parsed.callback, misfits };
   };
 

@@ -167,7 +167,16 @@ it('a one-time password and keys are stored nowhere, also not of a body that is 
     Buffer.from(JSON.stringify({ event: 'abha.context_discover_link_confirm', event_time, data: secret }));
   await intake.receive(body(eventTime), routeOf('other'));
   await expect(intake.receive(body(0), routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
-  const texts = [await database.rows('select envelope::text from receiver.inbox'), await quarantine()];
+  // What is merged differs from its data: without an error there is none.
+  const linked = { care_context_id: 'c', status: 'LINKED', ...secret };
+  const event = { event: 'abha.link_care_context', event_time: eventTime, data: linked };
+  for (const status of ['accepted', 'duplicate'])
+    expect(await intake.receive(Buffer.from(JSON.stringify(event)), routeOf('other'))).toMatchObject({
+      status,
+    });
+  const stored = await database.rows('select envelope::text, data::text from receiver.inbox');
+  expect(stored.filter(({ data }) => data !== null)).toHaveLength(1);
+  const texts = [stored, await quarantine()];
   expect(JSON.stringify(texts)).not.toContain('SECRET');
   expect(JSON.stringify(texts)).toContain('17');
 });
