@@ -1,0 +1,124 @@
+import { Queue, WaitingError, Worker } from 'bullmq';
+import { type Log, throttled } from '../../common/log.ts';
+import { timeLimits } from '../../common/time-limits.ts';
+import { withTimeout } from '../../common/with-timeout.ts';
+import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
+
+/** Of a commit: never payloads. */
+interface Job {
+  ids: readonly string[];
+  families: readonly string[];
+}
+
+export interface QueueOptions {
+  /** REDIS_URL. */
+  url: string;
+  /** QUEUE_PREFIX. */
+  prefix: string;
+  log: Log;
+  /** The time limit of adding a job, in ms. */
+  timeoutMs?: number | undefined;
+  /** Jobs that run at once in this process. */
+  concurrency?: number;
+  /** While more jobs wait than this, none are added: no worker runs. */
+  maxWaiting?: number;
+  /** How often the jobs that wait are counted, and how long BullMQ's worker pauses after an error, in ms. */
+  everyMs?: number;
+}
+
+/** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
+export interface DeliveryQueue {
+  /** Adds a job for the deliveries of a commit. It never throws. */
+  enqueue: (ids: readonly string[], families: readonly string[]) => Promise<void>;
+  /**
+   * Runs the jobs; what `run` throws is logged.
+   *
+   * @returns takes no more jobs, and resolves once those that run have ended
+   */
+  startJobs: (
+    run: (ids: readonly string[], families: readonly string[]) => Promise<void>,
+  ) => () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+const name = 'deliveries';
+const closeMs = 2_000;
+
+/** Opens the queue; it needs no Redis for that, and recovers by itself. */
+export function openQueue(options: QueueOptions): DeliveryQueue {
+  const { url, log, timeoutMs = timeLimits().redisMs, concurrency = 8 } = options;
+  const { maxWaiting = 1_000, everyMs = 1_000 } = options;
+  // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
+  const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
+  const report = throttled((more, err) =>
+    log.warn({ err, ...more }, 'the queue failed and goes on; deliveries wait for the sweep'),
+  );
+  const producer = connectProducer(url, timeoutMs).on('error', report);
+  const queue = new Queue<Job, void, 'merge'>(name, {
+    ...shared,
+    connection: producer,
+    // The results are in the database.
+    defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    streams: { events: { maxLen: 100 } },
+  }).on('error', report);
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let isLong = false;
+
+  return {
+    enqueue: async (ids, families) => {
+      // Otherwise BullMQ waits for the connection.
+      if (producer.status !== 'ready' || ids.length === 0) return;
+      try {
+        if (performance.now() - countedAt > everyMs) {
+          countedAt = performance.now();
+          isLong = (await queue.getWaitingCount()) > maxWaiting;
+        }
+        if (!isLong) await queue.add('merge', { ids, families });
+      } catch (error) {
+        report(error);
+      }
+    },
+
+    startJobs: (run) => {
+      const running = new Set<Promise<void>>();
+      let isStopping = false;
+      const consumer = connectConsumer(url).on('error', report);
+      const worker = new Worker<Job, void, 'merge'>(
+        name,
+        async (job, token) => {
+          if (isStopping) {
+            await job.moveToWait(token);
+            throw new WaitingError();
+          }
+          const ran = run(job.data.ids, job.data.families).finally(() => running.delete(ran));
+          running.add(ran);
+          await ran;
+        },
+        { ...shared, connection: consumer, concurrency, runRetryDelay: everyMs },
+      );
+      worker.on('failed', (_, error) => report(error));
+      worker.on('error', (error) => {
+        report(error);
+        // It repeats what Redis refuses at once, so that it would spin.
+        void worker.pause(true);
+        setTimeout(() => {
+          if (!isStopping) void worker.resume();
+        }, everyMs).unref();
+      });
+      return async () => {
+        isStopping = true;
+        const paused = worker.pause().catch(report);
+        await Promise.allSettled(running);
+        // A Redis that hangs, or is away, is not waited for.
+        await withTimeout(closeMs, paused).catch(report);
+        await worker.close(true);
+        consumer.disconnect();
+      };
+    },
+
+    close: async () => {
+      await queue.close();
+      producer.disconnect();
+    },
+  };
+}

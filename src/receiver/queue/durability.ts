@@ -1,0 +1,205 @@
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { Log } from '../../common/log.ts';
+import { StoreUnavailable } from '../store/circuit.ts';
+
+/** Whether Redis keeps deliveries that wait in it for PostgreSQL. */
+export interface FallbackState {
+  /** Whether a callback that is stored here is acknowledged. */
+  acknowledges: boolean;
+  /** Why, or why not. */
+  detail: string;
+  /** What to do; empty where nothing has to be done. */
+  todo: string;
+}
+
+/** Raised where Redis would not surely keep what is written to it: nothing was written, and nothing is acknowledged. */
+export class NotKept extends StoreUnavailable {
+  constructor(detail: string) {
+    super('Redis as the fallback store', new Error(detail));
+    this.name = 'NotKept';
+  }
+}
+
+/** What a Redis says about how it keeps what is written to it; undefined: it does not say. */
+interface Settings {
+  /** Another one after each start of the server. */
+  runId: string | undefined;
+  role: string | undefined;
+  policy: string | undefined;
+  /** Whether it keeps a log of commands (appendonly). */
+  keepsLog: boolean;
+  /** Whether each reply waits for the disk (appendfsync always). */
+  syncs: boolean;
+  /** Whether WAITAOF exists and is permitted: it waits for the disk. */
+  hasWaitAof: boolean;
+  /** Whether a replica is connected. */
+  hasReplica: boolean;
+}
+
+/** @throws the connection's error; what the server refuses to say is not known */
+async function readSettings(redis: Redis): Promise<Settings> {
+  const pipeline = redis.pipeline().info().call('CONFIG', 'GET', '*appendfsync*').call('WAITAOF', 0, 0, 1);
+  const replies = (await pipeline.exec()) ?? [];
+  const failure = replies.find(([error]) => error && error.name !== 'ReplyError')?.[0];
+  if (failure) throw failure;
+  const [info, config, wait] = replies;
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(String(info![1]))?.[1];
+  // Names and values by turns.
+  const pairs = (config![1] ?? []) as string[];
+  const setting = (name: string) => pairs[pairs.indexOf(name) + 1];
+  return {
+    runId: field('run_id'),
+    role: field('role'),
+    policy: field('maxmemory_policy'),
+    keepsLog: field('aof_enabled') === '1',
+    syncs: setting('appendfsync') === 'always' && setting('no-appendfsync-on-rewrite') === 'no',
+    hasWaitAof: wait![0] === null,
+    hasReplica: field('slave\\d+')?.includes('state=online') ?? false,
+  };
+}
+
+const trustedOrOff =
+  'if this service keeps what it confirms in other ways, set REDIS_FALLBACK=trusted, otherwise off (docs/reliability.md)';
+
+/** What cannot be read is not safe. */
+function judge({ role, policy, keepsLog, syncs, hasWaitAof }: Settings): FallbackState {
+  const problems: string[] = [];
+  const settings: string[] = [];
+  if (role && role !== 'master') problems.push('it is a replica: what is written to it is lost');
+  // Entries have no time to live, so volatile-* never evicts them.
+  if (!/^(noeviction$|volatile-)/.test(policy ?? '')) {
+    problems.push(`maxmemory-policy is ${policy ?? 'not readable'}: a full Redis may drop deliveries`);
+    settings.push('maxmemory-policy noeviction');
+  }
+  if (!keepsLog) {
+    problems.push('appendonly is off: a restart of Redis loses deliveries');
+    settings.push('appendonly yes');
+  }
+  if (!syncs && !hasWaitAof) {
+    problems.push(
+      'appendfsync is not always, or not readable, and Redis has no WAITAOF: a crash loses deliveries',
+    );
+    settings.push('appendfsync always', 'no-appendfsync-on-rewrite no');
+  }
+  return {
+    acknowledges: problems.length === 0,
+    detail:
+      problems.join('; ') || (syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)'),
+    todo: settings.length > 0 ? `Set in Redis: ${settings.join(', ')}; ${trustedOrOff}` : '',
+  };
+}
+
+export interface DurabilityOptions {
+  redis: Redis;
+  /** REDIS_FALLBACK. */
+  mode: 'checked' | 'trusted' | 'off';
+  log: Log;
+  /** The time limit of a commit. */
+  timeoutMs: number;
+  lookEveryMs?: number | undefined;
+  /** How long a replica may be missing before commits no longer wait for one. */
+  forgetReplicaMs?: number | undefined;
+}
+
+const fixed: Record<string, FallbackState> = {
+  off: { acknowledges: false, detail: 'REDIS_FALLBACK is off: no callback is stored here', todo: '' },
+  trusted: {
+    acknowledges: true,
+    detail: 'REDIS_FALLBACK is trusted: its settings are not checked',
+    todo: '',
+  },
+};
+export const isAway: FallbackState = { acknowledges: false, detail: 'Redis is unavailable', todo: '' };
+
+/**
+ * Watches whether Redis keeps what it confirms: every few seconds, and after each reconnect.
+ *
+ * A replica may replace its primary while that still has open connections: where there is one, a commit counts once the
+ * replica has it too, and nothing is committed for a while after it has gone.
+ */
+export function watchDurability(options: DurabilityOptions) {
+  const { redis, mode, log, timeoutMs, lookEveryMs = 5_000, forgetReplicaMs = 60_000 } = options;
+  /** As of the last look; undefined: not since the connection was made. */
+  let settings: Settings | undefined;
+  /** The server that has a replica, and when it was last there. */
+  let replica: { runId: string | undefined; seenAt: number } | undefined;
+  let logged: boolean | undefined;
+
+  const stateOf = (of: Settings | undefined): FallbackState => {
+    if (fixed[mode]) return fixed[mode];
+    if (!of) return isAway;
+    const judged = judge(of);
+    if (!judged.acknowledges || !replica) return judged;
+    if (of.hasReplica) return { ...judged, detail: `${judged.detail}, and for a replica (WAIT)` };
+    const detail = 'its replica is missing: a fail-over to it may lose deliveries';
+    return { acknowledges: false, detail, todo: 'Wait, or start it: a missing replica is soon forgotten' };
+  };
+
+  /** One line when Redis begins to keep deliveries, and one when it ends. */
+  const logChange = () => {
+    const { acknowledges, ...more } = stateOf(settings);
+    if (acknowledges === logged) return;
+    if (acknowledges) log.info(more, 'Redis is the fallback store while PostgreSQL is unavailable');
+    else
+      log.warn(more, 'Redis is no fallback store: it acknowledges nothing while PostgreSQL is unavailable');
+    logged = acknowledges;
+  };
+
+  /** @throws Redis's error */
+  const look = async (): Promise<Settings> => {
+    const read = await readSettings(redis);
+    const now = performance.now();
+    settings = read;
+    // After a fail-over the new primary is judged by itself.
+    if (read.hasReplica) replica = { runId: read.runId, seenAt: now };
+    else if (replica?.runId !== read.runId || now - replica!.seenAt > forgetReplicaMs) replica = undefined;
+    logChange();
+    return read;
+  };
+  /** The circuit of Redis reports outages. */
+  const lookOrNot = () => look().catch(() => undefined);
+
+  let timer: NodeJS.Timeout | undefined;
+  if (mode === 'checked') {
+    redis.on('close', () => {
+      settings = undefined;
+    });
+    redis.on('ready', lookOrNot);
+    timer = setInterval(async () => {
+      const read = await lookOrNot();
+      // It was replaced: a new connection leads to the new primary.
+      if (read?.role === 'slave' && redis.status === 'ready') redis.disconnect(true);
+    }, lookEveryMs).unref();
+  }
+
+  return {
+    get state(): FallbackState {
+      return stateOf(settings);
+    },
+
+    /**
+     * Executes writes; resolves once they are kept.
+     *
+     * @param write adds the writes to a pipeline
+     * @throws NotKept; or an error after which some writes may be executed: Redis's, or that it has not confirmed them
+     */
+    commit: async (write: (pipeline: ChainableCommander) => void): Promise<void> => {
+      const known = mode === 'checked' ? (settings ?? (await look())) : undefined;
+      const { acknowledges, detail } = stateOf(known);
+      if (!acknowledges) throw new NotKept(detail);
+      // A pipeline uses one connection, so the server that has stored the entries confirms them.
+      const pipeline = redis.pipeline();
+      write(pipeline);
+      const writes = pipeline.length;
+      if (known && !known.syncs) pipeline.call('WAITAOF', 1, 0, timeoutMs);
+      if (replica) pipeline.call('WAIT', 1, timeoutMs);
+      const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
+      for (const [error] of results) if (error) throw error;
+      // WAITAOF replies with two numbers: the server's own disk, and replicas.
+      const confirmed = results.slice(writes).map(([, reply]) => [reply].flat()[0] as number);
+      if (confirmed.some((count) => count < 1)) throw new Error('Redis has not confirmed a write in time.');
+    },
+
+    stop: (): void => clearInterval(timer),
+  };
+}

@@ -1,0 +1,174 @@
+import { pause } from '../../common/pause.ts';
+import { timeLimits } from '../../common/time-limits.ts';
+import type { SpilledDelivery } from '../intake/delivery.ts';
+import { type Circuit, createCircuit } from '../store/circuit.ts';
+import {
+  type DurabilityOptions,
+  type FallbackState,
+  isAway,
+  NotKept,
+  watchDurability,
+} from './durability.ts';
+import { connectProducer, keyPrefix } from './redis.ts';
+
+export interface FallbackOptions extends Omit<DurabilityOptions, 'redis' | 'timeoutMs'> {
+  /** REDIS_URL. */
+  url: string;
+  /** QUEUE_PREFIX. */
+  prefix: string;
+  /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
+  identity: Promise<string>;
+  /** The time limit of a commit, in ms. */
+  timeoutMs?: number | undefined;
+  claimEveryMs?: number | undefined;
+}
+
+/** A delivery that waits in the stream. */
+export interface SpilledEntry extends SpilledDelivery {
+  /** Its id in the stream. */
+  entryId: string;
+}
+
+/** Keeps deliveries in Redis while PostgreSQL is unavailable. */
+export interface Fallback {
+  /** The circuit breaker of what is appended. */
+  circuit: Circuit;
+  /** Whether what is appended now is acknowledged. */
+  readonly state: FallbackState;
+  /** @throws StoreUnavailable where they are not surely kept; some may be stored nevertheless */
+  append: (deliveries: readonly SpilledDelivery[]) => Promise<void>;
+  /**
+   * The oldest entries, at most `count`; none where another database owns the stream, or this one is not known yet.
+   *
+   * @param after the id of an entry: only later ones
+   * @throws Redis's error
+   */
+  read: (count: number, after?: string) => Promise<SpilledEntry[]>;
+  /** @throws Redis's error */
+  remove: (entries: readonly SpilledEntry[]) => Promise<void>;
+  /** The number of entries, and when the oldest was stored, by Redis's clock. @throws Redis's error */
+  waiting: () => Promise<{ count: number; oldest: Date | undefined }>;
+  close: () => void;
+}
+
+const ownerExpiresS = 300;
+
+/**
+ * The fallback store: a stream in Redis with one entry per delivery, which is removed only once it is in the database. The
+ * stream belongs to one database, so that a copy of it does not take the deliveries; once no process of that database has
+ * claimed it for five minutes, another may have it.
+ */
+export function createFallback(options: FallbackOptions): Fallback {
+  const { url, identity, log, timeoutMs = timeLimits().redisMs, claimEveryMs = 10_000 } = options;
+  const prefix = keyPrefix(options.prefix);
+  const [stream, owner] = [`${prefix}:fallback`, `${prefix}:owner`];
+  const closing = new AbortController();
+  const { signal } = closing;
+  // A connection of its own: WAITAOF blocks all later commands of its connection.
+  const redis = connectProducer(url, timeoutMs);
+  const durability = watchDurability({ ...options, redis, timeoutMs });
+  let known: string | undefined;
+  let isOfAnother = false;
+
+  let since = 0;
+  // Only of what is appended: a full Redis takes nothing, and is drained nevertheless.
+  const circuit = createCircuit({
+    store: 'Redis',
+    timeoutMs,
+    probe: () => redis.set(`${prefix}:probe`, '1', 'PX', 60_000),
+    check: () => redis.ping(),
+    isOutage: () => true,
+    isAvailable: (error) => error instanceof NotKept,
+    onChange: (unavailable, err) => {
+      const seconds = Math.round((performance.now() - since) / 1000);
+      if (unavailable) log.error({ err, store: 'Redis' }, 'store unavailable');
+      else log.warn({ store: 'Redis', seconds }, 'store available again');
+      since = performance.now();
+    },
+  });
+  redis.on('error', (error) => void circuit.probeAfter(error));
+
+  /** Takes or renews the stream. @returns whether it is this database's. @throws Redis's error */
+  const claim = async (): Promise<boolean> => {
+    if (known === undefined) return false;
+    const taking = redis.pipeline().set(owner, known, 'EX', ownerExpiresS, 'NX').get(owner);
+    const [, [error, found] = [new Error('Redis dropped the pipeline.'), null]] = (await taking.exec()) ?? [];
+    if (error) throw error;
+    // Nobody: a full Redis has refused the key.
+    const isOwn = found === known || found === null;
+    if (isOwn) await redis.expire(owner, ownerExpiresS);
+    else if (!isOfAnother) log.error({ own: known, other: found }, ofAnother.detail);
+    isOfAnother = !isOwn;
+    return isOwn;
+  };
+  const keepClaimed = async () => {
+    known = await identity;
+    while (!signal.aborted) {
+      await claim().catch(() => {}); // the circuit reports outages
+      await pause(claimEveryMs, signal);
+    }
+  };
+  keepClaimed().catch((err) => log.debug({ err }, 'the identity of the database is not known'));
+
+  const append = async (deliveries: readonly SpilledDelivery[]) => {
+    // Until PostgreSQL was reached, the environment alone says whose the stream is.
+    if (isOfAnother) throw new NotKept(ofAnother.detail);
+    await durability.commit((pipeline) => {
+      for (const { id, family, receivedAt, body } of deliveries)
+        pipeline.xadd(stream, '*', 'id', id, 'family', family, 'received_at', receivedAt, 'body', body);
+    });
+  };
+
+  return {
+    circuit,
+    get state() {
+      if (circuit.isOpen) return isAway;
+      return isOfAnother ? ofAnother : durability.state;
+    },
+    append: (deliveries) => circuit.run(() => append(deliveries)),
+    read: async (count, after) => {
+      if (!(await claim())) return [];
+      const entries = await redis.xrangeBuffer(stream, after ? `(${after}` : '-', '+', 'COUNT', count);
+      return (entries as [Buffer, Buffer[]][]).map(toEntry);
+    },
+    remove: async (entries) => {
+      if (entries.length > 0) await redis.xdel(stream, ...entries.map(({ entryId }) => entryId));
+    },
+    waiting: async () => {
+      const [first] = await redis.xrange(stream, '-', '+', 'COUNT', 1);
+      return { count: await redis.xlen(stream), oldest: first && new Date(storedAt(first[0])) };
+    },
+    close: () => {
+      closing.abort();
+      durability.stop();
+      circuit.stop();
+      redis.disconnect();
+    },
+  };
+}
+
+const ofAnother: FallbackState = {
+  acknowledges: false,
+  detail: 'another database uses this Redis with the same QUEUE_PREFIX: nothing is stored in it, nor drained',
+  todo: 'Set another QUEUE_PREFIX for this database',
+};
+
+/** In ms since 1970, by Redis's clock. */
+const storedAt = (entryId: string) => Number.parseInt(entryId, 10);
+
+/** One that somebody else has added may lack fields: its bytes are drained, into the quarantine. */
+function toEntry([id, values]: [Buffer, Buffer[]]): SpilledEntry {
+  const entryId = id.toString();
+  const field = (name: string) => {
+    const at = values.findIndex((value, index) => index % 2 === 0 && value.toString() === name);
+    return at < 0 ? undefined : values[at + 1];
+  };
+  const receivedAt = Number(field('received_at')?.toString());
+  return {
+    entryId,
+    id: field('id')?.toString() ?? '',
+    family: field('family')?.toString() ?? '',
+    receivedAt: Number.isSafeInteger(receivedAt) && receivedAt > 0 ? receivedAt : storedAt(entryId) * 1000,
+    body: field('body') ?? Buffer.concat(values),
+  };
+}

@@ -1,0 +1,77 @@
+import { Redis } from 'ioredis';
+import type { Log } from '../../common/log.ts';
+import { withTimeout } from '../../common/with-timeout.ts';
+
+const connectTimeoutMs = 2_000;
+
+/** The prefix of all keys: one hash slot, as BullMQ's scripts need in a cluster. @param prefix QUEUE_PREFIX */
+export const keyPrefix = (prefix: string): string => `{${prefix}}`;
+
+const reconnecting = {
+  connectTimeout: connectTimeoutMs,
+  retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
+  // The server has become a replica: a new connection leads to the new primary.
+  reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
+};
+
+/**
+ * A client for which a request waits: it fails at once while Redis is unavailable, and sends nothing twice.
+ *
+ * @param timeoutMs the time limit of a commit; a command, which waits for its confirmation, has half as much again
+ */
+export function connectProducer(url: string, timeoutMs: number): Redis {
+  const commandTimeout = 1.5 * timeoutMs;
+  const atOnce = { maxRetriesPerRequest: 0, enableOfflineQueue: false };
+  return new Redis(url, { ...reconnecting, ...atOnce, commandTimeout, socketTimeout: commandTimeout });
+}
+
+/**
+ * A client for BullMQ's worker: it waits until Redis is available. Without a time limit of the socket only TCP would notice a
+ * cut link; the worker blocks for 5 s.
+ */
+export const connectConsumer = (url: string): Redis =>
+  new Redis(url, { ...reconnecting, maxRetriesPerRequest: null, socketTimeout: 15_000 });
+
+/** Raised where Redis is available but refuses this REDIS_URL. */
+export class RedisUnusable extends Error {
+  constructor(cause: Error) {
+    super(`REDIS_URL cannot be used: ${cause.message}`, { cause });
+    this.name = 'RedisUnusable';
+  }
+}
+
+/** What no later attempt changes: the password, the rights, the number of the database, the certificate. */
+const isFinal = ({ message, code = '' }: Error & { code?: string }) =>
+  /^NOAUTH|^WRONGPASS|^NOPERM|invalid (username-)?password|DB index/i.test(message) ||
+  /^ERR_(SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO_/.test(code);
+
+/**
+ * Checks at the start that Redis accepts REDIS_URL. A Redis that is unavailable is a line in the log: it may come back.
+ *
+ * @throws RedisUnusable
+ */
+export async function checkRedis(url: string, log: Log): Promise<void> {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: connectTimeoutMs,
+    retryStrategy: () => null,
+  });
+  // `connect` reports only that the connection was closed; after a refused SELECT it goes on in database 0.
+  let cause: Error | undefined;
+  client.on('error', (error) => {
+    cause ??= error;
+  });
+  try {
+    await withTimeout(connectTimeoutMs, client.connect());
+    await client.ping();
+  } catch (error) {
+    cause ??= error as Error;
+  } finally {
+    client.disconnect();
+  }
+  if (!cause) return;
+  if (isFinal(cause)) throw new RedisUnusable(cause);
+  log.warn({ err: cause }, 'the Redis of REDIS_URL is unavailable; the receiver starts and retries');
+}

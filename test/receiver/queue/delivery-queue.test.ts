@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Redis } from 'ioredis';
+import { createLog } from '../../../src/common/log.ts';
+import {
+  type DeliveryQueue,
+  openQueue,
+  type QueueOptions,
+} from '../../../src/receiver/queue/delivery-queue.ts';
+import type { TestRedis } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
+import { closeLater, startAddress, startOwnRedis } from '../support/fallback.ts';
+
+const waitingKey = '{receiver}:deliveries:wait';
+
+let redis: TestRedis;
+let client: Redis;
+beforeEach(async () => {
+  redis = await startOwnRedis();
+  client = redis.client().on('error', () => {});
+});
+
+function open(options: Partial<QueueOptions> = {}): DeliveryQueue {
+  const log = createLog('silent');
+  const queue = openQueue({ url: redis.url, prefix: 'receiver', log, everyMs: 50, ...options });
+  closeLater(queue.close);
+  return queue;
+}
+
+/** A worker that notes the ids of its jobs. */
+function work(queue: DeliveryQueue, run = async () => {}) {
+  const ran: { ids: readonly string[]; families: readonly string[] }[] = [];
+  const stop = queue.startJobs(async (ids, families) => {
+    ran.push({ ids, families });
+    await run();
+  });
+  let stopped: Promise<void> | undefined;
+  const stopOnce = () => {
+    stopped ??= stop();
+    return stopped;
+  };
+  closeLater(stopOnce);
+  const hasRun = (id: string) => ran.some(({ ids }) => ids.includes(id));
+  return { ran, hasRun, stop: stopOnce };
+}
+
+/** Enqueues a delivery, again and again as the sweep does, until it has run. */
+async function ringUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<typeof work>) {
+  const id = randomUUID();
+  await until(
+    async () => {
+      await queue.enqueue([id], ['receipt']);
+      return hasRun(id);
+    },
+    undefined,
+    50,
+  );
+}
+
+/** Enqueues once the queue is connected. @returns the ids */
+async function enqueueSoon(queue: DeliveryQueue, count = 1): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
+  await until(async () => {
+    await queue.enqueue(ids, ['receipt']);
+    return (await client.exists('{receiver}:deliveries:id')) > 0;
+  });
+  return ids;
+}
+
+const kill = async () => {
+  redis.process.kill('SIGKILL');
+  await once(redis.process, 'exit');
+};
+
+it('hands the deliveries of one commit and their families to a worker of another process, as one job', async () => {
+  const queue = open();
+  const ids = await enqueueSoon(queue, 3);
+  const { ran } = work(open());
+  await until(() => ran.length > 0);
+  expect(ran).toEqual([{ ids, families: ['receipt'] }]);
+  await until(async () => (await client.keys('{receiver}:deliveries:?')).length === 0);
+});
+
+it('runs as many jobs at once as its concurrency, and goes on after one that fails', async () => {
+  const queue = open({ concurrency: 3 });
+  let waits: (() => void)[] = [];
+  const worker = work(queue, async () => {
+    await new Promise<void>((resolve) => waits.push(resolve));
+    throw new Error('of a job');
+  });
+  await enqueueSoon(queue);
+  for (let i = 0; i < 4; i++) await queue.enqueue([randomUUID()], ['receipt']);
+  await until(() => waits.length === 3);
+  expect(worker.ran).toHaveLength(3);
+  await until(() => {
+    for (const end of waits.splice(0)) end();
+    return worker.ran.length === 5;
+  });
+  waits = [];
+});
+
+it('takes no more jobs once it stops, and has stopped when those that run have ended', async () => {
+  const queue = open();
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const worker = work(queue, () => ended);
+  await enqueueSoon(queue);
+  await until(() => worker.ran.length === 1);
+  let hasStopped = false;
+  const stopping = worker.stop().then(() => {
+    hasStopped = true;
+  });
+  const id = randomUUID();
+  await queue.enqueue([id], ['receipt']);
+  await until(async () => (await client.llen(waitingKey)) === 1);
+  expect(hasStopped).toBe(false);
+  end();
+  await stopping;
+  expect(worker.hasRun(id)).toBe(false);
+  const next = work(queue);
+  await until(() => next.hasRun(id));
+});
+
+it('never throws, and recovers by itself when Redis is away at the start, later, or hangs', async () => {
+  await kill();
+  const queue = open();
+  const worker = work(queue);
+  await queue.enqueue([randomUUID()], ['receipt']);
+  await redis.restart();
+  await ringUntilRun(queue, worker);
+  await kill();
+  await queue.enqueue([randomUUID()], ['receipt']);
+  await redis.restart();
+  await ringUntilRun(queue, worker);
+  redis.process.kill('SIGSTOP');
+  await queue.enqueue([randomUUID()], ['receipt']);
+  redis.process.kill('SIGCONT');
+  await ringUntilRun(queue, worker);
+});
+
+it('runs what is enqueued after Redis was flushed, even while a job runs', async () => {
+  const queue = open();
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const worker = work(queue, () => ended);
+  await enqueueSoon(queue);
+  await until(() => worker.ran.length === 1);
+  await client.flushall();
+  await client.script('FLUSH');
+  end();
+  await ringUntilRun(queue, worker);
+});
+
+it('follows a fail-over with open connections', async () => {
+  const replica = await startOwnRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
+  const address = await startAddress(redis.port);
+  const queue = open({ url: address.url });
+  const worker = work(queue);
+  await ringUntilRun(queue, worker);
+  await replica.client().replicaof('NO', 'ONE');
+  address.leadTo(replica.port);
+  await client.replicaof('127.0.0.1', replica.port);
+  await ringUntilRun(queue, worker);
+});
+
+it('adds no more jobs while many wait, and adds them again once a worker runs', async () => {
+  const queue = open({ maxWaiting: 3, everyMs: 0 });
+  await enqueueSoon(queue);
+  for (let i = 0; i < 10; i++) await queue.enqueue([randomUUID()], ['receipt']);
+  expect(await client.llen(waitingKey)).toBeLessThanOrEqual(4);
+  const worker = work(queue);
+  await ringUntilRun(queue, worker);
+});
+
+it('does not ask again and again while Redis refuses a command', async () => {
+  const queue = open({ everyMs: 200 });
+  const worker = work(queue);
+  await ringUntilRun(queue, worker);
+  // Its worker cannot take a job from a full Redis.
+  await client.config('SET', 'maxmemory', '1');
+  const before = await callsOf();
+  await until(async () => (await callsOf()) > before + 2);
+  expect(await callsOf()).toBeLessThan(before + 100);
+  await client.config('SET', 'maxmemory', '0');
+  await ringUntilRun(queue, worker);
+});
+
+/** The number of scripts that Redis has been asked to run. */
+async function callsOf(): Promise<number> {
+  const stats = await client.info('commandstats');
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+it('holds three connections, and closes them, also while Redis is away', async () => {
+  const connections = async () =>
+    String(await client.call('CLIENT', 'LIST'))
+      .trim()
+      .split('\n').length;
+  const before = await connections();
+  const open1 = open();
+  const worker = work(open1);
+  await ringUntilRun(open1, worker);
+  expect(await connections()).toBe(before + 3);
+  await worker.stop();
+  await open1.close();
+  await until(async () => (await connections()) === before);
+  const open2 = open();
+  const worker2 = work(open2);
+  await ringUntilRun(open2, worker2);
+  await kill();
+  await worker2.stop();
+  await open2.close();
+});

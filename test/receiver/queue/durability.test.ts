@@ -1,0 +1,124 @@
+import { NotKept } from '../../../src/receiver/queue/durability.ts';
+import type { TestRedis } from '../../support/redis.ts';
+import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
+import { until } from '../../support/until.ts';
+import {
+  appendSoon,
+  appends,
+  closeLater,
+  openFallback,
+  readSoon,
+  spilled,
+  startOwnRedis,
+  stream,
+} from '../support/fallback.ts';
+
+let redis: TestRedis;
+beforeEach(async () => {
+  redis = await startOwnRedis();
+});
+
+const set = (name: string, value: string) => redis.client().config('SET', name, value);
+const count = () => redis.client().xlen(stream);
+
+it.each(['noeviction', 'volatile-lru', 'volatile-ttl'])(
+  'acknowledges with maxmemory-policy %s',
+  async (policy) => {
+    await set('maxmemory-policy', policy);
+    const fallback = await openFallback(redis.url);
+    expect(await appends(fallback)).toBe(true);
+    expect(fallback.state).toMatchObject({ acknowledges: true, todo: '' });
+    expect(await count()).toBe(1);
+  },
+);
+
+it.each([
+  ['maxmemory-policy', 'allkeys-lru'],
+  ['appendonly', 'no'],
+  ['appendfsync', 'everysec'],
+  ['no-appendfsync-on-rewrite', 'yes'],
+])(
+  'writes nothing with %s %s, at the start and later, until it is set as the state says',
+  async (name, value) => {
+    const running = await openFallback(redis.url);
+    expect(await appends(running)).toBe(true);
+    await set(name, value);
+    await until(() => !running.state.acknowledges);
+    for (const fallback of [running, await openFallback(redis.url)]) {
+      await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+      expect(fallback.state.detail).toContain(name === 'no-appendfsync-on-rewrite' ? 'appendfsync' : name);
+    }
+    expect(await count()).toBe(1);
+    for (const setting of /Set in Redis: ([^;]*)/.exec(running.state.todo)![1]!.split(', ')) {
+      const [named, wanted] = setting.split(' ');
+      await set(named!, wanted!);
+    }
+    await appendSoon(running);
+    expect(await count()).toBe(2);
+  },
+);
+
+describe('where CONFIG is refused', () => {
+  /** What WAITAOF answers: this Redis has none. */
+  let answer: string;
+  const asNew: Rewrite = ([name]) => (name === 'waitaof' ? ['eval', answer, '0'] : undefined);
+  const openRefused = async (url: string, ...rules: string[]) => {
+    await redis
+      .client()
+      .call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config', ...rules);
+    return openFallback(url.replace('//', '//app:secret@'));
+  };
+  const openNew = async (...rules: string[]) => {
+    answer = 'return {1, 0}';
+    const proxy = await startRedisProxy(redis.port, asNew);
+    closeLater(proxy.stop);
+    return openRefused(proxy.url, ...rules);
+  };
+
+  it('acknowledges what WAITAOF confirms, and nothing else', async () => {
+    await set('appendfsync', 'everysec');
+    const fallback = await openNew();
+    expect(await appends(fallback)).toBe(true);
+    answer = 'return {0, 0}';
+    expect(await appends(fallback)).toBe(false);
+    expect(fallback.state.acknowledges).toBe(false);
+    answer = 'return {1, 0}';
+    await appendSoon(fallback);
+    answer = `return redis.error_reply('NOPERM no')`;
+    expect(await appends(fallback)).toBe(false);
+  });
+
+  it('acknowledges nothing without WAITAOF, and names REDIS_FALLBACK', async () => {
+    const fallback = await openRefused(redis.url);
+    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+    expect(fallback.state).toMatchObject({
+      acknowledges: false,
+      detail: expect.stringContaining('not readable, and Redis has no WAITAOF'),
+      todo: expect.stringContaining('REDIS_FALLBACK=trusted'),
+    });
+    expect(fallback.circuit.isOpen).toBe(false);
+  });
+
+  it('acknowledges nothing where INFO is refused too', async () => {
+    const fallback = await openNew('-info');
+    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+    expect(fallback.state.detail).toContain('maxmemory-policy is not readable');
+  });
+});
+
+describe('REDIS_FALLBACK', () => {
+  it('trusted acknowledges whatever the settings are', async () => {
+    await set('appendonly', 'no');
+    await set('maxmemory-policy', 'allkeys-lru');
+    const fallback = await openFallback(redis.url, { mode: 'trusted' });
+    await appendSoon(fallback);
+    expect(await count()).toBe(1);
+  });
+
+  it('off stores nothing, and what is there can be drained', async () => {
+    const [delivery] = await appendSoon(await openFallback(redis.url));
+    const fallback = await openFallback(redis.url, { mode: 'off' });
+    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+    expect(await readSoon(fallback)).toEqual([{ ...delivery, entryId: expect.any(String) }]);
+  });
+});
