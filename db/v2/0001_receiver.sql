@@ -7,7 +7,7 @@ create table receiver.settings (
   name  text primary key,
   value text not null
 );
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for';
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks';
 insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid()));
 
 ---------------------------------------------------------------------------------------------------------- Callbacks

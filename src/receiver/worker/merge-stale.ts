@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import type { Log } from '../../common/log.ts';
+import type { Family } from '../families/family.ts';
+import type { Merge, RecordKey } from './merge.ts';
+import { isRowOf, tableOf } from './merge-statement.ts';
+
+/** Records of one step. */
+const stepSize = 1_000;
+
+interface Dependencies {
+  pool: pg.Pool;
+  families: readonly Family[];
+  merge: Merge;
+  log: Pick<Log, 'warn'>;
+  /** In milliseconds, of a query. */
+  timeoutMs?: number;
+}
+
+interface FamilyRecord extends RecordKey {
+  family: string;
+}
+
+/**
+ * Creates the function that merges records whose newest delivery is not that of their row, while none of their deliveries
+ * waits: somebody has lost a pending row, or restored a table.
+ *
+ * @returns of it: how many there were. It ends early once `signal` is aborted. @throws the database's error
+ */
+export function createMergeStale({ pool, families, merge, log, timeoutMs = 60_000 }: Dependencies) {
+  const query = async <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
+    (await pool.query<Row>({ text, values, query_timeout: timeoutMs })).rows;
+
+  /** The next records in the order of their index. */
+  const nextRecords = (after: FamilyRecord | undefined) =>
+    query<FamilyRecord>(
+      `select family, business_id as "businessId", record_id as "recordId" from receiver.inbox
+       where $1::text is null or (business_id, family, record_id) > ($1, $2, $3)
+       group by business_id, family, record_id order by business_id, family, record_id limit ${stepSize}`,
+      [after?.businessId, after?.family, after?.recordId],
+    );
+
+  /** In one statement, so in one snapshot: a merge in between makes no record stale. */
+  const staleOf = (family: Family, records: readonly RecordKey[]) =>
+    query<RecordKey>(
+      `select business_id as "businessId", record_id as "recordId"
+       from unnest($2::text[], $3::text[]) as k(business_id, record_id)
+       cross join lateral (
+         select id from receiver.inbox i
+         where i.business_id = k.business_id and i.family = $1 and i.record_id = k.record_id order by version desc limit 1
+       ) newest
+       where not exists (select from ${tableOf(family)} t where ${isRowOf(family)} and t.delivery_id = newest.id)
+         and not exists (
+           select from receiver.inbox i join receiver.pending_deliveries using (id)
+           where i.business_id = k.business_id and i.family = $1 and i.record_id = k.record_id
+         )`,
+      [family.name, records.map(({ businessId }) => businessId), records.map(({ recordId }) => recordId)],
+    );
+
+  return async (signal?: AbortSignal): Promise<number> => {
+    let found = 0;
+    let last: FamilyRecord | undefined;
+    while (!signal?.aborted) {
+      const records = await nextRecords(last);
+      for (const family of families) {
+        const ofFamily = records.filter((record) => record.family === family.name);
+        const stale = ofFamily.length > 0 ? await staleOf(family, ofFamily) : [];
+        if (stale.length === 0) continue;
+        found += stale.length;
+        await merge(family.name, { records: stale });
+      }
+      last = records.at(-1);
+      if (records.length < stepSize) break;
+    }
+    if (found > 0) log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
+    return found;
+  };
+}

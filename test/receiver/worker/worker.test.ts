@@ -1,0 +1,194 @@
+import { createLog } from '../../../src/common/log.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
+import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
+import {
+  type RunJob,
+  startWorker,
+  type Worker,
+  type WorkerOptions,
+} from '../../../src/receiver/worker/worker.ts';
+import { allowConnections } from '../../support/database.ts';
+import { until } from '../../support/until.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+const log = createLog('silent');
+const start = Math.floor(Date.now() / 1000) - 86_400;
+const receipt = (receipt_id: number, data: object = {}, later = 0) =>
+  deliveryOf({
+    event: 'receipt.updated',
+    event_time: start + later,
+    business_id: 'b',
+    data: { receipt_id, ...data },
+  });
+const form = (id: string) =>
+  deliveryOf({ event: 'mcert.created', event_time: start, business_id: 'b', data: { id } });
+const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, deliveries, 60_000);
+const count = async (table: string) =>
+  (await database.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
+const pending = () => database.rows('select id, error from receiver.pending_deliveries');
+/** Longer than any test. */
+const never = 1_000_000;
+
+let worker: Worker | undefined;
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+});
+
+const openMerge = (): Merge =>
+  createMerge({ pool: database.pool, families, fingerprint: fingerprintOf(families), log });
+
+/** A worker that looks for nothing by itself, unless told to, and the calls of its merge. */
+async function begin(options: Partial<WorkerOptions> = {}) {
+  const calls: string[] = [];
+  const merge = options.merge ?? openMerge();
+  const counted: Merge = (family, request) => {
+    calls.push(family);
+    return merge(family, request);
+  };
+  worker = await startWorker({
+    ...{ pool: database.pool, families, log, sweep: { everyMs: never, pollMs: never }, ...options },
+    merge: counted,
+  });
+  return { worker, calls };
+}
+
+/** A queue whose jobs a test runs. */
+function fakeQueue() {
+  const queue = {
+    run: undefined as unknown as RunJob,
+    startJobs: (run: RunJob) => {
+      queue.run = run;
+      return async () => {};
+    },
+  };
+  return queue;
+}
+
+it('merges what is stored at once where it is woken, and by itself without', async () => {
+  const woken = await begin();
+  await woken.worker.idle();
+  await store(receipt(1));
+  woken.worker.wake(['receipt']);
+  await until(async () => (await count('receipts')) === 1);
+  await woken.worker.stop();
+  await begin({ sweep: { pollMs: 10 } });
+  await store(receipt(2), form('m'));
+  await until(async () => (await count('receipts')) === 2 && (await count('consent_forms')) === 1);
+});
+
+it('resolves idle once nothing is due, however much there is', async () => {
+  await store(...Array.from({ length: 1_200 }, (_, n) => receipt(n)), form('m'));
+  const { worker: one } = await begin();
+  await one.idle();
+  expect(await pending()).toEqual([]);
+});
+
+it('jobs that wait together share a merge, and one whose deliveries an earlier one has taken along costs nothing', async () => {
+  const queue = fakeQueue();
+  const { calls } = await begin({ queue });
+  const deliveries = Array.from({ length: 20 }, (_, n) => receipt(n));
+  await store(...deliveries);
+  await Promise.all(deliveries.map(({ id }) => queue.run([id], ['receipt'])));
+  expect(await count('receipts')).toBe(20);
+  expect(calls.length).toBeLessThanOrEqual(2);
+  const before = calls.length;
+  await queue.run(
+    deliveries.map(({ id }) => id),
+    ['receipt'],
+  );
+  expect(calls.length).toBe(before);
+});
+
+it('a job of several families merges them all, and ignores those of another version', async () => {
+  const queue = fakeQueue();
+  await begin({ queue });
+  const [one, two] = [receipt(1), form('m')];
+  await store(one, two);
+  await queue.run([one.id, two.id], ['receipt', 'consent_form', 'of_tomorrow']);
+  expect([await count('receipts'), await count('consent_forms')]).toEqual([1, 1]);
+});
+
+it('a job of more deliveries than one merge takes is merged whole', async () => {
+  const queue = fakeQueue();
+  await begin({ queue });
+  const deliveries = Array.from({ length: 1_100 }, (_, n) => receipt(n));
+  await store(...deliveries);
+  await queue.run(
+    deliveries.map(({ id }) => id),
+    ['receipt'],
+  );
+  expect(await count('receipts')).toBe(1_100);
+});
+
+it('deliveries whose jobs are lost are merged by the sweep, once they have waited', async () => {
+  await store(receipt(1));
+  await database.rows(`update receiver.pending_deliveries set next_at = now() - interval '1 minute'`);
+  await begin({ queue: fakeQueue(), sweep: { everyMs: 20, olderThanMs: 5_000 } });
+  await until(async () => (await count('receipts')) === 1);
+});
+
+it('a family whose column somebody has dropped waits alone, says why, and comes by itself', async () => {
+  await database.rows('alter table receipts rename column name to other');
+  const queue = fakeQueue();
+  await begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
+  const [one, two] = [receipt(1, { name: 'x' }), form('m')];
+  await store(one, two);
+  await queue.run([one.id, two.id], ['receipt', 'consent_form']);
+  expect(await count('consent_forms')).toBe(1);
+  expect(await pending()).toMatchObject([{ id: one.id, error: expect.stringContaining('42703') }]);
+  await database.rows('alter table receipts rename column other to name');
+  await until(async () => (await database.rows('select name from receipts')).length === 1);
+});
+
+it('a job fails while the database is away, and what it named is merged once it is back', async () => {
+  const queue = fakeQueue();
+  await begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
+  const one = receipt(1);
+  await allowConnections(database, false);
+  await expect(queue.run([one.id], ['receipt'])).rejects.toThrow();
+  await allowConnections(database, true);
+  await store(one);
+  await until(async () => (await count('receipts').catch(() => 0)) === 1);
+});
+
+it('stop lets the merge in flight end, and takes no other', async () => {
+  let release = () => {};
+  const merge = openMerge();
+  const { worker: one, calls } = await begin({
+    merge: async (...request) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return merge(...request);
+    },
+  });
+  await store(receipt(1), form('m'));
+  one.wake(['receipt', 'consent_form']);
+  await until(() => calls.length === 1);
+  const stopped = one.stop();
+  release();
+  await stopped;
+  expect(calls).toHaveLength(1);
+  expect((await count('receipts')) + (await count('consent_forms'))).toBe(1);
+});
+
+it('a record whose pending row was lost is merged again, and one that waits or has failed is not', async () => {
+  const { worker: one, calls } = await begin();
+  await store(receipt(1, { name: 'old' }), receipt(2), receipt(3), form('m'));
+  await one.idle();
+  await store(receipt(1, { name: 'new' }, 1), receipt(2, {}, 1));
+  await database.rows(`
+    delete from receiver.pending_deliveries where id in (select id from receiver.inbox where record_id = '1');
+    update receiver.pending_deliveries set next_at = 'infinity'`);
+  calls.length = 0;
+  expect(await one.mergeStale()).toBe(1);
+  expect(calls).toEqual(['receipt']);
+  expect(await database.rows(`select name from receipts where receipt_id = 1`)).toEqual([{ name: 'new' }]);
+  expect(await one.mergeStale()).toBe(0);
+});
