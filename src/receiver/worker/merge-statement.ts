@@ -54,7 +54,7 @@ const array = (texts: readonly string[]) => `array[${texts.map(literal).join(', 
 export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
 
 /** SQL for whether a row `t` of a family's table is that of a record `k`. */
-function isRowOf(family: Family): string {
+export function isRowOf(family: Family): string {
   const key = keyOf(family).at(-1)!;
   const isKey = `t.${quoted(key)} = k.record_id::${columnsOf(family)[key]}`;
   return family.identifiedBy ? `t.business_id = k.business_id and ${isKey}` : isKey;
