@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:net';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
@@ -25,6 +25,14 @@ export interface ServiceModule {
       signal: AbortSignal;
     },
   ) => Promise<{ url: string; stop: () => Promise<void> }>;
+  /** The new path of a callback, until it is the only one. */
+  openNewPath: (env: Environment) => Promise<{
+    config: Config;
+    start: (
+      log: Log,
+      options: { reserved: Server | undefined; signal: AbortSignal },
+    ) => Promise<{ url: string; stop: () => Promise<void> }>;
+  }>;
   /** The platform of SERVICE_BASE_URL. */
   openPlatform: () => Promise<Platform & DailyClient>;
   /** Prepares the tables as a start does. */
@@ -47,8 +55,10 @@ export function addStartCommands(
   program
     .command('start')
     .description('run the receiver (ROLE: all, receiver or worker)')
-    .action(async () => {
-      const given = parseConfig(env, families);
+    .addOption(new Option('--path <path>').choices(['old', 'new']).default('old').hideHelp())
+    .action(async ({ path }: { path: string }) => {
+      const newPath = path === 'new' ? await (await load()).openNewPath(env) : undefined;
+      const given = newPath?.config ?? parseConfig(env, families);
       const log = createLog(given.logLevel);
       consoleToLog(log);
       // Its disk may be full; the greeting is not worth the service.
@@ -61,7 +71,9 @@ export function addStartCommands(
       });
       const signal = abortOnSignal(log);
       try {
-        await run(given, log, await load(), signal);
+        const service = await load();
+        if (newPath) await runUntil(signal, given, log, await service.preparePort(given), newPath.start);
+        else await run(given, log, service, signal);
         log.info('stopped');
         await exit(log, 0);
       } catch (error) {
@@ -89,17 +101,28 @@ async function run(given: Config, log: Log, service: ServiceModule, signal: Abor
   const reserved = await service.preparePort(given);
   const generated = provideAdminToken(given);
   const config = generated ? { ...given, adminToken: generated.token } : given;
-  const running = await service
-    .startService(config, families, log, { openPlatform: service.openPlatform, reserved, signal })
-    .catch((error) => {
-      if (error !== signal.reason) throw error;
-    });
+  const start: Start = (log, options) =>
+    service.startService(config, families, log, { openPlatform: service.openPlatform, ...options });
+  await runUntil(signal, config, log, reserved, start, (url) => greeting(url, config, families, generated));
+}
+
+type Start = Awaited<ReturnType<ServiceModule['openNewPath']>>['start'];
+
+async function runUntil(
+  signal: AbortSignal,
+  config: Config,
+  log: Log,
+  reserved: Server | undefined,
+  start: Start,
+  greet?: (url: string) => string,
+): Promise<void> {
+  const running = await start(log, { reserved, signal }).catch((error) => {
+    if (error !== signal.reason) throw error;
+  });
   if (!running) return;
   log.info({ role: config.role, url: running.url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
-  if (config.role !== 'worker' && !config.production) {
-    process.stdout.write(greeting(running.url, config, families, generated));
-  }
+  if (config.role !== 'worker' && !config.production) process.stdout.write(greet?.(running.url) ?? '');
   if (!signal.aborted) await once(signal, 'abort');
   await running.stop();
 }

@@ -13,8 +13,7 @@ import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
 import { prepareDatabase } from './prepare-database.ts';
-
-export type OnStop = (close: () => Promise<void>) => void;
+import type { OnStop } from './start-parts.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
@@ -93,7 +92,8 @@ export async function openStores(config: Config, log: Log, onStop: OnStop) {
   };
 }
 
-async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
+/** @returns the address of the embedded database of this process. @throws Error where another process uses it */
+export async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
   const stopping = new AbortController();
   const starting = startEmbeddedPostgres(config.dataDir, log, [], stopping.signal);
   // Registered before it has started, so that a stop during the start leaves no process behind.

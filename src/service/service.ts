@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Server } from 'node:net';
 import { startAlerts } from '../alerts/start-alerts.ts';
 import type { Log } from '../common/log.ts';
@@ -24,10 +23,12 @@ import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
 import { openLimits, openTokens } from './open-access.ts';
-import { type OnStop, openStores, type Stores } from './open-stores.ts';
+import { openStores, type Stores } from './open-stores.ts';
+import { type OnStop, startParts } from './start-parts.ts';
 import { type Families, startReceiver } from './start-receiver.ts';
 
 export { preparePort } from '../http/prepare-port.ts';
+export { openNewPath } from './new-path.ts';
 export { prepareTables } from './prepare-database.ts';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
@@ -50,34 +51,7 @@ export interface StartOptions {
  */
 export async function startService(config: Config, families: Families, log: Log, options: StartOptions = {}) {
   copyEntriesTo(log);
-  const closers: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    const errors: unknown[] = [];
-    while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
-    if (errors.length > 0) throw new AggregateError(errors, 'The receiver did not stop cleanly.');
-  };
-  closers.push(async () => log.writeCounts());
-  const { signal } = options;
-  const onStop: OnStop = (close) => {
-    closers.push(close);
-    // Opened after the stop had begun.
-    if (signal?.aborted)
-      void stop().catch((error) => log.error({ err: error }, 'the receiver did not stop cleanly'));
-    signal?.throwIfAborted();
-  };
-  try {
-    const started = start(config, families, log, options, onStop);
-    return { url: await (signal ? Promise.race([started, aborted(signal)]) : started), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-/** @throws the signal's reason, once it is aborted */
-async function aborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
-  throw signal.reason;
+  return startParts((onStop) => start(config, families, log, options, onStop), log, options.signal);
 }
 
 /** Opens the parts in order; `onStop` closes them in reverse. */

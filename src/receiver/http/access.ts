@@ -1,8 +1,10 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { networkList } from '../../common/address.ts';
+import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
+import { isUnguessable, shortestSecret, weaknessOf } from '../../config/unguessable.ts';
 import { TenantNotAllowed } from '../intake/rejection.ts';
 import type { DatabaseClock } from '../store/clock.ts';
 import { addressOf } from './address.ts';
@@ -10,17 +12,22 @@ import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } f
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {
-  config: Pick<Config, 'authentication'>;
+  config: Pick<Config, 'authentication' | 'paths'>;
   /** The limit of rejections per address. */
   rejections: RateLimit;
   /** PostgreSQL's clock. */
   clock: Pick<DatabaseClock, 'now'>;
+  log: Pick<Log, 'warn'>;
 }
 
 export type Access = ReturnType<typeof createAccess>;
 
+const forwardedIgnored =
+  'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
+
 /** Checks as early as possible that a request comes from a legitimate sender. */
-export function createAccess({ config: { authentication: rules }, rejections, clock }: AccessDependencies) {
+export function createAccess({ config, rejections, clock, log }: AccessDependencies) {
+  const { authentication: rules, paths } = config;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
   const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
@@ -29,6 +36,20 @@ export function createAccess({ config: { authentication: rules }, rejections, cl
   const guesses = [SignatureMissing, SignatureStale, SignatureWrong, AddressNotAllowed];
   const isGuess = (error: unknown) =>
     guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
+
+  const weak = rules.signingKeys.filter((key) => weaknessOf(key)).length;
+  if (weak > 0)
+    log.warn(
+      `${weak} of ${keys.length} SIGNING_KEYS can be guessed from one signed callback: shorter than ${shortestSecret} ` +
+        'characters, or a repetition. Change to the output of openssl rand -hex 32',
+    );
+  // Behind a proxy that is not trusted, limits and address lists apply to the proxy instead of the sender.
+  let isForwardedIgnored = false;
+  const noteForwarded = ({ headers }: IncomingMessage) => {
+    if (isForwardedIgnored || rules.trustProxy > 0 || headers['x-forwarded-for'] === undefined) return;
+    isForwardedIgnored = true;
+    log.warn(forwardedIgnored);
+  };
 
   return {
     /**
@@ -39,6 +60,7 @@ export function createAccess({ config: { authentication: rules }, rejections, cl
      * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
      */
     authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
+      noteForwarded(req);
       const address = addressOf(req, rules.trustProxy);
       if (!isSenderKnown) rejections.check(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
@@ -60,6 +82,18 @@ export function createAccess({ config: { authentication: rules }, rejections, cl
       } catch (tooManyRequests) {
         return tooManyRequests;
       }
+    },
+    /** The checks that are configured, in words; never a key, an id or a path. */
+    describe: (): string => {
+      const checks = [
+        keys.length > 0 && 'signature',
+        rules.allowedIps.length > 0 && 'address list',
+        rules.allowedClientIds.length > 0 && 'client list',
+        rules.allowedBusinessIds.length > 0 && 'business list',
+        Object.values(paths).flat().every(isUnguessable) && 'unguessable paths',
+      ].filter(Boolean);
+      const text = checks.join(', ') || 'none: anybody can send callbacks';
+      return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
     },
   };
 }

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   pool: pg.Pool;
   families: readonly Family[];
   /** Without it the worker looks for what is due by itself. */
-  queue?: JobSource;
+  queue?: JobSource | undefined;
   /** In milliseconds. */
   sweep?: {
     /** With a queue: how often it looks for what has waited. */

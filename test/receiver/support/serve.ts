@@ -49,7 +49,8 @@ export async function serve(options: Options = {}) {
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
   const paths = options.paths ?? { receipts: ['/receipts'] };
   const access = createAccess({
-    config: { authentication: { ...rules, ...options.authentication } as never },
+    config: { authentication: { ...rules, ...options.authentication } as never, paths },
+    log,
     rejections: rateLimit({ points: options.rejections ?? 1_000, durationS: 60 }),
     clock: { now: options.now ?? (() => Date.now()) },
   });

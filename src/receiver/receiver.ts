@@ -1,0 +1,167 @@
+import type { Server } from 'node:net';
+import express from 'express';
+import type { Log } from '../common/log.ts';
+import { rateLimit } from '../common/rate-limit.ts';
+import type { Config } from '../config/config.ts';
+import type { Family } from './families/family.ts';
+import { createAccess } from './http/access.ts';
+import { createApp } from './http/app.ts';
+import { createCallbacks } from './http/callbacks.ts';
+import { createReady, NotReady, type ReadyCheck } from './http/ready.ts';
+import { listen } from './http/server.ts';
+import type { Delivery } from './intake/delivery.ts';
+import { createIntake } from './intake/intake.ts';
+import { openQueue } from './queue/delivery-queue.ts';
+import { createFallback, type Fallback } from './queue/fallback.ts';
+import { checkRedis } from './queue/redis.ts';
+import type { Circuit } from './store/circuit.ts';
+import { watchDatabaseClock } from './store/clock.ts';
+import { fingerprintOf } from './store/migrate.ts';
+import { openPool } from './store/pools.ts';
+import { prepare } from './store/prepare.ts';
+import { databaseCircuit } from './store/probe.ts';
+import { drainFallback } from './worker/drain.ts';
+import { createMerge } from './worker/merge.ts';
+import { startWorker, type Worker } from './worker/worker.ts';
+
+export interface ReceiverOptions {
+  databaseUrl: string;
+  families: readonly Family[];
+  log: Log;
+  /** A server that listens on the port already. */
+  reserved?: Server | undefined;
+  /** Ends the start, too. */
+  signal: AbortSignal;
+}
+
+/** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
+const connections = { intake: 4, worker: 3 };
+
+/** Registers what closes a part; the last is closed first. */
+export type OnStop = (close: () => Promise<unknown>) => void;
+
+/**
+ * Starts the path of a callback, from its HTTP request to its row: what the role has of it.
+ *
+ * @returns its address, once it takes callbacks
+ * @throws the first error; what was opened is closed by the functions that `onStop` was given
+ */
+export async function startReceiver(
+  config: Config,
+  options: ReceiverOptions,
+  onStop: OnStop,
+): Promise<string> {
+  const { databaseUrl, families, reserved, signal, log } = options;
+  const { redisUrl, role, timeLimits } = config;
+  const { databaseMs } = timeLimits;
+  if (redisUrl) await checkRedis(redisUrl, log);
+  const { identity } = await prepare({
+    ...{ url: config.directDatabaseUrl ?? databaseUrl, families, connectTimeoutMs: databaseMs, signal, log },
+    canWait: redisUrl !== undefined,
+  });
+  const open = (part: keyof typeof connections) => {
+    const size = { name: `receiver ${part}`, connections: connections[part], connectTimeoutMs: databaseMs };
+    const pool = openPool(databaseUrl, log, size);
+    onStop(() => pool.end());
+    return pool;
+  };
+  const pool = open('intake');
+  const circuit = databaseCircuit(pool, log, databaseMs);
+  onStop(async () => circuit.stop());
+  pool.on('error', (error) => void circuit.probeAfter(error));
+  const clock = watchDatabaseClock(pool, circuit);
+  onStop(clock.stop);
+  await clock.current();
+
+  const redis = redisUrl ? openRedis(config, redisUrl, identity, log) : undefined;
+  if (redis) onStop(redis.close);
+  let worker: Worker | undefined;
+  const onStored = (deliveries: readonly Delivery[]) => {
+    const names = [...new Set(deliveries.map(({ family }) => family))];
+    if (redis)
+      void redis.queue.enqueue(
+        deliveries.map(({ id }) => id),
+        names,
+      );
+    else worker?.wake(names);
+  };
+  const intake = createIntake({
+    config,
+    families,
+    pool,
+    circuit,
+    clock,
+    fallback: redis?.fallback,
+    onStored,
+    log,
+  });
+  onStop(intake.close);
+
+  if (role !== 'receiver') {
+    const workerPool = open('worker');
+    const merge = createMerge({ pool: workerPool, families, fingerprint: fingerprintOf(families), log });
+    const { sweep } = config;
+    worker = await startWorker({ merge, pool: workerPool, families, queue: redis?.queue, sweep, log });
+    onStop(worker.stop);
+    if (redis) onStop(startDrain(redis.fallback, intake, config, log));
+  }
+  const access = createAccess({
+    config,
+    rejections: rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 }),
+    clock,
+    log,
+  });
+  const callbacks = role === 'worker' ? express.Router() : createCallbacks({ config, access, intake, log });
+  if (role !== 'worker') log.info({ checks: access.describe() }, 'access checks of callbacks');
+  const checks = [
+    ...storeChecks(circuit, redis?.fallback),
+    { name: 'access', run: async () => access.describe() },
+  ];
+  const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), log });
+  const server = await listen(callbacks, app, role === 'worker' ? { ...config, drainMs: 0 } : config, {
+    reserved,
+  });
+  onStop(server.stop);
+  return server.url;
+}
+
+/** The queue, and the store of callbacks while PostgreSQL is unavailable. */
+function openRedis(config: Config, url: string, identity: Promise<string>, log: Log) {
+  const { queuePrefix, redisFallback: mode, timeLimits } = config;
+  const common = { url, prefix: queuePrefix, timeoutMs: timeLimits.redisMs, log };
+  const queue = openQueue(common);
+  const fallback = createFallback({ ...common, mode, identity });
+  return { queue, fallback, close: () => Promise.all([queue.close(), fallback.close()]) };
+}
+
+/** @returns a function that ends it */
+function startDrain(
+  fallback: Fallback,
+  intake: Parameters<typeof drainFallback>[0]['intake'],
+  { bodyLimitBytes }: Config,
+  log: Log,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const drained = drainFallback({ fallback, intake, bodyLimitBytes, log, signal: stopping.signal });
+  return () => {
+    stopping.abort();
+    return drained;
+  };
+}
+
+/** The checks of the stores: one that takes callbacks is enough. */
+function storeChecks(circuit: Circuit, fallback: Fallback | undefined): ReadyCheck[] {
+  const database = async () => {
+    if (!(await circuit.check())) throw new NotReady('PostgreSQL takes no callbacks');
+    return 'PostgreSQL takes callbacks';
+  };
+  const spill = async ({ circuit: ofRedis, state }: Fallback) => {
+    if (!(await ofRedis.check())) throw new NotReady('Redis is unavailable');
+    if (!state.acknowledges) throw new NotReady(state.detail);
+    return state.detail;
+  };
+  return [
+    { name: 'database', run: database, takesCallbacks: true },
+    ...(fallback ? [{ name: 'fallback', run: () => spill(fallback), takesCallbacks: true }] : []),
+  ];
+}

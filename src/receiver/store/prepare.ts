@@ -1,0 +1,73 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import { type Log, throttled } from '../../common/log.ts';
+import { pause } from '../../common/pause.ts';
+import type { Family } from '../families/family.ts';
+import { faultOf } from './errors.ts';
+import { migrate } from './migrate.ts';
+import { openPool } from './pools.ts';
+import type { Tables } from './tables.ts';
+
+const retryMs = 1_000;
+
+interface Dependencies {
+  /** Without a connection pooler, where there is such an address. */
+  url: string;
+  families: readonly Family[];
+  connectTimeoutMs: number;
+  /** Whether callbacks can be taken without the database: then an outage delays it, and not the start. */
+  canWait: boolean;
+  signal: AbortSignal;
+  log: Log;
+}
+
+/**
+ * Makes or updates the tables.
+ *
+ * @returns the identity of the database; pending until PostgreSQL is available, or for ever once the signal is aborted
+ * @throws the database's error, unless it is an outage and can wait
+ */
+export async function prepare(dependencies: Dependencies): Promise<{ identity: Promise<string> }> {
+  const { canWait, signal, log } = dependencies;
+  try {
+    return { identity: Promise.resolve(await makeTables(dependencies)) };
+  } catch (error) {
+    if (!canWait || !isOutage(error)) throw error;
+    log.error({ err: error }, 'PostgreSQL is unavailable; its tables are made or updated later');
+  }
+  const report = throttled((more, err) =>
+    log.error({ err, ...more }, 'the tables could not be made or updated; it is tried again'),
+  );
+  const retry = async () => {
+    for (;;) {
+      await pause(retryMs, signal);
+      if (signal.aborted) return new Promise<never>(() => {});
+      try {
+        return await makeTables(dependencies);
+      } catch (error) {
+        // Tried again whatever it is: callbacks are safe meanwhile, and somebody may be mending it.
+        if (!isOutage(error)) report(error);
+      }
+    }
+  };
+  return { identity: retry() };
+}
+
+/** Of a step, the cause says it. */
+const isOutage = (error: unknown): boolean => faultOf((error as Error).cause ?? error) === 'outage';
+
+async function makeTables({ url, families, connectTimeoutMs, log }: Dependencies): Promise<string> {
+  const pool = openPool(url, log, { name: 'receiver migration', connections: 2, connectTimeoutMs });
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    const made = await migrate(db, families, log);
+    if (made.length > 0) log.info({ made }, 'tables made or updated');
+    const { value } = await db
+      .selectFrom('receiver.settings')
+      .select('value')
+      .where('name', '=', 'identity')
+      .executeTakeFirstOrThrow();
+    return value;
+  } finally {
+    await db.destroy();
+  }
+}

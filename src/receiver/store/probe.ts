@@ -1,0 +1,55 @@
+import type pg from 'pg';
+import type { Log } from '../../common/log.ts';
+import { type Circuit, createCircuit } from './circuit.ts';
+import { faultOf } from './errors.ts';
+
+/** The circuit of PostgreSQL, which is unavailable unless a delivery can be inserted. @param timeoutMs of a commit */
+export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Circuit {
+  return createCircuit({
+    store: 'PostgreSQL',
+    timeoutMs,
+    probe: () => probe(pool, timeoutMs),
+    check: () => pool.query({ text: emptyInsert, query_timeout: timeoutMs }),
+    isOutage: (error) => ['outage', 'timeout'].includes(faultOf(error)),
+    onChange: reportOutage('PostgreSQL', log),
+  });
+}
+
+/** Logs when an outage of a store begins, and when it ends. */
+export function reportOutage(store: string, log: Log) {
+  let since = 0;
+  return (unavailable: boolean, err?: unknown): void => {
+    if (unavailable) {
+      since = performance.now();
+      log.error({ err, store }, 'store unavailable');
+    } else
+      log.warn({ store, seconds: Math.round((performance.now() - since) / 1000) }, 'store available again');
+  };
+}
+
+/** Needs the lock, the permissions and the writable server that an insert needs, and writes nothing. */
+const emptyInsert = 'insert into receiver.inbox select * from receiver.inbox where false';
+
+/**
+ * Inserts a delivery that is rolled back. Where that fails, an error of another insert says nothing about its deliveries:
+ * the store is at fault. In one message, so that it costs one round trip.
+ */
+async function probe(pool: pg.Pool, timeoutMs: number): Promise<void> {
+  const client = await pool.connect();
+  let isUsable = false;
+  try {
+    await client.query({
+      text: `begin; set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
+        select from receiver.erased where false for share;
+        insert into receiver.inbox select gen_random_uuid(), 'probe', 'probe', '', '', 'probe', '', now(), '{}', '{}', null, now();
+        insert into receiver.pending_deliveries (id, family) select gen_random_uuid(), 'probe';
+        insert into receiver.resends select gen_random_uuid(), 1, now();
+        rollback`,
+      query_timeout: timeoutMs,
+    });
+    isUsable = true;
+  } finally {
+    // Else it is in a transaction that has failed.
+    client.release(!isUsable);
+  }
+}

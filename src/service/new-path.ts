@@ -1,0 +1,31 @@
+import type { Server } from 'node:net';
+import { join } from 'node:path';
+import type { Log } from '../common/log.ts';
+import { type Config, type Environment, parseConfig } from '../config/config.ts';
+import { families } from '../receiver/families/index.ts';
+import { startReceiver } from '../receiver/receiver.ts';
+import { startEmbedded } from './open-stores.ts';
+import { startParts } from './start-parts.ts';
+
+/** The new path of a callback, on a database, a folder and a queue of its own. */
+export async function openNewPath(env: Environment) {
+  const parsed = parseConfig(
+    env,
+    families.map(({ name, events, path }) => ({ name, events: Object.keys(events), path })),
+  );
+  const config: Config = {
+    ...parsed,
+    dataDir: join(parsed.dataDir, 'new'),
+    queuePrefix: `${parsed.queuePrefix}-new`,
+  };
+  const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
+    startParts(
+      async (onStop) => {
+        const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+        return startReceiver(config, { databaseUrl, families, log, reserved, signal }, onStop);
+      },
+      log,
+      signal,
+    );
+  return { config, start };
+}
