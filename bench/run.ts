@@ -23,7 +23,8 @@ const options = new Command('npm run bench --')
   .opts<Options>();
 
 const contenders = [
-  receiverOf('receiver', '.'),
+  receiverOf('receiver', '.', 'new'),
+  receiverOf('its old path', '.'),
   ...(options.against ? [receiverOf('the other', options.against)] : others),
 ];
 const figures = {

@@ -28,6 +28,7 @@ export interface ServiceModule {
   /** The new path of a callback, until it is the only one. */
   openNewPath: (env: Environment) => Promise<{
     config: Config;
+    migrate: (log: Log) => Promise<void>;
     start: (
       log: Log,
       options: { reserved: Server | undefined; signal: AbortSignal },
@@ -55,7 +56,7 @@ export function addStartCommands(
   program
     .command('start')
     .description('run the receiver (ROLE: all, receiver or worker)')
-    .addOption(new Option('--path <path>').choices(['old', 'new']).default('old').hideHelp())
+    .addOption(pathOption())
     .action(async ({ path }: { path: string }) => {
       const newPath = path === 'new' ? await (await load()).openNewPath(env) : undefined;
       const given = newPath?.config ?? parseConfig(env, families);
@@ -86,8 +87,10 @@ export function addStartCommands(
   program
     .command('migrate')
     .description('update the tables of the database (start does this, too)')
-    .action(async () => {
-      const { prepareTables } = await load();
+    .addOption(pathOption())
+    .action(async ({ path }: { path: string }) => {
+      const { prepareTables, openNewPath } = await load();
+      if (path === 'new') return (await openNewPath(env)).migrate(createLog('info'));
       const update = async ({ config, url, log }: Opened) => {
         const { migrations } = await prepareTables(config.directDatabaseUrl ?? url, config, log);
         print(migrations.length > 0 ? `Ran ${migrations.join(', ')}.` : 'Nothing to do.');
@@ -95,6 +98,8 @@ export function addStartCommands(
       await withDatabase(env, update, { create: true });
     });
 }
+
+const pathOption = () => new Option('--path <path>').choices(['old', 'new']).default('old').hideHelp();
 
 /** Runs the receiver until the signal is aborted, which may be before it is ready. */
 async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {

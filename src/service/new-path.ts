@@ -4,6 +4,7 @@ import type { Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../receiver/families/index.ts';
 import { startReceiver } from '../receiver/receiver.ts';
+import { prepare } from '../receiver/store/prepare.ts';
 import { startEmbedded } from './open-stores.ts';
 import { startParts } from './start-parts.ts';
 
@@ -18,6 +19,13 @@ export async function openNewPath(env: Environment) {
     dataDir: join(parsed.dataDir, 'new'),
     queuePrefix: `${parsed.queuePrefix}-new`,
   };
+  /** On the database of DATABASE_URL. */
+  const migrate = async (log: Log) => {
+    const url = config.directDatabaseUrl ?? config.databaseUrl!;
+    const { databaseMs: connectTimeoutMs } = config.timeLimits;
+    const { signal } = new AbortController();
+    await prepare({ url, families, connectTimeoutMs, canWait: false, signal, log });
+  };
   const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
     startParts(
       async (onStop) => {
@@ -27,5 +35,5 @@ export async function openNewPath(env: Environment) {
       log,
       signal,
     );
-  return { config, start };
+  return { config, migrate, start };
 }
