@@ -4,8 +4,8 @@ import { requestSeconds, requests } from '../common/metrics.ts';
 import type { Config } from '../config/config.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
-import { RequestAborted } from '../receiver/http/errors.ts';
-import { readBody, requireJson, requirePost } from '../receiver/http/read-body.ts';
+import { RequestAborted, UnsupportedMedia } from '../receiver/http/errors.ts';
+import { adviceOnMedia, readBody, requirePost } from '../receiver/http/read-body.ts';
 import type { AccessChecks } from './access/access-checks.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
@@ -31,7 +31,8 @@ export function createCallbackHandler(route: Route, dependencies: CallbackDepend
   const receive = async (req: IncomingMessage) => {
     requirePost(req);
     const verify = access.authorize(req);
-    requireJson(req);
+    const advice = adviceOnMedia(req);
+    if (advice !== undefined) throw new UnsupportedMedia(advice);
     const body = await readBody(req, config.bodyLimitBytes);
     verify(body);
     return intake.receive(body, route);

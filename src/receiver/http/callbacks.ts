@@ -7,7 +7,7 @@ import type { Config } from '../../config/config.ts';
 import { type Intake, type Route, Unavailable } from '../intake/delivery.ts';
 import type { Access } from './access.ts';
 import { RequestAborted, UnsupportedMedia } from './errors.ts';
-import { readBody, requireJson, requirePost } from './read-body.ts';
+import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export interface CallbackDependencies {
@@ -39,25 +39,16 @@ export function createCallbacks(dependencies: CallbackDependencies): Router {
 function createHandler(route: Route, { config, access, intake, log }: CallbackDependencies) {
   const { family } = route;
 
-  /** Another media type is kept like any body that passed the access checks and cannot be read. */
-  const requireReadable = async (req: IncomingMessage, body: Buffer) => {
-    try {
-      requireJson(req);
-    } catch (error) {
-      if (error instanceof UnsupportedMedia) {
-        await intake.reject(body, route, 'unsupported_media', error.message);
-      }
-      throw error;
-    }
-  };
-
   const receive = async (req: IncomingMessage) => {
     requirePost(req);
     const verify = access.authorize(req);
     const body = await readBody(req, config.bodyLimitBytes);
     verify(body);
-    await requireReadable(req, body);
-    return intake.receive(body, route);
+    const advice = adviceOnMedia(req);
+    if (advice === undefined) return intake.receive(body, route);
+    // It is kept like any body that passed the access checks and cannot be read.
+    await intake.reject(body, route, 'unsupported_media', advice);
+    throw new UnsupportedMedia(advice);
   };
 
   const respondTo = (req: IncomingMessage, res: ServerResponse, raised: unknown) => {

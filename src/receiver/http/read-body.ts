@@ -1,21 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, RequestAborted, UnsupportedMedia } from './errors.ts';
+import { BodyTooLarge, MethodNotAllowed, RequestAborted } from './errors.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
   if (req.method !== 'POST') throw new MethodNotAllowed();
 }
 
-/** @throws UnsupportedMedia unless the body is plain JSON (service-interface section 4.5) */
-export function requireJson(req: IncomingMessage): void {
-  const [type, ...parameters] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
-  if (type!.trim() !== 'application/json') {
-    throw new UnsupportedMedia('Send Content-Type: application/json.');
-  }
-  const charset = parameters.map((p) => p.trim()).find((p) => p.startsWith('charset='));
-  if (charset && !/^charset="?utf-?8"?$/.test(charset)) throw new UnsupportedMedia('Send the JSON as UTF-8.');
-  const encoding = req.headers['content-encoding'] ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity') throw new UnsupportedMedia('Send the body without compression.');
+/** What to send instead; undefined: the body is plain JSON (service-interface section 4.5). */
+export function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
+  if (!/^\s*application\/json\s*(;|$)/i.test(type)) return 'Send Content-Type: application/json.';
+  if (/;\s*charset=/i.test(type) && !/;\s*charset="?utf-?8"?\s*(;|$)/i.test(type))
+    return 'Send the JSON as UTF-8.';
+  return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
 }
 
 /**

@@ -73,13 +73,14 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
 
   return {
     /** Counts the differences of an accepted callback. @param misfits the fields whose values did not fit */
-    observe: (id: string, { event, data, ...envelope }: AnyCallback, misfits: readonly string[]): void => {
+    observe: (id: string, callback: AnyCallback, misfits: readonly string[]): void => {
+      const { event, data } = callback;
       const fields = familyOf.get(event)?.fields;
       if (!fields) {
         note(id, /^[A-Za-z_][\w.]{0,99}$/.test(event) ? event : '…', '/event', 'unknown');
         return;
       }
-      for (const name in envelope)
+      for (const name in callback)
         if (!envelopeFields.has(name)) note(id, event, `/${fieldName(name)}`, 'unknown');
       for (const name of misfits) note(id, event, `/data/${name}`, 'misfit');
       for (const name in fields) {

@@ -127,36 +127,15 @@ export function toJsonb(deliveries: readonly { delivery: Delivery; copies: numbe
   const parts: Buffer[] = [];
   let before = '\u0001[';
   for (const { delivery, copies } of deliveries) {
-    const {
-      id,
-      family,
-      event,
-      clientId,
-      businessId,
-      recordId,
-      version,
-      eventMs,
-      subjects,
-      body,
-      data,
-      receivedAt,
-    } = delivery;
-    const head = {
-      ...{
-        id,
-        family,
-        event,
-        client_id: clientId,
-        business_id: businessId,
-        version,
-        event_ms: eventMs,
-        subjects,
-      },
-      ...{ received_us: receivedAt, copies },
-      ...(recordId !== id && { record_id: recordId }),
-    };
-    const merged = data === undefined ? '' : `,"data":${data}`;
-    parts.push(Buffer.from(`${before}${JSON.stringify(head).slice(0, -1)}${merged},"envelope":`), body);
+    const { id, family, event, clientId, businessId, recordId, version, eventMs, subjects, data } = delivery;
+    // A template, where only what senders choose is quoted: JSON.stringify of the whole takes three times as long.
+    const record = recordId === id ? '' : `"record_id":${JSON.stringify(recordId)},`;
+    const merged = data === undefined ? '' : `"data":${data},`;
+    const head =
+      `${before}{"id":"${id}","family":"${family}","event":${JSON.stringify(event)},"client_id":${JSON.stringify(clientId)},` +
+      `"business_id":${JSON.stringify(businessId)},${record}"version":"${version}","event_ms":${eventMs},` +
+      `"subjects":${JSON.stringify(subjects)},"received_us":${delivery.receivedAt},"copies":${copies},${merged}"envelope":`;
+    parts.push(Buffer.from(head), delivery.body);
     before = '},';
   }
   parts.push(Buffer.from('}]'));

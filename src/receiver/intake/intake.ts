@@ -100,13 +100,10 @@ export function createIntake(options: IntakeOptions): Intake {
     checkTenant(parsed);
     const safe = withoutSecrets(body, parsed.callback.event);
     // Also `data` has no secrets; the id is that of the body as received, so that a resend has the same.
-    const { misfits, ...described } = describe(
-      safe === body ? parsed : parse(safe, expected),
-      receivedAt,
-      id ?? parsed.id,
-    );
-    const delivery: Delivery = { ...described, body: safe };
-    return { delivery, callback: parsed.callback, misfits };
+    const own = safe === body ? parsed : parse(safe, expected);
+    const described = describe(own, receivedAt, id ?? parsed.id);
+    const delivery: Delivery = Object.assign(described, { body: safe });
+    return { delivery, callback: parsed.callback, misfits: described.misfits };
   };
 
   /**
