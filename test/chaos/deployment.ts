@@ -13,7 +13,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
 
-export type Role = 'receiver' | 'worker';
+export type Role = 'receiver' | 'worker' | 'another worker';
 
 /** A receiver and a worker in processes of their own, their stores, and the links between them, which can all fail. */
 export interface Deployment {
@@ -45,6 +45,8 @@ export interface Deployment {
 export interface DeploymentOptions {
   /** An existing Redis instead of the deployment's own. */
   redisUrl?: string;
+  /** That of a callback; default: the old one. */
+  path?: 'old' | 'new';
 }
 
 const adminToken = 'an-admin-token-of-tests';
@@ -55,7 +57,8 @@ export async function startDeployment(
   options: DeploymentOptions = {},
 ): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-'));
-  const database = await startDatabase(folder);
+  const { path = 'old' } = options;
+  const database = await startDatabase(folder, path === 'new' ? 'empty' : 'migrated');
   const isOwn = backend === 'redis' && !options.redisUrl;
   const redis = isOwn ? await startRedis() : undefined;
   const redisLink = redis && (await startTcpProxy(redis.port));
@@ -72,7 +75,7 @@ export async function startDeployment(
     const env = {
       DATABASE_URL: address.href,
       PORT: role === 'receiver' ? String(port) : '0',
-      ROLE: role,
+      ROLE: role === 'receiver' ? role : 'worker',
       ADMIN_TOKEN: adminToken,
       NODE_OPTIONS: `--require ${JSON.stringify(join(process.cwd(), 'test/chaos/clock.cjs'))}`,
       CLOCK_FILE: clockFile,
@@ -80,7 +83,7 @@ export async function startDeployment(
     };
     const before = processes.get(role);
     if (before) ended.push(before);
-    processes.set(role, await spawnService(env));
+    processes.set(role, await spawnService(env, undefined, undefined, ['--path', path]));
   };
   await Promise.all([start('receiver'), start('worker')]);
   const pool = openPool(database.url);
@@ -141,8 +144,8 @@ export async function startDeployment(
 }
 
 /** A server that is started again whenever it ends. */
-async function startDatabase(folder: string) {
-  const server = await startTestServer([], { state: 'migrated', folder });
+async function startDatabase(folder: string, state: 'migrated' | 'empty') {
+  const server = await startTestServer([], { state, folder });
   let isStopping = false;
   void (async () => {
     for (;;) {

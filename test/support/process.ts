@@ -63,8 +63,9 @@ export async function spawnService(
   env: Record<string, string>,
   cwd?: string,
   on?: readonly string[],
+  options: readonly string[] = [],
 ): Promise<TestProcess> {
-  const service = spawnReceiver(['start'], { PORT: '0', ...env }, cwd, on);
+  const service = spawnReceiver(['start', ...options], { PORT: '0', ...env }, cwd, on);
   const ready = await until(() => {
     if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output()}`);
     return service

@@ -37,8 +37,8 @@ export async function migrate(
     });
   const done = results.map(({ migrationName }) => migrationName);
   for (const family of families)
-    if (await whenUnlocked(log, family.table, () => makeTable(db, family))) done.push(family.table);
-  await recordFingerprint(db, fingerprintOf(families));
+    if (await alone(db, log, family.table, (tx) => makeTable(tx, family))) done.push(family.table);
+  await alone(db, log, 'settings', (tx) => recordFingerprint(tx, fingerprintOf(families)));
   return done;
 }
 
@@ -51,11 +51,20 @@ async function readMigrations(): Promise<Record<string, Migration>> {
   return Object.fromEntries(await Promise.all(files.map(read))) as unknown as Record<string, Migration>;
 }
 
-/** Retries a step that others' locks keep from its own. */
-async function whenUnlocked<T>(log: Pick<Log, 'warn'>, table: string, step: () => Promise<T>): Promise<T> {
+/** Runs a step in a transaction, one at a time: processes start together. Retries what others' locks keep from its own. */
+async function alone<T>(
+  db: Db,
+  log: Pick<Log, 'warn'>,
+  table: string,
+  step: (tx: Db) => Promise<T>,
+): Promise<T> {
   for (;;)
     try {
-      return await step();
+      return await db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
+        await sql`lock table receiver.settings in share row exclusive mode`.execute(tx);
+        return step(tx);
+      });
     } catch (error) {
       if (faultOf(error) !== 'timeout')
         throw new Error(`The table ${table} could not be made`, { cause: error });
@@ -106,10 +115,7 @@ async function makeTable(db: Db, family: Family): Promise<boolean> {
           sql`comment on table ${at} is ${sql.lit(`Merged from the callbacks ${Object.keys(family.events).join(', ') || 'that no family lists'}: the newest one that has a field decides it`)}`,
         ]
       : [sql`alter table ${at} ${sql.join(missing.map((column) => sql`add column ${typed(column)}`))}`];
-  await db.transaction().execute(async (tx) => {
-    await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
-    for (const statement of statements) await statement.execute(tx);
-  });
+  for (const statement of statements) await statement.execute(db);
   return true;
 }
 
@@ -126,13 +132,10 @@ export function fingerprintOf(families: readonly Family[]): string {
 
 /** A process of an older version, which may start again during an upgrade, does not take it back. */
 async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await sql`lock table receiver.settings in share row exclusive mode`.execute(tx);
-    const { rows } = await sql<{ value: string }>`
-      select value from receiver.settings where name = 'version'`.execute(tx);
-    if (version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0) return;
-    await sql`
-      insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
-      on conflict (name) do update set value = excluded.value`.execute(tx);
-  });
+  const { rows } = await sql<{ value: string }>`
+    select value from receiver.settings where name = 'version'`.execute(db);
+  if (version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0) return;
+  await sql`
+    insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
+    on conflict (name) do update set value = excluded.value`.execute(db);
 }
