@@ -131,7 +131,14 @@ function openRedis(config: Config, url: string, identity: Promise<string>, log: 
   const common = { url, prefix: queuePrefix, timeoutMs: timeLimits.redisMs, log };
   const queue = openQueue(common);
   const fallback = createFallback({ ...common, mode, identity });
-  return { queue, fallback, close: () => Promise.all([queue.close(), fallback.close()]) };
+  return {
+    queue,
+    fallback,
+    close: async () => {
+      fallback.close();
+      await queue.close();
+    },
+  };
 }
 
 /** @returns a function that ends it */

@@ -1,5 +1,6 @@
 import { Queue, WaitingError, Worker } from 'bullmq';
 import { type Log, throttled } from '../../common/log.ts';
+import { pause } from '../../common/pause.ts';
 import { timeLimits } from '../../common/time-limits.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
@@ -22,13 +23,15 @@ export interface QueueOptions {
   concurrency?: number;
   /** While more jobs wait than this, none are added: no worker runs. */
   maxWaiting?: number;
+  /** The least time between two jobs of this process: a job costs far more than an id in it. In ms. */
+  jobEveryMs?: number;
   /** How often the jobs that wait are counted, and how long BullMQ's worker pauses after an error, in ms. */
   everyMs?: number;
 }
 
 /** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
 export interface DeliveryQueue {
-  /** Adds a job for the deliveries of a commit. It never throws. */
+  /** Adds a job for the deliveries of a commit, and of those that follow soon. It never throws. */
   enqueue: (ids: readonly string[], families: readonly string[]) => Promise<void>;
   /**
    * Runs the jobs; what `run` throws is logged.
@@ -47,7 +50,7 @@ const closeMs = 2_000;
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
 export function openQueue(options: QueueOptions): DeliveryQueue {
   const { url, log, timeoutMs = timeLimits().redisMs, concurrency = 8 } = options;
-  const { maxWaiting = 1_000, everyMs = 1_000 } = options;
+  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 40 } = options;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
   const report = throttled((more, err) =>
@@ -61,22 +64,43 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     streams: { events: { maxLen: 100 } },
   }).on('error', report);
+  const closing = new AbortController();
   let countedAt = Number.NEGATIVE_INFINITY;
   let isLong = false;
+  let next = { ids: [] as string[], families: new Set<string>() };
+  let isDue = false;
+  let ringing: Promise<void> | undefined;
+  let rungAt = Number.NEGATIVE_INFINITY;
+
+  const ring = async () => {
+    const rest = rungAt + jobEveryMs - performance.now();
+    await (rest > 0 ? pause(rest, closing.signal) : undefined);
+    isDue = false;
+    rungAt = performance.now();
+    const { ids, families } = next;
+    next = { ids: [], families: new Set() };
+    // Otherwise BullMQ waits for the connection.
+    if (producer.status !== 'ready') return;
+    try {
+      if (performance.now() - countedAt > everyMs) {
+        countedAt = performance.now();
+        isLong = (await queue.getWaitingCount()) > maxWaiting;
+      }
+      if (!isLong) await queue.add('merge', { ids, families: [...families] });
+    } catch (error) {
+      report(error);
+    }
+  };
 
   return {
     enqueue: async (ids, families) => {
-      // Otherwise BullMQ waits for the connection.
-      if (producer.status !== 'ready' || ids.length === 0) return;
-      try {
-        if (performance.now() - countedAt > everyMs) {
-          countedAt = performance.now();
-          isLong = (await queue.getWaitingCount()) > maxWaiting;
-        }
-        if (!isLong) await queue.add('merge', { ids, families });
-      } catch (error) {
-        report(error);
+      next.ids.push(...ids);
+      for (const family of families) next.families.add(family);
+      if (next.ids.length > 0 && !isDue) {
+        isDue = true;
+        ringing = ring();
       }
+      await ringing;
     },
 
     startJobs: (run) => {
@@ -117,6 +141,8 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
     },
 
     close: async () => {
+      closing.abort();
+      await ringing;
       await queue.close();
       producer.disconnect();
     },
