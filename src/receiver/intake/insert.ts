@@ -20,9 +20,9 @@ const gate = 'gate as (select from receiver.erased where false for share)';
  */
 const concernsErasure = `exists (select from receiver.erased) and exists (
   select from receiver.erased e
-  where e.hash = any (
+  where e.hash = any (array(
     select receiver.hash_of(s) from unnest(d.subjects || array['r:' || d.family || ':' || d.business_id || ':' || d.record_id, 'd:' || d.id]) s
-  )
+  ))
 )`;
 
 const columns =
