@@ -1,0 +1,187 @@
+import { createLog } from '../../../src/common/log.ts';
+import { type Intake, type SpilledDelivery, Unavailable } from '../../../src/receiver/intake/delivery.ts';
+import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
+import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { type DrainOptions, drainFallback } from '../../../src/receiver/worker/drain.ts';
+import { until } from '../../support/until.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import {
+  appendSoon,
+  closeLater,
+  openFallback,
+  readSoon,
+  spilled,
+  startOwnRedis,
+  stream,
+} from '../support/fallback.ts';
+import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+const mebibyte = 1024 * 1024;
+
+/** A fallback store, and what is in it. */
+async function openStore() {
+  const redis = await startOwnRedis();
+  const client = redis.client();
+  const fallback = await openFallback(redis.url);
+  return { redis, client, fallback, count: () => client.xlen(stream) };
+}
+
+/** Drains until the test ends. */
+function drain(fallback: DrainOptions['fallback'], intake: Pick<Intake, 'drain'>, options = {}) {
+  const closing = new AbortController();
+  const draining = drainFallback({
+    fallback,
+    intake,
+    log: createLog('silent'),
+    signal: closing.signal,
+    bodyLimitBytes: 256 * 1024,
+    everyMs: 1,
+    maxPauseMs: 20,
+    ...options,
+  });
+  const stop = () => {
+    closing.abort();
+    return draining;
+  };
+  closeLater(stop);
+  return stop;
+}
+
+/** An intake that stores what `mayStore` allows. */
+function fakeIntake(mayStore: (delivery: SpilledDelivery) => boolean) {
+  const stored: string[] = [];
+  const intake = {
+    drain: async (delivery: SpilledDelivery) => {
+      if (!mayStore(delivery)) throw new Unavailable(undefined, delivery.id);
+      stored.push(delivery.id);
+    },
+  };
+  return { stored, intake };
+}
+
+const receipt = (receipt_id: number) =>
+  deliveryOf({
+    event: 'receipt.created',
+    event_time: Math.floor(Date.now() / 1000),
+    business_id: 'b',
+    data: { receipt_id },
+  });
+const inbox = () =>
+  database.rows(
+    'select id, (extract(epoch from received_at) * 1e6)::bigint::text as received_at from receiver.inbox',
+  );
+
+it('moves what the intake has spilled into the database, and what is no callback into the quarantine', async () => {
+  const { fallback, client, count } = await openStore();
+  const run = () => Promise.reject(new StoreUnavailable('PostgreSQL'));
+  const away = openIntake(database, { fallback, circuit: { run, timeoutMs: 60_000 } });
+  const bodies = Array.from({ length: 50 }, (_, index) => receipt(index).body);
+  const results = await Promise.all(bodies.map((body) => away.receive(body, routeOf('receipt'))));
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['accepted']));
+  const spilled = await readSoon(fallback);
+  await client.xadd(stream, '*', 'body', Buffer.from([255, 0, 1]));
+  drain(fallback, openIntake(database));
+  await until(async () => (await count()) === 0);
+  const rows = await inbox();
+  expect(rows).toHaveLength(50);
+  expect(rows).toEqual(
+    expect.arrayContaining(spilled.map(({ id, receivedAt }) => ({ id, received_at: String(receivedAt) }))),
+  );
+  expect(await database.rows('select body, acknowledged from receiver.quarantine')).toEqual([
+    { body: Buffer.from([255, 0, 1]), acknowledged: true },
+  ]);
+});
+
+it('removes a delivery only once it is stored: what a crash in between repeats is a duplicate', async () => {
+  const { fallback, count } = await openStore();
+  const deliveries = [receipt(1), receipt(2)];
+  await appendSoon(fallback, deliveries);
+  let crashes = 2;
+  const crashing: DrainOptions['fallback'] = {
+    read: fallback.read,
+    remove: async (entries) => {
+      expect(await inbox()).toHaveLength(2);
+      if (entries.length > 0 && crashes-- > 0) throw new Error('of a process that ends here');
+      await fallback.remove(entries);
+    },
+  };
+  drain(crashing, openIntake(database));
+  await until(async () => (await count()) === 0);
+  expect(crashes).toBeLessThan(0);
+  expect(await inbox()).toHaveLength(2);
+});
+
+it('moves what is behind deliveries that cannot be stored now, and moves those once they can be', async () => {
+  const { fallback, count } = await openStore();
+  const first = await appendSoon(fallback, spilled(10));
+  const behind = await appendSoon(fallback, spilled(10));
+  const blocked = new Set(first.map(({ id }) => id));
+  const { stored, intake } = fakeIntake(({ id }) => !blocked.has(id));
+  drain(fallback, intake, { bodyLimitBytes: 2 * mebibyte });
+  await until(() => stored.length === 10);
+  expect(stored).toEqual(behind.map(({ id }) => id));
+  await until(async () => (await count()) === 10);
+  const [late] = await appendSoon(fallback);
+  await until(() => stored.includes(late!.id));
+  blocked.clear();
+  await until(async () => (await count()) === 0);
+  expect(stored).toHaveLength(21);
+});
+
+it('reads no more at once than 8 MiB of the largest bodies', async () => {
+  const { fallback, count } = await openStore();
+  await appendSoon(fallback, spilled(50));
+  const counts: number[] = [];
+  const counting: DrainOptions['fallback'] = {
+    read: async (...args: Parameters<Fallback['read']>) => {
+      counts.push(args[0]);
+      return fallback.read(...args);
+    },
+    remove: fallback.remove,
+  };
+  const { stored, intake } = fakeIntake(() => true);
+  const stop = drain(counting, intake, { bodyLimitBytes: mebibyte });
+  await until(async () => (await count()) === 0);
+  await stop();
+  expect(new Set(counts)).toEqual(new Set([8]));
+  expect(stored).toHaveLength(50);
+});
+
+it('goes on after an outage of both stores, and after one with short pauses', async () => {
+  const { fallback, redis, count } = await openStore();
+  await appendSoon(fallback, spilled(2));
+  let failures = 0;
+  // All in a row would pause for two minutes.
+  const { stored, intake } = fakeIntake(() => {
+    failures += 1;
+    return failures % 11 === 0;
+  });
+  const stop = drain(fallback, intake, { maxPauseMs: 3_600_000 });
+  await until(async () => (await count()) === 0);
+  expect(stored).toHaveLength(2);
+  await stop();
+  const again = fakeIntake(() => true);
+  drain(fallback, again.intake);
+  redis.process.kill('SIGKILL');
+  await redis.restart();
+  const [delivery] = await appendSoon(fallback);
+  await until(() => again.stored.includes(delivery!.id));
+});
+
+it('ends on the signal, also during a pause', async () => {
+  const { fallback } = await openStore();
+  await appendSoon(fallback);
+  const { intake } = fakeIntake(() => false);
+  let isRead = () => {};
+  const reading = new Promise<void>((resolve) => {
+    isRead = resolve;
+  });
+  const noting: DrainOptions['fallback'] = {
+    read: (...args) => fallback.read(...args),
+    remove: async () => isRead(),
+  };
+  const stop = drain(noting, intake, { everyMs: 3_600_000, maxPauseMs: 3_600_000 });
+  await reading;
+  await stop();
+});
