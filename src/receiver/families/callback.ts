@@ -68,13 +68,13 @@ export interface AnyCallback extends Envelope {
   data: Record<string, unknown>;
 }
 
-function optionOf(family: Family) {
+function optionOf(family: Family, events: string[]) {
   const { identifiedBy, fields } = family;
   const key = identifiedBy ? { [identifiedBy]: keySchema(fields[identifiedBy]!) } : {};
   const [around, inside] = isKeyedByEnvelope(family) ? [key, {}] : [{}, key];
   const data = z.looseObject(inside);
   return z.looseObject({
-    event: z.enum(callbackEvents(family) as [string]),
+    event: z.enum(events as [string]),
     ...envelope,
     ...around,
     data:
@@ -102,8 +102,11 @@ const renamed = (data: z.ZodType, name: string, alias: string) =>
  */
 export function callbackSchema<const List extends readonly Family[]>(
   families: List,
+  eventsOf: (family: Family) => string[] = callbackEvents,
 ): z.ZodType<CallbackOfAny<List>> {
-  const [first, ...rest] = families.filter((family) => !takesEveryEvent(family)).map(optionOf);
+  const [first, ...rest] = families
+    .filter((family) => !takesEveryEvent(family))
+    .map((family) => optionOf(family, eventsOf(family)));
   // Mapping over the list loses which events have which data.
   return z.discriminatedUnion('event', [first!, ...rest]) as unknown as z.ZodType<CallbackOfAny<List>>;
 }

@@ -9,6 +9,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
 import { insertUngated, toJsonb } from './insert.ts';
+import { type StoredRow, storedColumns, storedDelivery } from './stored.ts';
 
 /** A record of which callbacks may have to be reduced. */
 export interface RecordKey {
@@ -32,7 +33,9 @@ interface Erased {
   erasure: string;
 }
 
+/** Among the subjects of a callback that was reduced. */
 const reducedMark = 'reduced';
+export const isReduced = ({ subjects }: Pick<Delivery, 'subjects'>) => subjects.includes(reducedMark);
 /** A salted hash of a patient, among the subjects of a reduced callback. */
 const hashedPrefix = 'e:';
 
@@ -155,7 +158,7 @@ export async function applyGate(
   return { duplicates, removed };
 }
 
-const subjectOf = ({ family, businessId, recordId }: RecordKey) =>
+export const subjectOf = ({ family, businessId, recordId }: RecordKey) =>
   recordSubject(family, businessId, recordId);
 const referencesOf = ({ subjects }: Delivery) => subjects.filter((subject) => subject.startsWith('r:'));
 
@@ -195,18 +198,6 @@ function findReducible(
   return [...found].map(([known, erasure]) => ({ known, erasure }));
 }
 
-interface Row {
-  id: string;
-  event: string;
-  client_id: string;
-  version: string;
-  event_ms: string;
-  subjects: string[];
-  envelope: string;
-  data: string | null;
-  received_us: string;
-}
-
 /** The callbacks of a record in the order of their versions, with those that are to be stored. */
 async function readRecord(
   client: pg.ClientBase,
@@ -214,23 +205,11 @@ async function readRecord(
   incoming: readonly Delivery[],
   hash: (subject: string) => string,
 ): Promise<Known[]> {
-  const { rows } = await client.query<Row>(
-    `select id, event, client_id, version, (extract(epoch from event_time) * 1000)::bigint as event_ms, subjects,
-            envelope::text, data::text, (extract(epoch from received_at) * 1000000)::bigint as received_us
-     from receiver.inbox where business_id = $1 and family = $2 and record_id = $3`,
+  const { rows } = await client.query<StoredRow>(
+    `select ${storedColumns} from receiver.inbox where business_id = $1 and family = $2 and record_id = $3`,
     [businessId, family, recordId],
   );
-  const stored = rows.map(
-    (row): Delivery => ({
-      ...{ id: row.id, family, event: row.event, clientId: row.client_id, businessId, recordId },
-      ...{ version: row.version, eventMs: Number(row.event_ms), subjects: row.subjects },
-      ...{
-        body: Buffer.from(row.envelope),
-        data: row.data ?? undefined,
-        receivedAt: Number(row.received_us),
-      },
-    }),
-  );
+  const stored = rows.map(storedDelivery);
   const ids = new Set(stored.map(({ id }) => id));
   const own = incoming.filter(
     (one) =>
@@ -239,7 +218,7 @@ async function readRecord(
   const known = (delivery: Delivery, isStored: boolean): Known => ({
     delivery,
     isStored,
-    isReduced: delivery.subjects.includes(reducedMark),
+    isReduced: isReduced(delivery),
     names: delivery.subjects.flatMap((subject) => {
       if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
       return subject.startsWith('p:') ? [hash(subject)] : [];

@@ -31,14 +31,19 @@ export interface Parsed {
  * Creates the function that parses, validates and identifies callbacks, in linear time.
  *
  * @param whereOf tells the sender where to send a family's events
+ * @param eventsOf the events of a family that are read; of stored callbacks, also those of the receiver itself
  */
-export function createParse(families: readonly Family[], whereOf: (family: Family) => string) {
-  const schema: z.ZodType = callbackSchema(families);
+export function createParse(
+  families: readonly Family[],
+  whereOf: (family: Family) => string,
+  eventsOf: (family: Family) => string[] = callbackEvents,
+) {
+  const schema: z.ZodType = callbackSchema(families, eventsOf);
   const familyOf = new Map(
-    families.flatMap((family) => callbackEvents(family).map((event) => [event, family] as const)),
+    families.flatMap((family) => eventsOf(family).map((event) => [event, family] as const)),
   );
   const own = new Set<unknown>(
-    families.flatMap(({ events }) => Object.keys(events).filter((event) => events[event] === 'reconciled')),
+    families.flatMap(({ events }) => Object.keys(events)).filter((event) => !familyOf.has(event)),
   );
 
   /** @throws UnknownEvent, WrongFamily, OwnEvent */

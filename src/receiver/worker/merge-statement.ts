@@ -42,12 +42,23 @@ export function mergeStatements(family: Family): MergeStatements {
   return statements;
 }
 
+/**
+ * SQL of the first message of a transaction that takes the merge lock, before it locks anything else: one at a time changes
+ * what is merged. Of other tables, `receiver.erased` comes next, then rows of inbox in the order of their ids.
+ *
+ * @param limits the longest wait for others, and the time after which a frozen process is ended, in milliseconds
+ */
+export const mergeLock = ({ mergeLockMs, idleMs }: { mergeLockMs: number; idleMs: number }): string =>
+  `set local statement_timeout = ${mergeLockMs}; set local lock_timeout = 0;
+  set local idle_in_transaction_session_timeout = ${idleMs}; set local tcp_user_timeout = ${idleMs};
+  lock table receiver.merge_lock in exclusive mode`;
+
 /** The settings of a transaction that merges: its plans, which are kept, do not depend on how large a table once was. */
 export const planSettings = `set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off;
   set local plan_cache_mode = force_generic_plan`;
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const quoted = (column: string) => `"${column.replaceAll('"', '""')}"`;
+export const quoted = (column: string) => `"${column.replaceAll('"', '""')}"`;
 const array = (texts: readonly string[]) => `array[${texts.map(literal).join(', ')}]::text[]`;
 
 /** The name of a family's table in SQL. */

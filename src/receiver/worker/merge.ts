@@ -8,6 +8,7 @@ import {
   dueDeliveries,
   growingPause,
   type Merged,
+  mergeLock,
   mergeStatements,
   planSettings,
   tableOf,
@@ -105,9 +106,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   const sizes = new Map<string, number>();
   /** The server's time-outs come first. */
   const driverMs = limits.mergeLockMs + limits.statementMs;
-  const lock = `set local statement_timeout = ${limits.mergeLockMs}; set local lock_timeout = 0;
-    set local idle_in_transaction_session_timeout = ${limits.idleMs}; set local tcp_user_timeout = ${limits.idleMs};
-    lock table receiver.merge_lock in exclusive mode`;
+  const lock = mergeLock(limits);
 
   const statementMs = (size: number) =>
     size === 1
