@@ -1,0 +1,234 @@
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
+import type { Log } from '../../common/log.ts';
+import { type Family, takesEveryEvent } from '../families/family.ts';
+import { canonicalJson } from '../intake/canonical-json.ts';
+import { withDecimals } from '../intake/decimal.ts';
+import type { Delivery } from '../intake/delivery.ts';
+import { applyGate, isReduced, type RecordKey, subjectOf } from '../intake/gate.ts';
+import { toJsonb, updateDeliveries } from '../intake/insert.ts';
+import { describe } from '../intake/intake.ts';
+import { createParse } from '../intake/parse.ts';
+import { Rejection } from '../intake/rejection.ts';
+import { type StoredRow, storedColumns, storedDelivery } from '../intake/stored.ts';
+import { faultOf } from '../store/errors.ts';
+import { fingerprintOf, keyOf } from '../store/migrate.ts';
+import { inTransaction } from '../store/pools.ts';
+import type { Merge, MergeResult } from './merge.ts';
+import { mergeLock, planSettings, quoted, tableOf } from './merge-statement.ts';
+
+interface RebuildOptions {
+  pool: pg.Pool;
+  families: readonly Family[];
+  /** Of the same families. */
+  merge: Merge;
+  log: Pick<Log, 'warn'>;
+  /** Callbacks of a step; default: 500. */
+  maxCallbacks?: number;
+}
+
+interface RebuildRequest {
+  /** Only callbacks that are of these families, or whose events they list; default: all. */
+  families?: readonly string[];
+  /** Called after each step. */
+  onProgress?: (counts: RebuildCounts) => void;
+  signal?: AbortSignal;
+}
+
+export interface RebuildCounts {
+  /** Callbacks that were read. */
+  callbacks: number;
+  /** Those that were something else by the rules before. */
+  changed: number;
+  /** Those that the current rules cannot read. They stay as they are, and the log names them. */
+  unreadable: number;
+  /** Rows that were written or deleted. */
+  rows: number;
+  /** Records that could not be merged: a delivery of each waits for the worker. */
+  left: number;
+}
+
+const limits = { mergeLockMs: 10_000, idleMs: 5_000, statementMs: 2_000 };
+const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000-0000-0000-000000000000' };
+
+/**
+ * Creates the function that identifies stored callbacks again, by the current families and rules, and merges their records.
+ * It writes only what differs and tells the feed nothing. It runs beside incoming callbacks, in steps, and may be interrupted
+ * and run again.
+ */
+export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
+  const eventsOf = ({ events }: Family) => Object.keys(events);
+  // The receiver's own events are stored, too.
+  const parse = createParse(families, ({ name }) => name, eventsOf);
+  const other = families.find(takesEveryEvent);
+  const fingerprint = fingerprintOf(families);
+
+  /** The callback by the current rules; undefined: it is the same. @throws Rejection */
+  const identify = (stored: Delivery): Delivery | undefined => {
+    // What an erasure has left of it does not say any more what it was about.
+    if (isReduced(stored)) return undefined;
+    const { body, receivedAt, id } = stored;
+    const { misfits: _, ...described } = describe(parse(body, other), receivedAt, id);
+    const current = { ...described, body };
+    return isDeepStrictEqual(comparable(stored), comparable(current)) ? undefined : current;
+  };
+
+  const findChanged = (stored: readonly Delivery[]) => {
+    let unreadable = 0;
+    const changed = stored.filter((one) => {
+      try {
+        return identify(one) !== undefined;
+      } catch (error) {
+        if (!(error instanceof Rejection)) throw error;
+        unreadable += 1;
+        const reason = error.describe();
+        log.warn({ delivery: one.id, reason }, 'a stored callback cannot be read by the current rules');
+        return false;
+      }
+    });
+    return { ids: changed.map(({ id }) => id), unreadable };
+  };
+
+  const readAfter = async (
+    { businessId, family, recordId, id }: typeof beginning,
+    size: number,
+    only: readonly Family[] | undefined,
+  ) => {
+    // The callbacks of a record together, so that it is merged once.
+    const text = `select ${storedColumns} from receiver.inbox
+      where (business_id, family, record_id, id) > ($1, $2, $3, $4)
+        and ($5::text[] is null or family = any($5) or event = any($6))
+      order by business_id, family, record_id, id limit $7`;
+    const filter = [only?.map(({ name }) => name), only?.flatMap(eventsOf)];
+    const values = [businessId, family, recordId, id, ...filter, size];
+    const { rows } = await inTransaction(pool, planSettings, (client) =>
+      client.query<StoredRow>(text, values),
+    );
+    return rows.map(storedDelivery);
+  };
+
+  /**
+   * Writes what callbacks are, and reduces what thereby turns out to belong to people who were erased.
+   *
+   * @param gate the lock of the gate's table: as inserts take it, or as the reduction needs it
+   * @returns the callbacks that were changed, and records that have lost one
+   */
+  const write = async (
+    ids: readonly string[],
+    gate: 'row share' | 'exclusive' = 'row share',
+  ): Promise<{ changed: Delivery[]; removed: RecordKey[] }> => {
+    const first = `${mergeLock(limits)}; lock table receiver.erased in ${gate} mode;
+      set local statement_timeout = ${limits.statementMs}`;
+    const step = async (client: pg.PoolClient) => {
+      const { rows } = await client.query<StoredRow>(
+        `select ${storedColumns} from receiver.inbox
+         where id = any($1::uuid[]) and exists (select from receiver.settings where name = 'families' and value = $2)
+         order by id for update`,
+        [ids, fingerprint],
+      );
+      const changed = rows.flatMap((row) => identify(storedDelivery(row)) ?? []);
+      // Changed since by others, or not for this process to change: the merge says so.
+      if (changed.length === 0) return { changed, removed: [] };
+      const gated = await client.query(
+        `select from unnest($1::text[]) s where exists (select from receiver.erased)
+           and exists (select from receiver.erased where hash = receiver.hash_of(s)) limit 1`,
+        [changed.flatMap((one) => [...one.subjects, subjectOf(one)])],
+      );
+      const isGated = gated.rows.length > 0;
+      if (isGated && gate === 'row share') return undefined;
+      await client.query(updateDeliveries, [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))]);
+      const { removed } = isGated ? await applyGate(client, families, [], changed) : { removed: [] };
+      return { changed, removed };
+    };
+    const written = await inTransaction(pool, first, step, limits.mergeLockMs + limits.statementMs);
+    return written ?? write(ids, 'exclusive');
+  };
+
+  /** @throws OtherFamilies */
+  const mergeRecords = async (records: readonly RecordKey[], counts: RebuildCounts, signal?: AbortSignal) => {
+    for (const { name } of families) {
+      const own = records.filter(({ family }) => family === name);
+      if (own.length === 0) continue;
+      let result: MergeResult;
+      do {
+        signal?.throwIfAborted();
+        result = await merge(name, { records: own, tellsFeed: false });
+        counts.rows += result.written + result.deleted;
+      } while (result.outcome === 'busy');
+      if (result.outcome === 'foreign') throw new OtherFamilies();
+      const left = result.outcome === 'broken' ? own : result.left;
+      if (left.length === 0) continue;
+      counts.left += left.length;
+      const reason = result.reason ?? result.left[0]!.reason;
+      log.warn({ family: name, records: left.length, reason }, 'records could not be merged, and wait');
+      // In the order of inserts, so that neither waits for the other.
+      await pool.query(
+        `insert into receiver.pending_deliveries (id, family) select id, $1 from (
+           select distinct on (business_id, record_id) id
+           from receiver.inbox join unnest($2::text[], $3::text[]) r(business_id, record_id) using (business_id, record_id)
+           where family = $1 order by business_id, record_id, version desc
+         ) newest order by id on conflict (id) do nothing`,
+        [name, left.map(({ businessId }) => businessId), left.map(({ recordId }) => recordId)],
+      );
+    }
+  };
+
+  /** Records that have a row and no callbacks: an earlier rebuild was interrupted between the two. */
+  const findOrphans = async (family: Family): Promise<RecordKey[]> => {
+    const key = `t.${quoted(keyOf(family).at(-1)!)}::text`;
+    const { rows } = await pool.query<RecordKey>(
+      `select t.business_id as "businessId", $1::text as family, ${key} as "recordId" from ${tableOf(family)} t
+       where not exists (select from receiver.inbox i where (i.business_id, i.family, i.record_id) = (t.business_id, $1, ${key}))`,
+      [family.name],
+    );
+    return rows;
+  };
+
+  /** @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete */
+  return async ({ families: names, onProgress, signal }: RebuildRequest = {}): Promise<RebuildCounts> => {
+    const only = names?.map((name) => {
+      const family = families.find((one) => one.name === name);
+      if (!family) throw new Error(`There is no family ${name}.`);
+      return family;
+    });
+    const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
+    for (let last = beginning, size = maxCallbacks; ; ) {
+      signal?.throwIfAborted();
+      const stored = await readAfter(last, size, only);
+      if (stored.length === 0) break;
+      const { ids, unreadable } = findChanged(stored);
+      try {
+        const { changed, removed } = ids.length > 0 ? await write(ids) : { changed: [], removed: [] };
+        counts.changed += changed.length;
+        await mergeRecords([...stored, ...changed, ...removed], counts, signal);
+      } catch (error) {
+        if (faultOf(error) !== 'timeout' || size === 1) throw error;
+        // The step was too large, or others have kept the lock for long.
+        size = Math.ceil(size / 2);
+        continue;
+      }
+      counts.callbacks += stored.length;
+      counts.unreadable += unreadable;
+      onProgress?.({ ...counts });
+      last = stored.at(-1)!;
+      size = Math.min(size * 2, maxCallbacks);
+    }
+    for (const family of families) await mergeRecords(await findOrphans(family), counts, signal);
+    return counts;
+  };
+}
+
+/** The tables are made for the families of another version. */
+export class OtherFamilies extends Error {
+  constructor() {
+    super('The tables are made for other families. Run receiver migrate with the same FAMILIES first.');
+    this.name = new.target.name;
+  }
+}
+
+/** jsonb has its own order of keys, which is that of subjects, and its own notation of numbers. */
+const comparable = ({ subjects, data, ...rest }: Delivery) => ({
+  ...rest,
+  subjects: subjects.toSorted(),
+  data: data && canonicalJson(withDecimals(data, JSON.parse(data))),
+});

@@ -1,0 +1,465 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { createLog } from '../../../src/common/log.ts';
+import { defineFamily, type Family } from '../../../src/receiver/families/family.ts';
+import { amount, idOf, integer, notPersonal, text } from '../../../src/receiver/families/field.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { applyGate } from '../../../src/receiver/intake/gate.ts';
+import { insertDeliveries, insertQuery } from '../../../src/receiver/intake/insert.ts';
+import { describe as identify } from '../../../src/receiver/intake/intake.ts';
+import { createParse } from '../../../src/receiver/intake/parse.ts';
+import { Rejection } from '../../../src/receiver/intake/rejection.ts';
+import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import { createRebuild, OtherFamilies } from '../../../src/receiver/worker/rebuild.ts';
+import { until } from '../../support/until.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+const log = createLog('silent');
+const start = Math.floor(Date.now() / 1000) - 86_400;
+const invoice = defineFamily({
+  name: 'invoice',
+  events: { 'invoice.created': 'created', 'invoice.updated': 'updated', 'invoice.deleted': 'deleted' },
+  path: { default: ['/invoices'] },
+  table: 'invoices',
+  identifiedBy: 'invoice_id',
+  fields: { invoice_id: notPersonal(integer), total: amount, patient_id: text },
+});
+const withInvoices: Family[] = [...families, invoice];
+const other = withInvoices.find(({ name }) => name === 'other');
+
+const open = (list: readonly Family[] = families, maxCallbacks = 500, lines: object[] = []) => {
+  const merge = createMerge({
+    ...{ pool: database.pool, families: list, fingerprint: fingerprintOf(list), log },
+    limits: { statementMs: 30_000, mergeLockMs: 30_000 },
+  });
+  const warn = (line: object) => lines.push(line);
+  return {
+    merge,
+    rebuild: createRebuild({
+      pool: database.pool,
+      families: list,
+      merge,
+      log: { warn } as never,
+      maxCallbacks,
+    }),
+  };
+};
+const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, deliveries, 60_000);
+const of = (event: string, data: object, envelope: object = {}) =>
+  deliveryOf({ event, event_time: start, business_id: 'b', ...envelope, data });
+/** As it would come now, with the new family; also of an event of the receiver itself. */
+const reader = createParse(
+  withInvoices,
+  ({ name }) => name,
+  ({ events }) => Object.keys(events),
+);
+const identifiedNow = (body: Buffer, receivedAt: number, id?: string) => {
+  const { misfits: _, ...described } = identify(reader(body, other), receivedAt, id);
+  return { ...described, body };
+};
+const mergeAll = async (list: readonly Family[] = families) => {
+  const { merge } = open(list);
+  for (const { name } of list) await merge(name);
+};
+const inbox = () =>
+  database.rows('select xmin::text, i.* from receiver.inbox i order by received_at') as Promise<
+    { id: string; xmin: string; subjects: string[] }[]
+  >;
+const rowsOf = (table: string) => database.rows(`select * from ${table} order by event_time, delivery_id`);
+
+it('a rebuild with nothing to change writes nothing', async () => {
+  await store(
+    of('receipt.created', {
+      receipt_id: '07',
+      created_at: '',
+      net_amount: '12.50',
+      far: { z: 1, patient_id: 'A', aa: [1e3] },
+    }),
+    of(
+      'receipt.updated',
+      { receipt_id: 7, amount_paid: 1.1, aid: 'x', patient_oid: 'B', pid: 'A' },
+      { timestamp: 5 },
+    ),
+    of('abha.link_care_context', {
+      care_context_id: 'c',
+      status: 'LINKED',
+      token: 'SECRET',
+      oid: 12345678901234567890n.toString(),
+    }),
+    of('x.unknown', { 'with space': 'é', list: [{ pid: 'C' }], tiny: 1e-7 }, { client_id: 5 }),
+    of('schedule.available_for_consultation', { doctor_id: 'd' }, { event_time: String(start) }),
+  );
+  const read = of('appointment.updated', { appointment_id: 'a', patient_id: 'A' });
+  await store(
+    identifiedNow(Buffer.from(String(read.body).replace('updated', 'reconciled')), read.receivedAt),
+  );
+  await mergeAll();
+  const all = async () => [
+    await inbox(),
+    await Promise.all(families.map(({ table }) => database.rows(`select xmin::text, * from ${table}`))),
+  ];
+  const before = await all();
+  expect(await open().rebuild()).toEqual({ callbacks: 6, changed: 0, unreadable: 0, rows: 0, left: 0 });
+  expect(await all()).toEqual(before);
+});
+
+it('callbacks of events that a family has come to list move to it, and all others stay', async () => {
+  const deliveries = [
+    of('invoice.created', { invoice_id: '007', total: 5, patient_id: 'A' }),
+    of('invoice.updated', { invoice_id: 7, total: 8 }, { event_time: start + 1 }),
+    of('invoice.deleted', { invoice_id: 8 }),
+    of('x.unknown', { invoice_id: 7 }),
+    of('receipt.created', { receipt_id: 7 }),
+  ];
+  await store(...deliveries);
+  await mergeAll();
+  // One waits, and was received again.
+  await store(deliveries[1]!);
+  await database.rows('insert into receiver.pending_deliveries (id, family) values ($1, $2)', [
+    deliveries[1]!.id,
+    'other',
+  ]);
+  const told = await rowsOf(
+    '(select now() as event_time, 1 as delivery_id, position from receiver.changes) c',
+  );
+  await migrate(database.db, withInvoices, log);
+  const steps: number[] = [];
+  const { rebuild } = open(withInvoices, 2);
+  expect(await rebuild({ onProgress: ({ callbacks }) => steps.push(callbacks) })).toMatchObject({
+    changed: 3,
+    left: 0,
+    unreadable: 0,
+  });
+  expect(steps.length).toBeGreaterThan(1);
+  expect(await rowsOf('invoices')).toMatchObject([
+    { invoice_id: '8', deleted_at: expect.any(Date) },
+    { invoice_id: '7', total: '8', patient_id: 'A', delivery_id: deliveries[1]!.id },
+  ]);
+  expect(await rowsOf('other_events')).toMatchObject([{ last_event: 'x.unknown' }]);
+  expect(
+    await database.rows(
+      'select event, status, delivery_count from deliveries where family = $1 order by event_time, event',
+      ['invoice'],
+    ),
+  ).toEqual([
+    { event: 'invoice.created', status: 'applied', delivery_count: 1 },
+    { event: 'invoice.deleted', status: 'applied', delivery_count: 1 },
+    { event: 'invoice.updated', status: 'applied', delivery_count: 2 },
+  ]);
+  expect(
+    await rowsOf('(select now() as event_time, 1 as delivery_id, position from receiver.changes) c'),
+  ).toHaveLength(told.length);
+  const [first] = await inbox();
+  expect(first).toMatchObject({ id: deliveries[0]!.id, subjects: ['p:platform:A'], record_id: '7' });
+  expect(await rebuild()).toMatchObject({ changed: 0, rows: 0 });
+});
+
+const callbacks = fc.array(
+  fc.record({
+    event: fc.constantFrom(
+      'invoice.created',
+      'invoice.updated',
+      'invoice.deleted',
+      'receipt.updated',
+      'x.unknown',
+    ),
+    event_time: fc.integer({ min: start, max: start + 3 }),
+    timestamp: fc.option(fc.integer({ min: start, max: start + 3 }), { nil: undefined }),
+    business_id: fc.constantFrom('b', '', 5, null),
+    data: fc
+      .record(
+        {
+          invoice_id: fc.constantFrom(1, '01', 1.0, 'x', null),
+          total: fc.oneof(
+            fc.constantFrom('1.50', '', null, 'much', {}),
+            fc.double({ noNaN: true, noDefaultInfinity: true }),
+          ),
+          patient_id: fc.constantFrom('A', 7, null),
+          Pid: fc.constantFrom('B', ['C', 'A']),
+          aa: fc.json({ maxDepth: 1 }),
+        },
+        { requiredKeys: [] },
+      )
+      .map((data) => ({ receipt_id: 1, ...data })),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+it('a rebuild makes of stored callbacks what they would be if they came now', async () => {
+  await migrate(database.db, withInvoices, log);
+  const { rebuild } = open(withInvoices, 3);
+  const tables = withInvoices.map(({ table }) => table);
+  await fc.assert(
+    fc.asyncProperty(callbacks, async (given) => {
+      await database.rows(`truncate receiver.inbox, receiver.pending_deliveries, ${tables}`);
+      const deliveries = given.map((one) => deliveryOf(one));
+      await store(...deliveries);
+      // By the rules before: its families do not have the new one.
+      await database.rows(`update receiver.settings set value = $1 where name = 'families'`, [
+        fingerprintOf(families),
+      ]);
+      await mergeAll();
+      await database.rows(`update receiver.settings set value = $1 where name = 'families'`, [
+        fingerprintOf(withInvoices),
+      ]);
+      const { unreadable } = await rebuild();
+      const rows = await database.rows('select * from receiver.inbox');
+      let kept = 0;
+      for (const row of rows) {
+        const { body, receivedAt, id } = deliveries.findLast((one) => one.id === row.id)!;
+        try {
+          const now = identifiedNow(body, receivedAt, id);
+          expect({ ...row, data: row.data, subjects: (row.subjects as string[]).toSorted() }).toMatchObject({
+            family: now.family,
+            record_id: now.recordId,
+            version: expect.stringMatching(new RegExp(now.version.slice(0, 20))),
+            subjects: now.subjects.toSorted(),
+            data: now.data === undefined ? null : JSON.parse(now.data),
+          });
+        } catch (error) {
+          if (!(error instanceof Rejection)) throw error;
+          kept += 1;
+          expect(row.family).toBe('other');
+        }
+      }
+      expect(unreadable).toBe(kept);
+      const merged = await Promise.all(
+        tables.map((table) => database.rows(`select * from ${table} order by delivery_id`)),
+      );
+      await database.rows(`truncate ${tables}`);
+      await rebuild();
+      expect(
+        await Promise.all(
+          tables.map((table) => database.rows(`select * from ${table} order by delivery_id`)),
+        ),
+      ).toEqual(merged);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('a field that a family has come to know gets its values, without a change of callbacks', async () => {
+  await store(
+    of('receipt.created', { receipt_id: 1, tip: 5, other: 6 }),
+    of('receipt.updated', { receipt_id: 1 }),
+    of('receipt.created', { receipt_id: 2 }),
+  );
+  await mergeAll();
+  const before = await inbox();
+  const wider: Family[] = families.map((one: Family) =>
+    one.name === 'receipt' ? { ...one, fields: { ...one.fields, tip: amount } } : one,
+  );
+  await migrate(database.db, wider, log);
+  expect(await open(wider, 1).rebuild()).toMatchObject({ callbacks: 3, changed: 0, rows: 1 });
+  expect(await database.rows('select tip, extra from receipts order by receipt_id')).toEqual([
+    { tip: '5', extra: { other: 6 } },
+    { tip: null, extra: null },
+  ]);
+  expect(await inbox()).toEqual(before);
+});
+
+/** Erases a patient. */
+const erase = async (
+  subject: string,
+  ...records: { family: string; businessId: string; recordId: string }[]
+) => {
+  const client = await database.pool.connect();
+  await client.query('begin; lock table receiver.erased in exclusive mode');
+  await client.query('insert into receiver.erased values (receiver.hash_of($1), now(), $2)', [
+    subject,
+    randomUUID(),
+  ]);
+  await applyGate(client, families, [], records);
+  await client.query('commit');
+  client.release();
+};
+
+it('what an erasure has reduced keeps its id, record, version, subjects and data', async () => {
+  await store(
+    of('invoice.created', { invoice_id: 1, patient_id: 'A', total: 5 }),
+    of('receipt.created', { receipt_id: 1, patient_oid: 'A', aid: 'x', created_at: '' }),
+  );
+  await erase(
+    'p:platform:A',
+    ...(await inbox())
+      .map((row) => row as never)
+      .map(({ family, business_id, record_id }: Record<string, string>) => ({
+        family: family!,
+        businessId: business_id!,
+        recordId: record_id!,
+      })),
+  );
+  await mergeAll();
+  const before = await inbox();
+  expect(before.map(({ subjects }) => subjects[0])).toEqual(['reduced', 'reduced']);
+  await migrate(database.db, withInvoices, log);
+  expect(await open(withInvoices).rebuild()).toMatchObject({ callbacks: 2, changed: 0, unreadable: 0 });
+  expect(await inbox()).toEqual(before);
+});
+
+it('what turns out to refer to somebody who was erased is reduced', async () => {
+  const visit = of('appointment.created', { appointment_id: 'v', patient_id: 'A' });
+  await store(
+    visit,
+    of('invoice.created', { invoice_id: 1, visit: 'v', memo: 'CANARY', total: 5 }),
+    of('invoice.created', { invoice_id: 2, memo: 'kept' }),
+  );
+  await erase('p:platform:A', visit);
+  const list: Family[] = [
+    ...families,
+    { ...invoice, fields: { ...invoice.fields, visit: idOf('appointment') } },
+  ];
+  await migrate(database.db, list, log);
+  const { rebuild } = open(list);
+  expect(await rebuild()).toMatchObject({ changed: 2 });
+  expect(await database.rows('select invoice_id, total, extra, visit from invoices order by 1')).toEqual([
+    { invoice_id: '1', total: '5', visit: 'v', extra: { memo: null } },
+    { invoice_id: '2', total: null, visit: null, extra: { memo: 'kept' } },
+  ]);
+  expect(JSON.stringify(await inbox())).not.toContain('CANARY');
+  expect(await rebuild()).toMatchObject({ changed: 0 });
+});
+
+it('what the rules cannot read any more stays as it is, and is named', async () => {
+  const unreadable = of('invoice.created', { invoice_id: 'one' });
+  await store(unreadable, of('invoice.created', { invoice_id: 1 }));
+  await mergeAll();
+  await migrate(database.db, withInvoices, log);
+  const lines: object[] = [];
+  expect(await open(withInvoices, 500, lines).rebuild()).toMatchObject({
+    callbacks: 2,
+    changed: 1,
+    unreadable: 1,
+  });
+  expect(lines).toEqual([expect.objectContaining({ delivery: unreadable.id })]);
+  expect(await database.rows('select delivery_id from other_events')).toEqual([
+    { delivery_id: unreadable.id },
+  ]);
+});
+
+it('of the given families, and of the events that they list, and of no others', async () => {
+  await store(
+    of('invoice.created', { invoice_id: 1 }),
+    of('x.unknown', {}),
+    of('receipt.created', { receipt_id: 1 }),
+  );
+  await migrate(database.db, withInvoices, log);
+  expect(await open(withInvoices).rebuild({ families: ['invoice'] })).toMatchObject({
+    callbacks: 1,
+    changed: 1,
+  });
+  await expect(open().rebuild({ families: ['invoices'] })).rejects.toThrow('invoices');
+});
+
+it('a rebuild that ends anywhere is completed by the next one', async () => {
+  await store(...Array.from({ length: 6 }, (_, n) => of('invoice.created', { invoice_id: n })));
+  await mergeAll();
+  await database.rows(
+    'insert into receiver.pending_deliveries (id, family) select id, family from receiver.inbox',
+  );
+  await migrate(database.db, withInvoices, log);
+  const options = { pool: database.pool, families: withInvoices, log, maxCallbacks: 2 };
+  const dying = createRebuild({ ...options, merge: () => Promise.reject(new Error('killed')) });
+  await expect(dying()).rejects.toThrow('killed');
+  const { rebuild, merge } = open(withInvoices, 1);
+  // What waits does so in the family that it is of now.
+  expect(await merge('invoice')).toMatchObject({ merged: 2 });
+  await expect(dying()).rejects.toThrow('killed');
+  const stop = new AbortController();
+  const onProgress = () => stop.abort(new Error('stopped'));
+  await expect(rebuild({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
+  await rebuild();
+  expect(await database.rows('select from invoices')).toHaveLength(6);
+  expect(await database.rows('select from other_events')).toEqual([]);
+});
+
+it('a copy that is stored while a callback is rewritten keeps its arrival and its version', async () => {
+  const later = of('invoice.created', { invoice_id: 1 });
+  await store(later);
+  await migrate(database.db, withInvoices, log);
+  const { rebuild } = open(withInvoices);
+  const client = await database.pool.connect();
+  await client.query('begin');
+  await client.query(insertQuery([identifiedNow(later.body, later.receivedAt - 1)], 60_000));
+  const running = rebuild();
+  await until(async () => (await database.rows('select from pg_locks where not granted')).length > 0);
+  await client.query('commit');
+  client.release();
+  expect(await running).toMatchObject({ changed: 1 });
+  expect(await rebuild()).toMatchObject({ changed: 0 });
+});
+
+it('a process with other families than the tables changes nothing', async () => {
+  await store(of('invoice.created', { invoice_id: 1 }));
+  const before = await inbox();
+  await expect(open(withInvoices).rebuild()).rejects.toThrow(OtherFamilies);
+  expect(await inbox()).toEqual(before);
+});
+
+it('a record whose row somebody locks, or whose data is refused, waits for the worker', async () => {
+  await store(...[1, 2, 3].map((n) => of('invoice.created', { invoice_id: n, total: n })));
+  await migrate(database.db, withInvoices, log);
+  const { rebuild, merge } = open(withInvoices);
+  await rebuild();
+  await database.rows(`update invoices set total = 0; alter table invoices add check (total <> 2)`);
+  const client = await database.pool.connect();
+  await client.query('begin; select from invoices where invoice_id = 1 for update');
+  expect(await rebuild()).toMatchObject({ rows: 1, left: 2 });
+  await client.query('rollback');
+  client.release();
+  await merge('invoice');
+  expect(await database.rows('select total from invoices order by invoice_id')).toEqual([
+    { total: '1' },
+    { total: '0' },
+    { total: '3' },
+  ]);
+  expect(await database.rows('select status, count(*)::int from deliveries group by 1 order by 1')).toEqual([
+    { status: 'applied', count: 2 },
+    { status: 'failed', count: 1 },
+  ]);
+});
+
+it('a rebuild beside incoming callbacks, resends and merges loses nothing, and no session waits for ever', async () => {
+  const stored = Array.from({ length: 300 }, (_, n) =>
+    of('invoice.updated', { invoice_id: n % 90, total: n }, { event_time: start + (n % 7) }),
+  );
+  await store(...stored);
+  await mergeAll();
+  await migrate(database.db, withInvoices, log);
+  const { rebuild, merge } = open(withInvoices, 20);
+  let isRunning = true;
+  const [resent, received] = [new Map<Delivery, number>(), [] as Delivery[]];
+  // Copies that have arrived earlier are written in place of those that are stored.
+  const resend = async (from: number) => {
+    for (let at = from; isRunning; at += 70) {
+      const some = [...stored, ...stored].slice(at % 300, (at % 300) + 40).toReversed();
+      for (const one of some) resent.set(one, (resent.get(one) ?? 0) + 1);
+      await store(...some.map((one) => identifiedNow(one.body, one.receivedAt - resent.get(one)!)));
+    }
+  };
+  const receive = async () => {
+    while (isRunning) {
+      const { body, receivedAt } = of('invoice.created', { invoice_id: received.length % 100 });
+      received.push(identifiedNow(body, receivedAt));
+      await store(received.at(-1)!);
+    }
+  };
+  const work = async () => {
+    while (isRunning) for (const name of ['invoice', 'other']) await merge(name);
+  };
+  const others = [resend(0), resend(150), receive(), work()];
+  const stop = () => {
+    isRunning = false;
+  };
+  await Promise.all([rebuild().finally(stop), ...others.map((one) => one.finally(stop))]);
+  for (const name of ['invoice', 'other']) while ((await merge(name)).isFull);
+  expect(await rebuild()).toMatchObject({ changed: 0, rows: 0, left: 0 });
+  expect(await database.rows('select from other_events')).toEqual([]);
+  expect(await database.rows('select from receiver.inbox')).toHaveLength(
+    300 + new Set(received.map(({ id }) => id)).size,
+  );
+});
