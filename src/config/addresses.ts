@@ -34,7 +34,8 @@ export const redis = url(
   /^rediss?:\/\/([^/?#]*@)?[^\s/?#@,]+(\/\d*)?$/,
 ).refine(URL.canParse, 'must be a URL of one host, such as redis://:password@host:6379/0');
 
-const path = z
+/** A path that callbacks may come to. */
+export const path = z
   .string()
   .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
   .refine((text) => !reserved.includes(text), 'is a path that the receiver uses itself');

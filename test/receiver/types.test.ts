@@ -1,3 +1,4 @@
+import { amount, type CallbackOf, defineFamily, text } from '../../src/receiver/families/authoring.ts';
 import type { Callback } from '../../src/receiver/families/index.ts';
 
 const envelope = { event_time: 1, timestamp: 1, client_id: 'c', business_id: 'b' } as const;
@@ -21,4 +22,31 @@ it('the union of callbacks has the types of its families', () => {
   // @ts-expect-error: the event of another family has other data
   const mixed: Callback = { ...envelope, event: 'mcert.created', data: { receipt_id: 7 } };
   expect([withoutId, unknown, mixed]).toHaveLength(3);
+});
+
+it('the names that a family gives are those of its fields', () => {
+  const base = {
+    name: 'bill',
+    events: { 'bill.created': 'created' },
+    path: { default: ['/bills'] },
+    table: 'bills',
+  } as const;
+  const fields = { id: text, total: amount };
+  const bill = defineFamily({ ...base, identifiedBy: 'id', headline: ['total'], fields });
+  const callback: CallbackOf<typeof bill> = {
+    ...envelope,
+    event: 'bill.created',
+    data: { id: 'a', total: 5 },
+  };
+  // @ts-expect-error: what identifies a record is required
+  const withoutId: CallbackOf<typeof bill> = { ...envelope, event: 'bill.created', data: { total: 5 } };
+  // @ts-expect-error: it has no such field
+  const misspelt = defineFamily({ ...base, identifiedBy: 'no', fields });
+  // @ts-expect-error: nor to sum up
+  const summed = defineFamily({ ...base, fields, sums: { totla: ['total'] } });
+  // @ts-expect-error: a kind that does not exist
+  const dated = defineFamily({ ...base, fields: { ...fields, day: { kind: 'date' } } });
+  // @ts-expect-error: a class that does not exist
+  const removed = defineFamily({ ...base, fields, events: { 'bill.removed': 'removed' } });
+  expect([callback, withoutId, misspelt, summed, dated, removed]).toHaveLength(6);
 });

@@ -1,0 +1,20 @@
+// `webhook-receiver/family`: what a module of the folder FAMILIES is written with.
+export type { CallbackOf } from './callback.ts';
+export { defineFamily, type EventClass, type Family } from './family.ts';
+export {
+  amount,
+  code,
+  codes,
+  type Field,
+  idOf,
+  integer,
+  type KindName,
+  nested,
+  notPersonal,
+  optional,
+  personName,
+  saidTime,
+  text,
+  time,
+  untyped,
+} from './field.ts';

@@ -1,0 +1,79 @@
+import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { InvalidConfiguration } from '../../config/config.ts';
+import type { Family } from './family.ts';
+import { families as documented } from './index.ts';
+import { familySchema } from './shape.ts';
+
+/** Raised with all faults of the folder of `FAMILIES`, a line each: the file, and what to do. */
+export class FamiliesInvalid extends InvalidConfiguration {
+  constructor(problems: string[]) {
+    super(problems.map((problem) => `FAMILIES ${problem}`));
+    this.name = new.target.name;
+  }
+}
+
+/**
+ * The documented families and those of a folder: the default exports of its `*.js`, `*.mjs` and, where Node.js imports them,
+ * `*.ts`, in the order of their names.
+ *
+ * @param folder the value of `FAMILIES`
+ * @throws FamiliesInvalid
+ */
+export async function loadFamilies(folder: string | undefined): Promise<readonly Family[]> {
+  if (folder === undefined) return documented;
+  const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new FamiliesInvalid([`must be a folder that can be read: ${folder} (${error.code})`]);
+  });
+  const modules = files.filter((file) => /(?<!\.d)\.(m?js|ts)$/.test(file)).sort();
+  if (modules.length === 0) throw new FamiliesInvalid([`must have a *.js, *.mjs or *.ts in ${folder}`]);
+  const problems: string[] = [];
+  const sources = new Map<Family, string>(documented.map((family) => [family, 'the receiver']));
+  const owners = new Map([...sources.keys()].flatMap(namesOf).map((one) => [one, 'the receiver']));
+  for (const file of modules)
+    try {
+      const family = await read(resolve(folder, file));
+      sources.set(family, file);
+      for (const one of namesOf(family)) {
+        const owner = owners.get(one);
+        if (owner) problems.push(`${file}: ${one} is already that of ${owner}: choose another`);
+        else owners.set(one, file);
+      }
+    } catch (error) {
+      problems.push(...(error as Error).message.split('\n').map((line) => `${file}: ${line}`));
+    }
+  for (const [{ fields }, file] of sources)
+    for (const [field, { refersTo }] of Object.entries(fields as Family['fields']))
+      if (refersTo !== undefined && !owners.has(`the name ${refersTo}`))
+        problems.push(`${file}: fields.${field}.refersTo is ${refersTo}, which is no family`);
+  if (problems.length > 0) throw new FamiliesInvalid(problems);
+  return [...sources.keys()];
+}
+
+/** What only one family may have. */
+const namesOf = ({ name, table, events, path }: Family) => [
+  `the name ${name}`,
+  `the table ${table}`,
+  ...Object.keys(events).map((event) => `the event ${event}`),
+  ...[...path.default, path.variable ?? []].flat().map((one) => `the path ${one}`),
+];
+
+/** @throws Error with a line for each fault */
+async function read(file: string): Promise<Family> {
+  // The path of its URL: a file's name may have characters that mean something else there.
+  const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {
+    if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION')
+      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}`);
+    throw new Error('this version of Node.js imports no TypeScript: compile it to JavaScript');
+  });
+  if (imported.default === undefined) throw new Error('must have `export default defineFamily({ … })`');
+  const { error } = familySchema.safeParse(imported.default);
+  if (!error) return imported.default as Family;
+  const faults = error.issues.map((issue) => {
+    // Of a key, the issue itself says only that it is none.
+    const { message } = issue.code === 'invalid_key' ? issue.issues[0]! : issue;
+    return `${issue.path.join('.')} ${message}`.trim();
+  });
+  throw new Error(faults.join('\n'));
+}
