@@ -7,6 +7,7 @@ import type { Log } from '../../common/log.ts';
 import { version } from '../../common/version.ts';
 import { commonColumns, type Family } from '../families/family.ts';
 import { kinds } from '../families/field.ts';
+import { changeTypes } from './change-types.ts';
 import { faultOf } from './errors.ts';
 import type { Db } from './tables.ts';
 
@@ -37,7 +38,7 @@ export async function migrate(
     });
   const done = results.map(({ migrationName }) => migrationName);
   for (const family of families)
-    if (await alone(db, log, family.table, (tx) => makeTable(tx, family))) done.push(family.table);
+    if (await alone(db, log, family.table, (tx) => makeTable(tx, family, log))) done.push(family.table);
   await alone(db, log, 'settings', (tx) => recordFingerprint(tx, fingerprintOf(families)));
   return done;
 }
@@ -84,8 +85,8 @@ export function columnsOf({ fields, identifiedBy }: Family): Record<string, stri
 export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
 
-/** @returns whether anything was missing @throws Error where a column has another type */
-async function makeTable(db: Db, family: Family): Promise<boolean> {
+/** @returns whether anything was missing or changed @throws Error where a type cannot be changed in place */
+async function makeTable(db: Db, family: Family, log: Pick<Log, 'warn'>): Promise<boolean> {
   const { table } = family;
   const { rows } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
@@ -97,12 +98,21 @@ async function makeTable(db: Db, family: Family): Promise<boolean> {
   const missing = columns.filter(([name]) => !existing.has(name));
   const changed = columns.filter(([name, type]) => existing.has(name) && existing.get(name) !== type);
   if (changed.length > 0) {
+    // During an upgrade, processes of both versions may start.
+    if (await isOlder(db)) return false;
     const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
-    throw new Error(
-      `Its columns have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild`,
+    if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.identifiedBy))
+      throw new Error(
+        `Columns that every row needs have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild, which makes its rows anew`,
+      );
+    await changeTypes(
+      db,
+      family,
+      changed.map(([name]) => name),
     );
+    log.warn({ table, columns: list }, 'the types of columns have changed: run receiver rebuild');
   }
-  if (missing.length === 0) return false;
+  if (missing.length === 0) return changed.length > 0;
   const at = sql.table(`public.${table}`);
   const typed = ([name, type]: readonly [string, string]) => sql`${sql.ref(name)} ${sql.raw(type)}`;
   const required = [...keyOf(family), 'business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
@@ -130,12 +140,16 @@ export function fingerprintOf(families: readonly Family[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
 }
 
-/** A process of an older version, which may start again during an upgrade, does not take it back. */
 async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
-  const { rows } = await sql<{ value: string }>`
-    select value from receiver.settings where name = 'version'`.execute(db);
-  if (version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0) return;
+  if (await isOlder(db)) return;
   await sql`
     insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
     on conflict (name) do update set value = excluded.value`.execute(db);
+}
+
+/** Whether this process is of an older version than the tables: it may start again during an upgrade, and takes nothing back. */
+async function isOlder(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ value: string }>`
+    select value from receiver.settings where name = 'version'`.execute(db);
+  return version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0;
 }

@@ -1,9 +1,23 @@
 import { createLog } from '../../../src/common/log.ts';
 import { defineFamily, type Family } from '../../../src/receiver/families/family.ts';
-import { amount, notPersonal, text } from '../../../src/receiver/families/field.ts';
+import {
+  amount,
+  type Field,
+  integer,
+  nested,
+  notPersonal,
+  personName,
+  text,
+  time,
+} from '../../../src/receiver/families/field.ts';
 import { families } from '../../../src/receiver/families/index.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { describe } from '../../../src/receiver/intake/intake.ts';
+import { createParse } from '../../../src/receiver/intake/parse.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
-import { useReceiverDatabase } from '../support/database.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { createReceiverDatabase, useReceiverDatabase } from '../support/database.ts';
 
 const database = useReceiverDatabase();
 const log = createLog('silent');
@@ -54,11 +68,86 @@ it('a new family gets its table, and a new field its column, beside rows', async
   expect(await database.rows('select total, paid from invoices')).toEqual([{ total: '5', paid: null }]);
 });
 
-it('a field whose type has changed stops the migration, and names what to do', async () => {
-  const other = { ...invoice, fields: { ...invoice.fields, total: text } };
-  await expect(migrate(database.db, [other], log)).rejects.toMatchObject({
-    cause: { message: expect.stringContaining('total (numeric) to text') },
-  });
+const withTotal = (total: Field): Family[] => [{ ...invoice, fields: { ...invoice.fields, total } }];
+
+it('a field of another type keeps its column, with the values that convert, and a rebuild reads the others', async () => {
+  const database = await createReceiverDatabase(withTotal(text));
+  try {
+    const store = (...totals: unknown[]) =>
+      insertDeliveries(
+        database.pool,
+        totals.map((total, n) => {
+          const body = Buffer.from(
+            JSON.stringify({
+              event: 'invoice.created',
+              event_time: 1_763_000_000,
+              data: { invoice_id: `${n}`, total },
+            }),
+          );
+          const { misfits: _, ...described } = describe(createParse(withTotal(text), () => '')(body), n + 1);
+          return { ...described, body };
+        }),
+        60_000,
+      );
+    const open = (list: readonly Family[]) => {
+      const merge = createMerge({
+        pool: database.pool,
+        families: list,
+        fingerprint: fingerprintOf(list),
+        log,
+      });
+      return { merge, rebuild: createRebuild({ pool: database.pool, families: list, merge, log }) };
+    };
+    const rows = () => database.rows('select total, extra from invoices order by invoice_id');
+    await store('12.50', 'much', '', null, 7);
+    await open(withTotal(text)).merge('invoice');
+    await database.rows('create index on invoices (total); grant select (total) on invoices to public');
+    const lines: object[] = [];
+    expect(
+      await migrate(database.db, withTotal(amount), { warn: (line: object) => lines.push(line) } as never),
+    ).toEqual(['invoices']);
+    expect(lines).toEqual([{ table: 'invoices', columns: 'total (text) to numeric' }]);
+    const converted = ['12.50', null, null, null, '7'].map((total) => ({ total, extra: null }));
+    expect(await rows()).toEqual(converted);
+    expect(
+      await database.rows(
+        `select has_column_privilege('public', 'invoices', 'total', 'select') as is_granted`,
+      ),
+    ).toEqual([{ is_granted: true }]);
+    await open(withTotal(amount)).rebuild();
+    expect(await rows()).toEqual(converted.with(1, { total: null, extra: { total: 'much' } as never }));
+    for (const kind of [time, nested, personName, integer, text])
+      expect(await migrate(database.db, withTotal(kind), log)).toEqual(['invoices']);
+    expect(await rows()).toHaveLength(5);
+    await open(withTotal(text)).rebuild();
+    expect((await rows()).map(({ total }) => total)).toEqual(['12.50', 'much', '', null, '7']);
+  } finally {
+    await database.close();
+  }
+});
+
+it('the type of a column stays where views depend on it, which are named, and where rows need it', async () => {
+  const database = await createReceiverDatabase(withTotal(amount));
+  try {
+    await database.rows(
+      'create view mine as select total from invoices; create view other as select invoice_id from invoices',
+    );
+    const failing = async (list: Family[]) => {
+      const error = await migrate(database.db, list, log).catch((one) => one);
+      return error.cause.message as string;
+    };
+    expect(await failing(withTotal(text))).toMatch(/^These views .*: mine\. /);
+    await database.rows('drop view mine');
+    const byNumber = { ...invoice, fields: { ...invoice.fields, invoice_id: integer } };
+    expect(await failing([byNumber])).toContain('invoice_id (text) to bigint');
+    // A process of an older version, during an upgrade.
+    await database.rows(`update receiver.settings set value = '99.0.0' where name = 'version'`);
+    expect(await migrate(database.db, withTotal(text), log)).toEqual([]);
+    await database.rows(`update receiver.settings set value = '0.1.0' where name = 'version'`);
+    expect(await migrate(database.db, withTotal(text), log)).toEqual(['invoices']);
+  } finally {
+    await database.close();
+  }
 });
 
 it('the fingerprint is another for each fact that makes rows', () => {
