@@ -2,14 +2,15 @@ import type { Server } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
-import { families } from '../receiver/families/index.ts';
+import { loadFamilies } from '../receiver/families/load.ts';
 import { startReceiver } from '../receiver/receiver.ts';
 import { prepare } from '../receiver/store/prepare.ts';
 import { startEmbedded } from './open-stores.ts';
 import { startParts } from './start-parts.ts';
 
-/** The new path of a callback, on a database, a folder and a queue of its own. */
+/** The new path of a callback, on a database, a folder and a queue of its own. @throws InvalidConfiguration */
 export async function openNewPath(env: Environment) {
+  const families = await loadFamilies(env.FAMILIES || undefined);
   const parsed = parseConfig(
     env,
     families.map(({ name, events, path }) => ({ name, events: Object.keys(events), path })),
