@@ -6,6 +6,7 @@ import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { until } from '../../support/until.ts';
 import type { ReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
@@ -16,8 +17,8 @@ const start = Math.floor(Date.now() / 1000) - 86_400;
 type Shown = Record<string, unknown>;
 
 /**
- * Rounds of random histories, lean and late, which four sessions insert while three merge, somebody locks rows and sessions
- * are ended.
+ * Rounds of random histories, lean and late, which four sessions insert while three merge and one rebuilds, somebody locks rows and
+ * sessions are ended.
  *
  * @param url of the database, perhaps through a pooler
  * @returns what the rows must not be: the rounds, with each record that is wrong, and the number of deadlocks
@@ -89,8 +90,16 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
     }
   };
 
-  const disturbing = Promise.all([disturb(), hold()]);
-  const result = { rounds: 0, callbacks: 0, merges: 0, wrong: [] as unknown[], deadlocks: 0 };
+  const rebuild = createRebuild({ pool, families, merge, log });
+  const rebuildAgain = async () => {
+    while (Date.now() < end) {
+      await retry(() => rebuild());
+      result.rebuilds += 1;
+    }
+  };
+
+  const result = { rounds: 0, callbacks: 0, merges: 0, rebuilds: 0, wrong: [] as unknown[], deadlocks: 0 };
+  const disturbing = Promise.all([disturb(), hold(), rebuildAgain()]);
   for (let from = 1; Date.now() < end; from += 30) {
     const { model, deliveries } = draw(from);
     result.callbacks += deliveries.length;
