@@ -8,6 +8,7 @@ import { inTransaction } from '../store/pools.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
+import { versionWith } from './identify.ts';
 import { insertUngated, toJsonb } from './insert.ts';
 import { type StoredRow, storedColumns, storedDelivery } from './stored.ts';
 
@@ -276,12 +277,11 @@ export function reduce(delivery: Delivery, family: Family | undefined, names: re
     return publicMembers.has(key) ? value : null;
   });
   const id = uuidV8(delivery.id.slice(0, 13).replace('-', ''), randomBytes(10).toString('hex'));
-  const tail = (one: string) => one.slice(14).replaceAll('-', '');
   return {
     ...delivery,
     id,
     recordId: delivery.recordId === delivery.id ? id : delivery.recordId,
-    version: delivery.version.slice(0, -tail(id).length) + tail(id),
+    version: versionWith(delivery.version, id),
     subjects: [
       reducedMark,
       ...new Set(names.map((name) => hashedPrefix + name)),

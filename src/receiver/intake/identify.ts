@@ -89,9 +89,14 @@ export function versionOf({
   scratch.writeUIntBE(timestampMs, 13, 6);
   scratch.writeUIntBE(Math.floor(receivedAt / 2 ** 32), 19, 3);
   scratch.writeUInt32BE(receivedAt % 2 ** 32, 22);
-  // Of the id, the end of its digest is enough.
-  return scratch.toString('hex') + id.slice(28);
+  return scratch.toString('hex') + endOf(id);
 }
+
+/** Of the id, the end of its digest is enough. */
+const endOf = (id: string) => id.slice(24);
+/** The version of the same callback with another id. */
+export const versionWith = (version: string, id: string): string =>
+  version.slice(0, -endOf(id).length) + endOf(id);
 
 /** What orders a callback, read from it. @param eventMs the time of its event */
 export function versionedBy(callback: AnyCallback, family: Family, eventMs: number) {

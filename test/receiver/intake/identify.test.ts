@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { classOf, type Family } from '../../../src/receiver/families/family.ts';
 import { families } from '../../../src/receiver/families/index.ts';
-import { versionOf } from '../../../src/receiver/intake/identify.ts';
+import { versionOf, versionWith } from '../../../src/receiver/intake/identify.ts';
 import { describe } from '../../../src/receiver/intake/intake.ts';
 import { createParse } from '../../../src/receiver/intake/parse.ts';
 import { useReceiverDatabase } from '../support/database.ts';
@@ -42,8 +42,9 @@ function compare(a: VersionedOf, b: VersionedOf): number {
   const [first, other] = [keys(a), keys(b)];
   const at = first.findIndex((key, index) => key !== other[index]);
   if (at >= 0) return first[at]! < other[at]! ? -1 : 1;
-  // The id without its time.
-  return a.id.slice(14) === b.id.slice(14) ? 0 : a.id.slice(14) < b.id.slice(14) ? -1 : 1;
+  // The end of the id.
+  const [end, otherEnd] = [a.id.slice(24), b.id.slice(24)];
+  return end === otherEnd ? 0 : end < otherEnd ? -1 : 1;
 }
 type VersionedOf = Parameters<typeof versionOf>[0];
 
@@ -52,6 +53,7 @@ it('versions sort bytewise as the order says: a total order', () => {
     fc.property(versioned, versioned, (a, b) => {
       const [first, other] = [versionOf(a), versionOf(b)];
       expect(first < other ? -1 : first > other ? 1 : 0).toBe(compare(a, b));
+      expect(versionWith(first, b.id)).toBe(versionOf({ ...a, id: b.id }));
     }),
     { numRuns: 2_000 },
   );
