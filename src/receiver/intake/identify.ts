@@ -99,7 +99,13 @@ export const versionWith = (version: string, id: string): string =>
   version.slice(0, -endOf(id).length) + endOf(id);
 
 /** What orders a callback, read from it. @param eventMs the time of its event */
-export function versionedBy(callback: AnyCallback, family: Family, eventMs: number) {
+export function versionedBy(
+  callback: AnyCallback,
+  family: Family,
+  eventMs: number,
+  receivedAt: number,
+  id: string,
+): Versioned {
   const { orderedBy } = family;
   const changed = orderedBy === undefined ? undefined : readTime(callback.data[orderedBy]);
   return {
@@ -107,5 +113,7 @@ export function versionedBy(callback: AnyCallback, family: Family, eventMs: numb
     class: classOf(family, callback.event),
     changeMs: changed == null || isAfterEvent(changed, eventMs) ? undefined : changed,
     timestampMs: readTime(callback.timestamp) ?? 0,
+    receivedAt,
+    id,
   };
 }

@@ -53,7 +53,7 @@ export function describe(parsed: Parsed, receivedAt: number, id = parsed.id) {
     clientId: textOf(callback.client_id),
     businessId,
     recordId: recordIdOf(callback, family) ?? id,
-    version: versionOf({ ...versionedBy(callback, family, eventMs), receivedAt, id }),
+    version: versionOf(versionedBy(callback, family, eventMs, receivedAt, id)),
     eventMs,
     // With what its fields are called in the documents.
     subjects: subjectsOf({ data }, family, businessId),
