@@ -3,14 +3,12 @@ import { kinds } from '../families/field.ts';
 import { misfitMark } from '../intake/read-data.ts';
 import { columnsOf, keyOf } from '../store/migrate.ts';
 
-/** What a merging statement returns: counts and ids. No time-out ends a frozen client that is being sent rows. */
+/** What a merging statement returns: counts. No time-out ends a frozen client that is being sent rows. */
 export interface Merged {
   /** Whether the tables are made for the families of this process; else nothing was done. */
   isOurs: boolean;
   /** Deliveries that wait no longer. */
   merged: number;
-  /** Their ids, up to 500. */
-  ids: string[];
   /** Rows that were inserted or changed. */
   written: number;
   /** Rows that went because no callback of their record is left. */
@@ -192,7 +190,7 @@ with ours as materialized (
 )
 -- The rows first: then pending rows are not held while they are written.
 select exists (select from ours) as "isOurs", (select count(*) from written)::int as written, (select count(*) from gone)::int as deleted,
-       (select count(*) from done)::int as merged, array(select id from done limit 500) as ids,
+       (select count(*) from done)::int as merged,
        (select count(*) from put_off)::int as waiting,
        ${isDue ? '(select count(*) from others) = $5::int' : 'false'} as "isFull",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked`;

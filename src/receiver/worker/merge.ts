@@ -157,7 +157,6 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
       execute,
     );
     for (const count of ['merged', 'written', 'deleted', 'waiting'] as const) result[count] += merged![count];
-    result.ids.push(...merged!.ids);
     if (!merged!.isOurs) result.outcome = 'foreign';
     return merged!;
   };
@@ -304,7 +303,6 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
       ...{
         outcome: 'done',
         merged: 0,
-        ids: [],
         written: 0,
         deleted: 0,
         waiting: 0,

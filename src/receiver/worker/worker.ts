@@ -61,8 +61,6 @@ interface Turn {
 const minPauseMs = 250;
 const maxPauseMs = 10_000;
 const maxIds = 500;
-/** Ids of the last merges: the jobs of deliveries that an earlier job has taken along cost nothing. */
-const maxRecent = 20_000;
 const lookMs = 5_000;
 const hourMs = 3_600_000;
 
@@ -76,7 +74,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const turns = new Map<string, Turn>(
     families.map(({ name }) => [name, { isDue: false, jobs: [], pausedUntil: 0, pauseMs: 0 }]),
   );
-  const recent = new Set<string>();
   const stopping = new AbortController();
   const { signal } = stopping;
   let ring = () => {};
@@ -89,14 +86,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       if (turn) turn.isDue = true;
     }
     ring();
-  };
-
-  const remember = (ids: readonly string[]) => {
-    for (const id of ids) recent.add(id);
-    for (const id of recent) {
-      if (recent.size <= maxRecent) break;
-      recent.delete(id);
-    }
   };
 
   const runJob: RunJob = async (ids, names) => {
@@ -120,22 +109,18 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     turn.pausedUntil = performance.now() + turn.pauseMs;
   };
 
-  /** The jobs that fit in one merge, and what of them waits. */
+  /** The jobs that fit in one merge. */
   const takeJobs = (turn: Turn) => {
-    const ids = new Set<string>();
-    let count = 0;
-    for (const job of turn.jobs) {
-      const open = job.ids.filter((id) => !recent.has(id));
-      if (count > 0 && ids.size + open.length > maxIds) break;
-      for (const id of open) ids.add(id);
-      count += 1;
-    }
-    return { jobs: turn.jobs.splice(0, count), ids: [...ids] };
+    let size = 0;
+    const end = turn.jobs.findIndex(({ ids }, index) => {
+      size += ids.length;
+      return size > maxIds && index > 0;
+    });
+    return turn.jobs.splice(0, end < 0 ? turn.jobs.length : end);
   };
 
   const settle = (turn: Turn, name: string, result: MergeResult) => {
     const { outcome, reason, isFull } = result;
-    remember(result.ids);
     if (outcome === 'done' || outcome === 'busy') turn.pauseMs = 0;
     else {
       pause(turn);
@@ -146,12 +131,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   };
 
   const takeTurn = async (name: string, turn: Turn) => {
-    const { jobs, ids } = takeJobs(turn);
-    // The jobs are bells: what waits by itself has others.
-    if (!turn.isDue && ids.length === 0) {
-      for (const { resolve } of jobs) resolve();
-      return;
-    }
+    const jobs = takeJobs(turn);
+    const ids = jobs.flatMap((job) => job.ids);
     turn.isDue = false;
     try {
       for (let i = 0; i === 0 || i < ids.length; i += maxIds)

@@ -298,8 +298,8 @@ it('a merge takes away the pending rows of exactly the callbacks that it has rea
   const [one, two, other] = [receipt(1), receipt(1, { name: 'x' }), receipt(2)];
   await store(one, two, other);
   await database.rows(`update receiver.pending_deliveries set next_at = 'infinity' where id <> $1`, [one.id]);
-  const { merged, ids } = await open()('receipt', { ids: [one.id] });
-  expect({ merged, ids: ids.toSorted() }).toEqual({ merged: 2, ids: [one.id, two.id].toSorted() });
+  const { merged } = await open()('receipt', { ids: [one.id] });
+  expect(merged).toBe(2);
   expect(await pending()).toMatchObject([{ id: other.id, failed: true }]);
 });
 
@@ -314,11 +314,12 @@ it('a merge takes the given deliveries with others that wait, up to its limit, a
     limits: { maxDeliveries: 8 },
   });
   const last = deliveries.slice(-2).map(({ id }) => id);
-  const { merged, isFull, ids } = await merge('receipt', { ids: last });
+  const { merged, isFull } = await merge('receipt', { ids: last });
   // Those given may be among the first that are due.
   expect([6, 7, 8]).toContain(merged);
-  expect({ isFull, ids: ids.length }).toEqual({ isFull: true, ids: merged });
-  expect(ids).toEqual(expect.arrayContaining(last));
+  expect(isFull).toBe(true);
+  const left = (await pending()).map(({ id }) => id);
+  expect(left.filter((id) => last.includes(id as string))).toEqual([]);
   expect(await merge('receipt')).toMatchObject({ merged: 12 - merged, isFull: false });
 });
 
