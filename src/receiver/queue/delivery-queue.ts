@@ -50,7 +50,7 @@ const closeMs = 2_000;
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
 export function openQueue(options: QueueOptions): DeliveryQueue {
   const { url, log, timeoutMs = timeLimits().redisMs, concurrency = 8 } = options;
-  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 40 } = options;
+  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100 } = options;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
   const report = throttled((more, err) =>
