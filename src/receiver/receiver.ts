@@ -101,7 +101,7 @@ export async function startReceiver(
     const workerPool = open('worker');
     const merge = createMerge({ pool: workerPool, families, fingerprint: fingerprintOf(families), log });
     const { sweep } = config;
-    worker = await startWorker({ merge, pool: workerPool, families, queue: redis?.queue, sweep, log });
+    worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, sweep, log });
     onStop(worker.stop);
     if (redis) onStop(startDrain(redis.fallback, intake, config, log));
   }

@@ -2,24 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type Log, throttled } from '../../common/log.ts';
 import type { Family } from '../families/family.ts';
-import type { Merge, MergeResult } from './merge.ts';
+import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import type { Merge } from './merge.ts';
 import { createMergeStale } from './merge-stale.ts';
-
-/** Merges the deliveries of a job. @throws while the database is unavailable: the job has to come again */
-export type RunJob = (ids: readonly string[], families: readonly string[]) => Promise<void>;
-
-/** The jobs of the queue. */
-export interface JobSource {
-  /** @returns a function that takes no more jobs and resolves once those that run have ended */
-  startJobs: (run: RunJob) => (() => Promise<void>) | Promise<() => Promise<void>>;
-}
 
 export interface WorkerOptions {
   merge: Merge;
   pool: pg.Pool;
   families: readonly Family[];
   /** Without it the worker looks for what is due by itself. */
-  queue?: JobSource | undefined;
+  queue?: Pick<DeliveryQueue, 'startJobs'> | undefined;
   /** In milliseconds. */
   sweep?: {
     /** With a queue: how often it looks for what has waited. */
@@ -35,24 +27,15 @@ export interface WorkerOptions {
 export interface Worker {
   /** Says that deliveries of these families are stored. */
   wake: (families: readonly string[]) => void;
-  /** Resolves once nothing is due: deliveries that have failed or pause do not count, nor families that pause. */
-  idle: () => Promise<void>;
-  /** Merges records again whose rows lack their newest callback, see merge-stale.ts. @returns how many there were */
-  mergeStale: () => Promise<number>;
   /** Takes no more, and resolves once the merge in flight has ended. */
   stop: () => Promise<void>;
-}
-
-interface Job {
-  ids: readonly string[];
-  resolve: () => void;
-  reject: (error: unknown) => void;
 }
 
 /** What a family has to do. */
 interface Turn {
   isDue: boolean;
-  jobs: Job[];
+  /** Deliveries that jobs have named. */
+  ids: string[];
   /** By `performance.now()`. */
   pausedUntil: number;
   pauseMs: number;
@@ -60,48 +43,34 @@ interface Turn {
 
 const minPauseMs = 250;
 const maxPauseMs = 10_000;
+/** What jobs name beyond these is merged with what else is due. */
 const maxIds = 500;
 const lookMs = 5_000;
 const hourMs = 3_600_000;
 
 /**
- * The loop that merges what is due, one family at a time, in turns: what jobs and `wake` name, and what the sweep finds. So
+ * The loop that merges what is due, one family at a time, in turns. Jobs, `wake` and looks only say which families are due, so
  * a queue that is gone, full or wrong costs seconds, not callbacks.
  */
-export async function startWorker(options: WorkerOptions): Promise<Worker> {
+export function startWorker(options: WorkerOptions): Worker {
   const { merge, pool, families, queue, log } = options;
   const { everyMs = 2_000, olderThanMs = 5_000, pollMs = 250 } = options.sweep ?? {};
   const turns = new Map<string, Turn>(
-    families.map(({ name }) => [name, { isDue: false, jobs: [], pausedUntil: 0, pauseMs: 0 }]),
+    families.map(({ name }) => [name, { isDue: false, ids: [], pausedUntil: 0, pauseMs: 0 }]),
   );
   const stopping = new AbortController();
   const { signal } = stopping;
   let ring = () => {};
-  const atRest: (() => void)[] = [];
 
-  const isWaiting = ({ isDue, jobs }: Turn) => isDue || jobs.length > 0;
-  const wake = (names: readonly string[]) => {
+  const wake = (names: readonly string[], ids: readonly string[] = []) => {
     for (const name of names) {
       const turn = turns.get(name);
-      if (turn) turn.isDue = true;
+      // Another version of the receiver knows the other families.
+      if (!turn) continue;
+      turn.isDue = true;
+      turn.ids.push(...ids.slice(0, maxIds - turn.ids.length));
     }
     ring();
-  };
-
-  const runJob: RunJob = async (ids, names) => {
-    const waiting = names.flatMap((name) => {
-      const turn = turns.get(name);
-      // Another version of the receiver knows the other families.
-      if (!turn) return [];
-      if (turn.pausedUntil > performance.now()) {
-        // The jobs of other families must not wait behind this one.
-        turn.isDue = true;
-        return [];
-      }
-      return [new Promise<void>((resolve, reject) => turn.jobs.push({ ids, resolve, reject }))];
-    });
-    ring();
-    await Promise.all(waiting);
   };
 
   const pause = (turn: Turn) => {
@@ -109,82 +78,55 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     turn.pausedUntil = performance.now() + turn.pauseMs;
   };
 
-  /** The jobs that fit in one merge. */
-  const takeJobs = (turn: Turn) => {
-    let size = 0;
-    const end = turn.jobs.findIndex(({ ids }, index) => {
-      size += ids.length;
-      return size > maxIds && index > 0;
-    });
-    return turn.jobs.splice(0, end < 0 ? turn.jobs.length : end);
-  };
-
-  const settle = (turn: Turn, name: string, result: MergeResult) => {
-    const { outcome, reason, isFull } = result;
-    if (outcome === 'done' || outcome === 'busy') turn.pauseMs = 0;
-    else {
-      pause(turn);
-      log.warn({ family: name, outcome, reason, pauseMs: turn.pauseMs }, 'a family cannot be merged for now');
-    }
-    // What pauses is taken up by a look.
-    if (isFull || outcome === 'busy') turn.isDue = true;
-  };
-
   const takeTurn = async (name: string, turn: Turn) => {
-    const jobs = takeJobs(turn);
-    const ids = jobs.flatMap((job) => job.ids);
     turn.isDue = false;
     try {
-      for (let i = 0; i === 0 || i < ids.length; i += maxIds)
-        settle(turn, name, await merge(name, { ids: ids.slice(i, i + maxIds) }));
-      for (const { resolve } of jobs) resolve();
-    } catch (error) {
+      const { outcome, reason, isFull } = await merge(name, { ids: turn.ids.splice(0) });
+      // What pauses is taken up by a look.
+      turn.isDue ||= isFull || outcome === 'busy';
+      if (outcome === 'done' || outcome === 'busy') {
+        turn.pauseMs = 0;
+        return;
+      }
       pause(turn);
+      log.warn({ family: name, outcome, reason, pauseMs: turn.pauseMs }, 'a family cannot be merged for now');
+    } catch (err) {
       turn.isDue = true;
-      log.warn({ err: error, family: name, pauseMs: turn.pauseMs }, 'a merge failed and is repeated');
-      for (const { reject } of jobs) reject(error);
+      pause(turn);
+      log.warn({ err, family: name, pauseMs: turn.pauseMs }, 'a merge failed and is repeated');
     }
   };
 
   const loop = async () => {
-    const names = [...turns.keys()];
-    let next = 0;
     while (!signal.aborted) {
-      const now = performance.now();
-      const at = names.findIndex((_, i) => {
-        const turn = turns.get(names[(next + i) % names.length]!)!;
-        return isWaiting(turn) && turn.pausedUntil <= now;
-      });
-      if (at >= 0) {
-        const name = names[(next + at) % names.length]!;
-        next = (next + at + 1) % names.length;
-        await takeTurn(name, turns.get(name)!);
-        continue;
+      let isAtRest = true;
+      for (const [name, turn] of turns) {
+        if (signal.aborted || !turn.isDue || turn.pausedUntil > performance.now()) continue;
+        isAtRest = false;
+        await takeTurn(name, turn);
       }
-      const pauses = [...turns.values()].filter(isWaiting).map(({ pausedUntil }) => pausedUntil - now);
-      for (const resolve of atRest.splice(0)) resolve();
+      if (!isAtRest) continue;
       await new Promise<void>((resolve) => {
-        const timer = pauses.length > 0 ? setTimeout(resolve, Math.min(...pauses)) : undefined;
+        // A pause may end.
+        const timer = setTimeout(resolve, minPauseMs);
         ring = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    for (const resolve of atRest.splice(0)) resolve();
-    // Others sweep them.
-    for (const { jobs } of turns.values()) for (const { resolve } of jobs.splice(0)) resolve();
   };
 
-  /** @returns families with deliveries that have been due for some time. @throws the database's error */
-  const look = async (waitedMs: number): Promise<string[]> => {
+  const names = [...turns.keys()];
+  /** Finds families with deliveries that have been due for some time. @throws the database's error */
+  const look = async (waitedMs: number) => {
     const { rows } = await pool.query<{ name: string }>({
       text: `select name from unnest($1::text[]) name where exists (
         select from receiver.pending_deliveries where family = name and next_at <= now() - $2 * interval '1 ms')`,
-      values: [[...turns.keys()], waitedMs],
+      values: [names, waitedMs],
       query_timeout: lookMs,
     });
-    return rows.map(({ name }) => name);
+    wake(rows.map(({ name }) => name));
   };
 
   const logFailure = throttled((more, err) =>
@@ -197,7 +139,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   };
 
-  const stale = createMergeStale({ pool, families, merge, log });
+  const mergeStale = createMergeStale({ pool, families, merge, log });
   /** One worker a day. */
   const mergeStaleDaily = async () => {
     const { rowCount } = await pool.query({
@@ -205,30 +147,18 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         set value = excluded.value where settings.value::timestamptz < now() - interval '1 day'`,
       query_timeout: lookMs,
     });
-    if (rowCount) await stale(signal);
+    if (rowCount) await mergeStale(signal);
   };
 
-  const stopJobs = await queue?.startJobs(runJob);
+  const stopJobs = queue?.startJobs(async (ids, of) => wake(of, ids));
   const running = [
     loop(),
-    repeat(queue ? everyMs : pollMs, async () => wake(await look(queue ? olderThanMs : 0))),
+    repeat(queue ? everyMs : pollMs, () => look(queue ? olderThanMs : 0)),
     repeat(hourMs, mergeStaleDaily),
   ];
 
   return {
-    wake,
-    mergeStale: () => stale(signal),
-    idle: async () => {
-      while (!signal.aborted) {
-        const due = await look(0);
-        wake(due);
-        await new Promise<void>((resolve) => {
-          atRest.push(resolve);
-          ring();
-        });
-        if (due.every((name) => turns.get(name)!.pausedUntil > performance.now())) return;
-      }
-    },
+    wake: (of) => wake(of),
     stop: async () => {
       await stopJobs?.();
       stopping.abort();
