@@ -27,6 +27,8 @@ export interface QueueOptions {
   jobEveryMs?: number;
   /** How often the jobs that wait are counted, and how long BullMQ's worker pauses after an error, in ms. */
   everyMs?: number;
+  /** How long the end of the worker waits for Redis, in ms. */
+  closeMs?: number;
 }
 
 /** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
@@ -45,12 +47,11 @@ export interface DeliveryQueue {
 }
 
 const name = 'deliveries';
-const closeMs = 2_000;
 
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
 export function openQueue(options: QueueOptions): DeliveryQueue {
   const { url, log, timeoutMs = timeLimits().redisMs, concurrency = 8 } = options;
-  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100 } = options;
+  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100, closeMs = 2_000 } = options;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
   const report = throttled((more, err) =>

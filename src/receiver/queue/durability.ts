@@ -20,41 +20,31 @@ export class NotKept extends StoreUnavailable {
   }
 }
 
-/** What a Redis says about how it keeps what is written to it; undefined: it does not say. */
-interface Settings {
-  /** Another one after each start of the server. */
-  runId: string | undefined;
-  role: string | undefined;
-  policy: string | undefined;
-  /** Whether it keeps a log of commands (appendonly). */
-  keepsLog: boolean;
-  /** Whether each reply waits for the disk (appendfsync always). */
-  syncs: boolean;
-  /** Whether WAITAOF exists and is permitted: it waits for the disk. */
-  hasWaitAof: boolean;
-  /** Whether a replica is connected. */
-  hasReplica: boolean;
-}
+type Settings = Awaited<ReturnType<typeof readSettings>>;
 
-/** @throws the connection's error; what the server refuses to say is not known */
-async function readSettings(redis: Redis): Promise<Settings> {
+/** What Redis says about how it keeps what is written to it. @throws the connection's error; a refused command is none */
+async function readSettings(redis: Redis) {
   const pipeline = redis.pipeline().info().call('CONFIG', 'GET', '*appendfsync*').call('WAITAOF', 0, 0, 1);
   const replies = (await pipeline.exec()) ?? [];
   const failure = replies.find(([error]) => error && error.name !== 'ReplyError')?.[0];
   if (failure) throw failure;
   const [info, config, wait] = replies;
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(String(info![1]))?.[1];
+  const text = String(info![1]);
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(text)?.[1];
   // Names and values by turns.
   const pairs = (config![1] ?? []) as string[];
   const setting = (name: string) => pairs[pairs.indexOf(name) + 1];
   return {
+    /** Another one after each start of the server. */
     runId: field('run_id'),
     role: field('role'),
     policy: field('maxmemory_policy'),
     keepsLog: field('aof_enabled') === '1',
+    /** Whether each reply waits for the disk. */
     syncs: setting('appendfsync') === 'always' && setting('no-appendfsync-on-rewrite') === 'no',
+    /** Whether WAITAOF exists and is permitted: it waits for the disk. */
     hasWaitAof: wait![0] === null,
-    hasReplica: field('slave\\d+')?.includes('state=online') ?? false,
+    hasReplica: /^slave\d+:.*state=online/m.test(text),
   };
 }
 
@@ -62,30 +52,29 @@ const trustedOrOff =
   'if this service keeps what it confirms in other ways, set REDIS_FALLBACK=trusted, otherwise off (docs/reliability.md)';
 
 /** What cannot be read is not safe. */
-function judge({ role, policy, keepsLog, syncs, hasWaitAof }: Settings): FallbackState {
-  const problems: string[] = [];
-  const settings: string[] = [];
-  if (role && role !== 'master') problems.push('it is a replica: what is written to it is lost');
-  // Entries have no time to live, so volatile-* never evicts them.
-  if (!/^(noeviction$|volatile-)/.test(policy ?? '')) {
-    problems.push(`maxmemory-policy is ${policy ?? 'not readable'}: a full Redis may drop deliveries`);
-    settings.push('maxmemory-policy noeviction');
-  }
-  if (!keepsLog) {
-    problems.push('appendonly is off: a restart of Redis loses deliveries');
-    settings.push('appendonly yes');
-  }
-  if (!syncs && !hasWaitAof) {
-    problems.push(
+function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: Settings): FallbackState {
+  const risks: [isThere: boolean, detail: string, settings?: string][] = [
+    [role === 'slave', 'it is a replica: what is written to it is lost'],
+    // Entries have no time to live, so volatile-* never evicts them.
+    [
+      !/^(noeviction$|volatile-)/.test(policy),
+      `maxmemory-policy is ${policy}: a full Redis may drop deliveries`,
+      'maxmemory-policy noeviction',
+    ],
+    [!keepsLog, 'appendonly is off: a restart of Redis loses deliveries', 'appendonly yes'],
+    [
+      !syncs && !hasWaitAof,
       'appendfsync is not always, or not readable, and Redis has no WAITAOF: a crash loses deliveries',
-    );
-    settings.push('appendfsync always', 'no-appendfsync-on-rewrite no');
-  }
+      'appendfsync always, no-appendfsync-on-rewrite no',
+    ],
+  ];
+  const found = risks.filter(([isThere]) => isThere);
+  const settings = found.flatMap(([, , names]) => names ?? []).join(', ');
+  const safe = syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)';
   return {
-    acknowledges: problems.length === 0,
-    detail:
-      problems.join('; ') || (syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)'),
-    todo: settings.length > 0 ? `Set in Redis: ${settings.join(', ')}; ${trustedOrOff}` : '',
+    acknowledges: found.length === 0,
+    detail: found.map(([, detail]) => detail).join('; ') || safe,
+    todo: settings && `Set in Redis: ${settings}; ${trustedOrOff}`,
   };
 }
 
@@ -103,11 +92,7 @@ export interface DurabilityOptions {
 
 const fixed: Record<string, FallbackState> = {
   off: { acknowledges: false, detail: 'REDIS_FALLBACK is off: no callback is stored here', todo: '' },
-  trusted: {
-    acknowledges: true,
-    detail: 'REDIS_FALLBACK is trusted: its settings are not checked',
-    todo: '',
-  },
+  trusted: { acknowledges: true, detail: 'REDIS_FALLBACK is trusted: nothing is checked', todo: '' },
 };
 export const isAway: FallbackState = { acknowledges: false, detail: 'Redis is unavailable', todo: '' };
 
@@ -135,16 +120,6 @@ export function watchDurability(options: DurabilityOptions) {
     return { acknowledges: false, detail, todo: 'Wait, or start it: a missing replica is soon forgotten' };
   };
 
-  /** One line when Redis begins to keep deliveries, and one when it ends. */
-  const logChange = () => {
-    const { acknowledges, ...more } = stateOf(settings);
-    if (acknowledges === logged) return;
-    if (acknowledges) log.info(more, 'Redis is the fallback store while PostgreSQL is unavailable');
-    else
-      log.warn(more, 'Redis is no fallback store: it acknowledges nothing while PostgreSQL is unavailable');
-    logged = acknowledges;
-  };
-
   /** @throws Redis's error */
   const look = async (): Promise<Settings> => {
     const read = await readSettings(redis);
@@ -153,7 +128,10 @@ export function watchDurability(options: DurabilityOptions) {
     // After a fail-over the new primary is judged by itself.
     if (read.hasReplica) replica = { runId: read.runId, seenAt: now };
     else if (replica?.runId !== read.runId || now - replica!.seenAt > forgetReplicaMs) replica = undefined;
-    logChange();
+    const { acknowledges, ...more } = stateOf(read);
+    if (acknowledges && !logged) log.info(more, 'Redis keeps callbacks while PostgreSQL is unavailable');
+    if (!acknowledges && logged !== false) log.warn(more, 'Redis does not keep callbacks: it takes none');
+    logged = acknowledges;
     return read;
   };
   /** The circuit of Redis reports outages. */

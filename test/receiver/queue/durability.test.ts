@@ -1,4 +1,7 @@
-import { NotKept } from '../../../src/receiver/queue/durability.ts';
+import { once } from 'node:events';
+import { createLog } from '../../../src/common/log.ts';
+import { NotKept, watchDurability } from '../../../src/receiver/queue/durability.ts';
+import { connectProducer } from '../../../src/receiver/queue/redis.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -9,6 +12,7 @@ import {
   openFallback,
   readSoon,
   spilled,
+  startAddress,
   startOwnRedis,
   stream,
 } from '../support/fallback.ts';
@@ -57,6 +61,29 @@ it.each([
     expect(await count()).toBe(2);
   },
 );
+
+it('judges another server anew before it writes anything to it', async () => {
+  const lax = await startOwnRedis(['--appendonly', 'no']);
+  const address = await startAddress(redis.port);
+  const connection = connectProducer(address.url, 1_300);
+  closeLater(() => connection.disconnect());
+  const options = {
+    mode: 'checked',
+    log: createLog('silent'),
+    timeoutMs: 1_300,
+    lookEveryMs: 3_600_000,
+  } as const;
+  const durability = watchDurability({ redis: connection, ...options });
+  closeLater(durability.stop);
+  const commit = () => durability.commit((pipeline) => pipeline.incr('written'));
+  await once(connection, 'ready');
+  await commit();
+  address.leadTo(lax.port);
+  connection.disconnect(true);
+  await once(connection, 'ready');
+  await expect(commit()).rejects.toThrow(NotKept);
+  expect(await lax.client().exists('written')).toBe(0);
+});
 
 describe('where CONFIG is refused', () => {
   /** What WAITAOF answers: this Redis has none. */

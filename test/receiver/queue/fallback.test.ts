@@ -122,16 +122,29 @@ describe('with a replica', () => {
   it('goes on after a fail-over with open connections, and has lost nothing that it acknowledged', async () => {
     const replica = await startReplica();
     const address = await startAddress(redis.port);
-    const fallback = await openFallback(address.url);
+    // Nothing but a look shows what has happened: neither a claim nor a commit.
+    const fallback = await openFallback(address.url, { identity: new Promise(() => {}) });
     await whenWaitsForReplica(fallback);
     const before = await appendSoon(fallback, spilled(20));
-    // The primary has not been told yet: its connections stay open.
+    // The primary has not been told yet.
     await replica.client().replicaof('NO', 'ONE');
     address.leadTo(replica.port);
+    await until(() => !fallback.state.acknowledges);
     expect(await appends(fallback)).toBe(false);
     await redis.client().replicaof('127.0.0.1', replica.port);
     const after = await appendSoon(fallback, spilled(20));
+    expect(fallback.circuit.unavailableSince).toBeUndefined();
     expect(await idsIn(replica)).toEqual(expect.arrayContaining([...before, ...after].map(({ id }) => id)));
+  });
+
+  it('acknowledges nothing in the moment after the replica was promoted', async () => {
+    const replica = await startReplica();
+    const fallback = await openFallback(redis.url, { lookEveryMs: 3_600_000 });
+    await until(async () => /state=online/.test(await redis.client().info('replication')));
+    await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal'); // so that it looks again
+    await whenWaitsForReplica(fallback);
+    await replica.client().replicaof('NO', 'ONE');
+    expect(await appends(fallback)).toBe(false);
   });
 
   it('acknowledges nothing while it is missing, and without one once it is forgotten', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createLog } from '../../../src/common/log.ts';
 import { type Intake, type SpilledDelivery, Unavailable } from '../../../src/receiver/intake/delivery.ts';
 import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
@@ -164,6 +165,7 @@ it('goes on after an outage of both stores, and after one with short pauses', as
   const again = fakeIntake(() => true);
   drain(fallback, again.intake);
   redis.process.kill('SIGKILL');
+  await once(redis.process, 'exit');
   await redis.restart();
   const [delivery] = await appendSoon(fallback);
   await until(() => again.stored.includes(delivery!.id));
