@@ -2,6 +2,7 @@ import type { Server } from 'node:net';
 import express from 'express';
 import type { Log } from '../common/log.ts';
 import { rateLimit } from '../common/rate-limit.ts';
+import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from './families/family.ts';
 import { createAccess } from './http/access.ts';
@@ -34,6 +35,8 @@ export interface ReceiverOptions {
   signal: AbortSignal;
 }
 
+/** How long a start waits for Redis, so that the first deliveries get jobs. */
+const openingMs = 2_000;
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
 const connections = { intake: 4, worker: 3 };
 
@@ -74,7 +77,10 @@ export async function startReceiver(
   await clock.current();
 
   const redis = redisUrl ? openRedis(config, redisUrl, identity, log) : undefined;
-  if (redis) onStop(redis.close);
+  if (redis) {
+    onStop(redis.close);
+    await withTimeout(openingMs, redis.queue.opening).catch(() => {}); // the sweep finds what has no job
+  }
   let worker: Worker | undefined;
   const onStored = (deliveries: readonly Delivery[]) => {
     const names = [...new Set(deliveries.map(({ family }) => family))];

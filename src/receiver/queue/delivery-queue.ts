@@ -1,4 +1,5 @@
-import { Queue, WaitingError, Worker } from 'bullmq';
+import { once } from 'node:events';
+import { Queue, Worker } from 'bullmq';
 import { type Log, throttled } from '../../common/log.ts';
 import { pause } from '../../common/pause.ts';
 import { timeLimits } from '../../common/time-limits.ts';
@@ -19,8 +20,6 @@ export interface QueueOptions {
   log: Log;
   /** The time limit of adding a job, in ms. */
   timeoutMs?: number | undefined;
-  /** Jobs that run at once in this process. */
-  concurrency?: number;
   /** While more jobs wait than this, none are added: no worker runs. */
   maxWaiting?: number;
   /** The least time between two jobs of this process: a job costs far more than an id in it. In ms. */
@@ -33,16 +32,12 @@ export interface QueueOptions {
 
 /** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
 export interface DeliveryQueue {
+  /** Resolves once Redis is there, or is known to be away. */
+  opening: Promise<void>;
   /** Adds a job for the deliveries of a commit, and of those that follow soon. It never throws. */
   enqueue: (ids: readonly string[], families: readonly string[]) => Promise<void>;
-  /**
-   * Runs the jobs; what `run` throws is logged.
-   *
-   * @returns takes no more jobs, and resolves once those that run have ended
-   */
-  startJobs: (
-    run: (ids: readonly string[], families: readonly string[]) => Promise<void>,
-  ) => () => Promise<void>;
+  /** Gives the jobs to `run`. @returns takes no more jobs */
+  startJobs: (run: (ids: readonly string[], families: readonly string[]) => void) => () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -50,7 +45,7 @@ const name = 'deliveries';
 
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
 export function openQueue(options: QueueOptions): DeliveryQueue {
-  const { url, log, timeoutMs = timeLimits().redisMs, concurrency = 8 } = options;
+  const { url, log, timeoutMs = timeLimits().redisMs } = options;
   const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100, closeMs = 2_000 } = options;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
@@ -94,6 +89,11 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
   };
 
   return {
+    opening: once(producer, 'ready').then(
+      () => {},
+      () => {}, // reported
+    ),
+
     enqueue: async (ids, families) => {
       next.ids.push(...ids);
       for (const family of families) next.families.add(family);
@@ -105,23 +105,13 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
     },
 
     startJobs: (run) => {
-      const running = new Set<Promise<void>>();
       let isStopping = false;
       const consumer = connectConsumer(url).on('error', report);
       const worker = new Worker<Job, void, 'merge'>(
         name,
-        async (job, token) => {
-          if (isStopping) {
-            await job.moveToWait(token);
-            throw new WaitingError();
-          }
-          const ran = run(job.data.ids, job.data.families).finally(() => running.delete(ran));
-          running.add(ran);
-          await ran;
-        },
-        { ...shared, connection: consumer, concurrency, runRetryDelay: everyMs },
+        async ({ data: { ids, families } }) => run(ids, families),
+        { ...shared, connection: consumer, runRetryDelay: everyMs },
       );
-      worker.on('failed', (_, error) => report(error));
       worker.on('error', (error) => {
         report(error);
         // It repeats what Redis refuses at once, so that it would spin.
@@ -132,10 +122,8 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
       });
       return async () => {
         isStopping = true;
-        const paused = worker.pause().catch(report);
-        await Promise.allSettled(running);
         // A Redis that hangs, or is away, is not waited for.
-        await withTimeout(closeMs, paused).catch(report);
+        await withTimeout(closeMs, worker.pause()).catch(report);
         await worker.close(true);
         consumer.disconnect();
       };

@@ -150,7 +150,7 @@ export function startWorker(options: WorkerOptions): Worker {
     if (rowCount) await mergeStale(signal);
   };
 
-  const stopJobs = queue?.startJobs(async (ids, of) => wake(of, ids));
+  const stopJobs = queue?.startJobs((ids, of) => wake(of, ids));
   const running = [
     loop(),
     repeat(queue ? everyMs : pollMs, () => look(queue ? olderThanMs : 0)),
