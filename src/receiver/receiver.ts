@@ -81,6 +81,8 @@ export async function startReceiver(
     onStop(redis.close);
     await withTimeout(openingMs, redis.queue.opening).catch(() => {}); // the sweep finds what has no job
   }
+  // What it has is drained even where nothing more goes into it.
+  const fallback = config.redisFallback === 'off' ? undefined : redis?.fallback;
   let worker: Worker | undefined;
   const onStored = (deliveries: readonly Delivery[]) => {
     const names = [...new Set(deliveries.map(({ family }) => family))];
@@ -97,7 +99,7 @@ export async function startReceiver(
     pool,
     circuit,
     clock,
-    fallback: redis?.fallback,
+    fallback,
     onStored,
     log,
   });
@@ -119,10 +121,7 @@ export async function startReceiver(
   });
   const callbacks = role === 'worker' ? express.Router() : createCallbacks({ config, access, intake, log });
   if (role !== 'worker') log.info({ checks: access.describe() }, 'access checks of callbacks');
-  const checks = [
-    ...storeChecks(circuit, redis?.fallback),
-    { name: 'access', run: async () => access.describe() },
-  ];
+  const checks = [...storeChecks(circuit, fallback), { name: 'access', run: async () => access.describe() }];
   const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), log });
   const server = await listen(callbacks, app, role === 'worker' ? { ...config, drainMs: 0 } : config, {
     reserved,
