@@ -21,7 +21,6 @@ const later = withHeader('Retry-After', '5');
 /** The only place that decides which error is which response. */
 const table = [
   row(400, [NotJson, request.QueryInvalid]),
-  row(400, [request.HostMissing], withHeader('Connection', 'close')),
   row(
     401,
     [request.SignatureMissing, request.SignatureWrong, request.SignatureStale],
@@ -69,16 +68,10 @@ export function sendProblem(res: ServerResponse, error: unknown) {
     if (!res.writableEnded) res.destroy();
   } else {
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    send(res, status, problemType, JSON.stringify({ ...problemOf(status), detail, errors }));
+    const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, errors };
+    send(res, status, 'application/problem+json', JSON.stringify(problem));
   }
   return { status, isKnown };
-}
-
-export const problemType = 'application/problem+json';
-
-/** The problem document of a status, without details. */
-export function problemOf(status: ErrorStatus) {
-  return { type: 'about:blank', title: STATUS_CODES[status]!, status };
 }
 
 /** Sends a text. A cache in between must not answer for the receiver. */

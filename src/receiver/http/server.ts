@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express, Request, Response, Router } from 'express';
-import type { ErrorStatus } from '../../common/http-statuses.ts';
 import type { Config } from '../../config/config.ts';
-import { HostMissing } from './errors.ts';
-import { problemOf, problemType, sendProblem } from './responses.ts';
+import { sendProblem } from './responses.ts';
 
 interface ListenOptions {
   /** The port, if it was reserved before. */
@@ -30,9 +27,6 @@ export class PortUnavailable extends Error {
   }
 }
 
-// Closing a socket with unread bytes resets the connection, and the sender would lose the response.
-const lingerMs = 1_000;
-
 /**
  * Serves the registered paths, and the app at all others.
  *
@@ -54,7 +48,6 @@ export async function listen(
     headersTimeout: limits.requestMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(limits.requestMs, 1_000),
-    requireHostHeader: false,
   });
   server.maxConnections = limits.connections;
   // Node's limit of 2,000 headers drops those that a proxy appends.
@@ -62,14 +55,9 @@ export async function listen(
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('request', (req, res) => {
     if (stopping) res.shouldKeepAlive = false;
-    if (req.headers.host === undefined && req.httpVersion === '1.1') sendProblem(res, new HostMissing());
     // The router reads nothing that only Express's own requests have.
-    else
-      callbacks(req as Request, res as Response, (error) =>
-        error ? sendProblem(res, error) : app(req, res),
-      );
+    callbacks(req as Request, res as Response, (error) => (error ? sendProblem(res, error) : app(req, res)));
   });
-  server.on('clientError', respondToBrokenRequest);
   if (reserved) server.listen(reserved);
   else server.listen(config.port, config.host);
   await once(server, 'listening').catch((error) => {
@@ -97,28 +85,4 @@ export async function listen(
 
 function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
-
-const statusOfCode: Record<string, ErrorStatus> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  HPE_HEADER_OVERFLOW: 431,
-};
-
-/**
- * Responds to bytes that Node could not read as a request, and closes the connection: by force in the end, because
- * a sender that neither reads nor closes would keep it open.
- */
-function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const problem = problemOf(statusOfCode[error.code ?? ''] ?? 400);
-  const body = JSON.stringify(problem);
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${problemType}\r\nConnection: close\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  const lingering = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once('close', () => clearTimeout(lingering));
 }

@@ -17,11 +17,9 @@ test.each([
   ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
   ['a request that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\n', 408],
   ['a body that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', 408],
-])('%s is a problem, and the connection is closed', async (_name, request, status) => {
+])('%s is answered, and the connection is closed', async (_name, request, status) => {
   const { url } = await serve({ requestMs: 100 });
-  const response = await raw(url, request);
-  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-  expect(response).toContain('application/problem+json');
+  expect(await raw(url, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 test('a stop finishes what is in flight and accepts nothing more', async () => {
