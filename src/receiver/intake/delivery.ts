@@ -19,11 +19,16 @@ export interface Delivery {
   subjects: readonly string[];
   /** The callback as received, without secrets: JSON in UTF-8. */
   body: Buffer;
-  /** JSON of what is merged, where it differs from the `data` of the body. */
-  data: string | undefined;
+  /** JSON of what is merged; null: it is the `data` of the body. */
+  data: string | null;
   /** When it was received, in microseconds since 1970. */
   receivedAt: number;
 }
+
+/** The columns of a row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
+export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
+  version, (extract(epoch from event_time) * 1000)::float8 as "eventMs", subjects,
+  convert_to(envelope::text, 'UTF8') as body, data::text, (extract(epoch from received_at) * 1000000)::float8 as "receivedAt"`;
 
 /** What the fallback store keeps of a delivery: the rest is read from its body again. */
 export type SpilledDelivery = Pick<Delivery, 'id' | 'family' | 'body' | 'receivedAt'>;

@@ -7,10 +7,9 @@ import { recordSubject } from '../families/subjects.ts';
 import { inTransaction } from '../store/pools.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { withDecimals } from './decimal.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, storedColumns } from './delivery.ts';
 import { versionWith } from './identify.ts';
 import { insertUngated, toJsonb } from './insert.ts';
-import { type StoredRow, storedColumns, storedDelivery } from './stored.ts';
 
 /** A record of which callbacks may have to be reduced. */
 export interface RecordKey {
@@ -206,11 +205,10 @@ async function readRecord(
   incoming: readonly Delivery[],
   hash: (subject: string) => string,
 ): Promise<Known[]> {
-  const { rows } = await client.query<StoredRow>(
+  const { rows: stored } = await client.query<Delivery>(
     `select ${storedColumns} from receiver.inbox where business_id = $1 and family = $2 and record_id = $3`,
     [businessId, family, recordId],
   );
-  const stored = rows.map(storedDelivery);
   const ids = new Set(stored.map(({ id }) => id));
   const own = incoming.filter(
     (one) =>
@@ -288,7 +286,7 @@ export function reduce(delivery: Delivery, family: Family | undefined, names: re
       ...delivery.subjects.filter((subject) => subject.startsWith('r:')),
     ],
     body: Buffer.from(canonicalJson(reduced)),
-    data: delivery.data === undefined ? undefined : canonicalJson(reduceData(parse(delivery.data))),
+    data: delivery.data === null ? null : canonicalJson(reduceData(parse(delivery.data))),
   };
 }
 

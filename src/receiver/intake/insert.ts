@@ -140,7 +140,7 @@ export function toJsonb(deliveries: readonly { delivery: Delivery; copies: numbe
     const { id, family, event, clientId, businessId, recordId, version, eventMs, subjects, data } = delivery;
     // A template, where only what senders choose is quoted: JSON.stringify of the whole takes three times as long.
     const record = recordId === id ? '' : `"record_id":${JSON.stringify(recordId)},`;
-    const merged = data === undefined ? '' : `"data":${data},`;
+    const merged = data === null ? '' : `"data":${data},`;
     const head =
       `${before}{"id":"${id}","family":"${family}","event":${JSON.stringify(event)},"client_id":${JSON.stringify(clientId)},` +
       `"business_id":${JSON.stringify(businessId)},${record}"version":"${version}","event_ms":${eventMs},` +

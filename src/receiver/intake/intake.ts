@@ -7,6 +7,7 @@ import { subjectsOf } from '../families/subjects.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks, type DatabaseClock } from '../store/clock.ts';
 import { describeError, faultOf } from '../store/errors.ts';
+import { canonicalJson } from './canonical-json.ts';
 import {
   type Delivery,
   type Intake,
@@ -22,7 +23,7 @@ import { recordIdOf, versionedBy, versionOf } from './identify.ts';
 import { insertDeliveries } from './insert.ts';
 import { createParse, type Parsed } from './parse.ts';
 import { createQuarantine } from './quarantine.ts';
-import { readData, toJson } from './read-data.ts';
+import { readData } from './read-data.ts';
 import { DataRefused, EventInFuture, Rejection, TenantNotAllowed } from './rejection.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -57,7 +58,7 @@ export function describe(parsed: Parsed, receivedAt: number, id = parsed.id) {
     eventMs,
     // With what its fields are called in the documents.
     subjects: subjectsOf({ data }, family, businessId),
-    data: toJson(data, callback.data),
+    data: data === callback.data ? null : canonicalJson(data),
     receivedAt,
     misfits,
   };

@@ -1,7 +1,6 @@
 import type { AnyCallback } from '../families/callback.ts';
 import { classOf, type Family } from '../families/family.ts';
 import { type Field, misfit, nothing, readField } from '../families/field.ts';
-import { canonicalJson } from './canonical-json.ts';
 
 /** In front of the name of a value that does not fit its column. */
 export const misfitMark = '\u0001';
@@ -84,7 +83,3 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
     }
   return { data: changed ?? given, misfits };
 }
-
-/** JSON of data, with all digits of its numbers; undefined where it is the callback's own. */
-export const toJson = (data: Record<string, unknown>, own: Record<string, unknown>): string | undefined =>
-  data === own ? undefined : canonicalJson(data);

@@ -4,13 +4,12 @@ import type { Log } from '../../common/log.ts';
 import { type Family, takesEveryEvent } from '../families/family.ts';
 import { canonicalJson } from '../intake/canonical-json.ts';
 import { withDecimals } from '../intake/decimal.ts';
-import type { Delivery } from '../intake/delivery.ts';
+import { type Delivery, storedColumns } from '../intake/delivery.ts';
 import { applyGate, isReduced, type RecordKey, subjectOf } from '../intake/gate.ts';
 import { toJsonb, updateDeliveries } from '../intake/insert.ts';
 import { describe } from '../intake/intake.ts';
 import { createParse } from '../intake/parse.ts';
 import { Rejection } from '../intake/rejection.ts';
-import { type StoredRow, storedColumns, storedDelivery } from '../intake/stored.ts';
 import { faultOf } from '../store/errors.ts';
 import { fingerprintOf, keyOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
@@ -102,9 +101,9 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     const filter = [only?.map(({ name }) => name), only?.flatMap(eventsOf)];
     const values = [businessId, family, recordId, id, ...filter, size];
     const { rows } = await inTransaction(pool, planSettings, (client) =>
-      client.query<StoredRow>(text, values),
+      client.query<Delivery>(text, values),
     );
-    return rows.map(storedDelivery);
+    return rows;
   };
 
   /**
@@ -120,13 +119,13 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     const first = `${mergeLock(limits)}; lock table receiver.erased in ${gate} mode;
       set local statement_timeout = ${limits.statementMs}`;
     const step = async (client: pg.PoolClient) => {
-      const { rows } = await client.query<StoredRow>(
+      const { rows } = await client.query<Delivery>(
         `select ${storedColumns} from receiver.inbox
          where id = any($1::uuid[]) and exists (select from receiver.settings where name = 'families' and value = $2)
          order by id for update`,
         [ids, fingerprint],
       );
-      const changed = rows.flatMap((row) => identify(storedDelivery(row)) ?? []);
+      const changed = rows.flatMap((row) => identify(row) ?? []);
       // Changed since by others, or not for this process to change: the merge says so.
       if (changed.length === 0) return { changed, removed: [] };
       const gated = await client.query(

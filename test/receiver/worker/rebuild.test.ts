@@ -218,7 +218,7 @@ it('a rebuild makes of stored callbacks what they would be if they came now', as
             record_id: now.recordId,
             version: expect.stringMatching(new RegExp(now.version.slice(0, 20))),
             subjects: now.subjects.toSorted(),
-            data: now.data === undefined ? null : JSON.parse(now.data),
+            data: JSON.parse(now.data ?? 'null'),
           });
         } catch (error) {
           if (!(error instanceof Rejection)) throw error;
