@@ -20,7 +20,6 @@ const sharedMs = 1_000;
  */
 export function createReady(checks: readonly ReadyCheck[], timeoutMs: number): () => Promise<Readiness> {
   let last: Promise<Readiness> | undefined;
-  let endsAt = Number.POSITIVE_INFINITY;
 
   const run = async ({ name, run: check, takesCallbacks = false }: ReadyCheck) => {
     try {
@@ -37,10 +36,10 @@ export function createReady(checks: readonly ReadyCheck[], timeoutMs: number): (
   };
 
   return () => {
-    if (last && performance.now() < endsAt) return last;
-    endsAt = Number.POSITIVE_INFINITY;
-    last = runAll().finally(() => {
-      endsAt = performance.now() + sharedMs;
+    last ??= runAll().finally(() => {
+      setTimeout(() => {
+        last = undefined;
+      }, sharedMs).unref();
     });
     return last;
   };
