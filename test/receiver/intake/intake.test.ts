@@ -167,6 +167,8 @@ it('a one-time password and keys are stored nowhere, also not of a body that is 
     Buffer.from(JSON.stringify({ event: 'abha.context_discover_link_confirm', event_time, data: secret }));
   await intake.receive(body(eventTime), routeOf('other'));
   await expect(intake.receive(body(0), routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
+  const repeated = Buffer.from('{"event":"abha.x","data":{"token":"SECRET"},"data":{}}');
+  await expect(intake.receive(repeated, routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
   // What is merged differs from its data: without an error there is none.
   const linked = { care_context_id: 'c', status: 'LINKED', ...secret };
   const event = { event: 'abha.link_care_context', event_time: eventTime, data: linked };
