@@ -4,13 +4,7 @@ import { uuid } from '../common/uuid.ts';
 import type { Config } from '../config/config.ts';
 import { saysNothing } from '../families/event-time.ts';
 import { type AnyEnvelope, type Family, patientsBeyond, takesEveryEvent } from '../families/index.ts';
-import {
-  DataRefused,
-  EventInFuture,
-  type FieldError,
-  Rejection,
-  TenantNotAllowed,
-} from '../receiver/intake/rejection.ts';
+import { DataRefused, type FieldError, Rejection, TenantNotAllowed } from '../receiver/intake/rejection.ts';
 import type { Circuit } from '../receiver/store/circuit.ts';
 import { byBothClocks, createDatabaseClock, type DatabaseClock } from '../receiver/store/clock.ts';
 import { describeRefusal, isDamaged } from '../store/faults.ts';
@@ -20,6 +14,7 @@ import { eventTimeOf } from './identity.ts';
 import { createInbox, type InboxOptions, type Place } from './inbox.ts';
 import { createParser } from './parse-callback.ts';
 import { createQuarantine, type RejectedBody } from './quarantine.ts';
+import { EventInFuture } from './rejections.ts';
 import { withoutSecrets } from './secrets.ts';
 
 export interface IntakeOptions extends Pick<InboxOptions, 'fallback' | 'acknowledged' | 'log'> {

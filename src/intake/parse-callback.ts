@@ -10,17 +10,10 @@ import {
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import { explain } from '../receiver/intake/explain.ts';
 import { plainDigest } from '../receiver/intake/plain-digest.ts';
-import {
-  type FieldError,
-  InvalidCallback,
-  NoEventTime,
-  NotJson,
-  OwnEvent,
-  UnknownEvent,
-  WrongFamily,
-} from '../receiver/intake/rejection.ts';
+import { type FieldError, InvalidCallback, NotJson } from '../receiver/intake/rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from '../receiver/intake/unstorable.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';
+import { NoEventTime, OwnEvent, UnknownEvent, WrongFamily } from './rejections.ts';
 
 /**
  * Creates the function that parses and identifies callbacks, in linear time. It raises NotJson; InvalidCallback, whose

@@ -5,7 +5,7 @@ import { families } from '../../src/families/index.ts';
 import { Unavailable } from '../../src/intake/delivery.ts';
 import { createIntake, faultOfTime } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
-import { EventInFuture } from '../../src/receiver/intake/rejection.ts';
+import { EventInFuture } from '../../src/intake/rejections.ts';
 import { createDatabaseClock } from '../../src/receiver/store/clock.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { useDatabase } from '../support/database.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { callbackEvents, type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
+import { type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
 import { type Field, keyText, type ValueOf } from './field.ts';
 
 // Messages that begin with `expected` are completed with what was received, see explain.ts.
@@ -68,13 +68,13 @@ export interface AnyCallback extends Envelope {
   data: Record<string, unknown>;
 }
 
-function optionOf(family: Family, events: string[]) {
-  const { identifiedBy, fields } = family;
+function optionOf(family: Family) {
+  const { identifiedBy, fields, events } = family;
   const key = identifiedBy ? { [identifiedBy]: keySchema(fields[identifiedBy]!) } : {};
   const [around, inside] = isKeyedByEnvelope(family) ? [key, {}] : [{}, key];
   const data = z.looseObject(inside);
   return z.looseObject({
-    event: z.enum(events as [string]),
+    event: z.enum(Object.keys(events) as [string]),
     ...envelope,
     ...around,
     data:
@@ -102,11 +102,8 @@ const renamed = (data: z.ZodType, name: string, alias: string) =>
  */
 export function callbackSchema<const List extends readonly Family[]>(
   families: List,
-  eventsOf: (family: Family) => string[] = callbackEvents,
 ): z.ZodType<CallbackOfAny<List>> {
-  const [first, ...rest] = families
-    .filter((family) => !takesEveryEvent(family))
-    .map((family) => optionOf(family, eventsOf(family)));
+  const [first, ...rest] = families.filter((family) => !takesEveryEvent(family)).map(optionOf);
   // Mapping over the list loses which events have which data.
   return z.discriminatedUnion('event', [first!, ...rest]) as unknown as z.ZodType<CallbackOfAny<List>>;
 }

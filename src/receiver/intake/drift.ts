@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import type { AnyCallback } from '../families/callback.ts';
-import { callbackEvents, type Family } from '../families/family.ts';
+import type { Family } from '../families/family.ts';
 import { fieldName } from './rejection.ts';
 
 /** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
@@ -42,7 +42,7 @@ on conflict (name, key) do update
  */
 export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]) {
   const familyOf = new Map(
-    families.flatMap((family) => callbackEvents(family).map((event) => [event, family])),
+    families.flatMap((family) => Object.keys(family.events).map((event) => [event, family])),
   );
   let notes = new Map<string, Note>();
 

@@ -24,7 +24,7 @@ import { insertDeliveries } from './insert.ts';
 import { createParse, type Parsed } from './parse.ts';
 import { createQuarantine } from './quarantine.ts';
 import { readData } from './read-data.ts';
-import { DataRefused, EventInFuture, Rejection, TenantNotAllowed } from './rejection.ts';
+import { DataRefused, InvalidCallback, Rejection, TenantNotAllowed } from './rejection.ts';
 import { withoutSecrets } from './secrets.ts';
 
 export interface IntakeOptions {
@@ -111,7 +111,7 @@ export function createIntake(options: IntakeOptions): Intake {
    * Whether the time of an event lets it be stored, by both clocks. Only where this process's says no, PostgreSQL's is asked.
    *
    * @returns `unknown`: this process's clock says no, and PostgreSQL's is not known
-   * @throws EventInFuture
+   * @throws InvalidCallback: no earlier event could replace what one of the future makes
    */
   const judgeTime = async ({ eventMs, family }: Delivery): Promise<'expired' | 'unknown' | undefined> => {
     const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
@@ -121,7 +121,8 @@ export function createIntake(options: IntakeOptions): Intake {
     };
     const own = Date.now();
     const fault = judge(own) && byBothClocks(judge, own, await clock.current());
-    if (fault === 'future') throw new EventInFuture();
+    if (fault === 'future')
+      throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
     return fault;
   };
 
@@ -174,7 +175,7 @@ export function createIntake(options: IntakeOptions): Intake {
   /**
    * Only the fallback takes a delivery whose time cannot be judged now: the drain judges it.
    *
-   * @throws Unavailable; DataRefused, EventInFuture
+   * @throws Unavailable; DataRefused, InvalidCallback
    */
   const store = async (delivery: Delivery, to: 'anywhere' | 'database'): Promise<ReceiveResult> => {
     const { id, family } = delivery;

@@ -7,15 +7,7 @@ import { Decimal, withDecimals } from './decimal.ts';
 import { explain } from './explain.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
-import {
-  type FieldError,
-  InvalidCallback,
-  NoEventTime,
-  NotJson,
-  OwnEvent,
-  UnknownEvent,
-  WrongFamily,
-} from './rejection.ts';
+import { type FieldError, InvalidCallback, NotJson } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 /** A callback that was read: its values as received, with a Decimal for each number that a double cannot represent. */
@@ -31,35 +23,37 @@ export interface Parsed {
  * Creates the function that parses, validates and identifies callbacks, in linear time.
  *
  * @param whereOf tells the sender where to send a family's events
- * @param eventsOf the events of a family that are read; of stored callbacks, also those of the receiver itself
+ * @param readsOwn whether it reads the events of the receiver itself, too: of stored callbacks
  */
 export function createParse(
   families: readonly Family[],
   whereOf: (family: Family) => string,
-  eventsOf: (family: Family) => string[] = callbackEvents,
+  readsOwn = false,
 ) {
-  const schema: z.ZodType = callbackSchema(families, eventsOf);
+  const schema: z.ZodType = callbackSchema(families);
   const familyOf = new Map(
-    families.flatMap((family) => eventsOf(family).map((event) => [event, family] as const)),
-  );
-  const own = new Set<unknown>(
-    families.flatMap(({ events }) => Object.keys(events)).filter((event) => !familyOf.has(event)),
+    families.flatMap((family) => Object.keys(family.events).map((event) => [event, family] as const)),
   );
 
-  /** @throws UnknownEvent, WrongFamily, OwnEvent */
+  /** @throws InvalidCallback that names the right path */
   const route = (event: unknown, expected: Family | undefined): Family | undefined => {
-    if (own.has(event)) throw new OwnEvent();
-    const family = typeof event === 'string' ? familyOf.get(event) : undefined;
-    if (!expected || typeof event !== 'string') return family;
+    if (typeof event !== 'string') return undefined;
+    const family = familyOf.get(event);
+    // From outside it would pass for one of the receiver's.
+    if (!readsOwn && family?.events[event] === 'reconciled')
+      throw InvalidCallback.at('/event', 'is an event of the receiver itself, which no callback may have');
+    if (!expected) return family;
     if (takesEveryEvent(expected)) return family ?? expected;
-    if (!family) throw new UnknownEvent(callbackEvents(expected));
-    if (family !== expected) throw new WrongFamily(callbackEvents(expected), event, whereOf(family));
-    return family;
+    if (family === expected) return family;
+    const events = callbackEvents(expected).join(', ');
+    if (!family) throw InvalidCallback.at('/event', `is not a known event: this path takes ${events}`);
+    const message = `must be one of ${events} at this path; send ${event} to ${whereOf(family)}`;
+    throw InvalidCallback.at('/event', message, 'wrong_family');
   };
 
   /**
    * @param expected the family of the path (service-interface section 4.5); undefined: any that lists the event
-   * @throws NotJson, InvalidCallback (UnknownEvent and WrongFamily name the right path)
+   * @throws NotJson, InvalidCallback
    */
   return (body: Buffer, expected?: Family): Parsed => {
     if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
@@ -71,12 +65,13 @@ export function createParse(
     const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
     const validated = (family && takesEveryEvent(family) ? otherSchema : schema).safeParse(value);
     if (!validated.success) {
-      if (isObject(value) && typeof value.event === 'string' && !family) throw new UnknownEvent();
+      if (isObject(value) && typeof value.event === 'string' && !family)
+        throw InvalidCallback.at('/event', 'is not a known event');
       throw new InvalidCallback(validated.error.issues.map((issue) => explain(issue, value, family)));
     }
     const callback = value as unknown as AnyCallback;
     const eventMs = readTime(callback.event_time);
-    if (eventMs == null) throw new NoEventTime();
+    if (eventMs == null) throw InvalidCallback.at('/event_time', 'must be a time from 2000 on');
     return { callback, family: family!, eventMs, id: idOf(eventMs, digest ?? digestOf(callback, family!)) };
   };
 }
@@ -101,7 +96,7 @@ function exactly(json: string, value: unknown): unknown {
   throwIfAny(findUnstorableNumbers(exact));
   // For the schema, a Decimal is an object.
   if (isObject(exact) && exact.data instanceof Decimal)
-    throw new InvalidCallback([{ path: '/data', message: 'expected an object, got a number' }]);
+    throw InvalidCallback.at('/data', 'expected an object, got a number');
   return exact;
 }
 

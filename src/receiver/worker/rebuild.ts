@@ -57,8 +57,7 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
  */
 export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
   const eventsOf = ({ events }: Family) => Object.keys(events);
-  // The receiver's own events are stored, too.
-  const parse = createParse(families, ({ name }) => name, eventsOf);
+  const parse = createParse(families, ({ name }) => name, true);
   const other = families.find(takesEveryEvent);
   const fingerprint = fingerprintOf(families);
 

@@ -52,11 +52,7 @@ const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, del
 const of = (event: string, data: object, envelope: object = {}) =>
   deliveryOf({ event, event_time: start, business_id: 'b', ...envelope, data });
 /** As it would come now, with the new family; also of an event of the receiver itself. */
-const reader = createParse(
-  withInvoices,
-  ({ name }) => name,
-  ({ events }) => Object.keys(events),
-);
+const reader = createParse(withInvoices, ({ name }) => name, true);
 const identifiedNow = (body: Buffer, receivedAt: number, id?: string) => {
   const { misfits: _, ...described } = identify(reader(body, other), receivedAt, id);
   return { ...described, body };
