@@ -16,7 +16,7 @@ import { openQueue } from './queue/delivery-queue.ts';
 import { createFallback, type Fallback } from './queue/fallback.ts';
 import { checkRedis } from './queue/redis.ts';
 import type { Circuit } from './store/circuit.ts';
-import { watchDatabaseClock } from './store/clock.ts';
+import { createDatabaseClock } from './store/clock.ts';
 import { fingerprintOf } from './store/migrate.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
@@ -72,8 +72,7 @@ export async function startReceiver(
   const circuit = databaseCircuit(pool, log, databaseMs);
   onStop(async () => circuit.stop());
   pool.on('error', (error) => void circuit.probeAfter(error));
-  const clock = watchDatabaseClock(pool, circuit);
-  onStop(clock.stop);
+  const clock = createDatabaseClock(pool, circuit);
   await clock.current();
 
   const redis = redisUrl ? openRedis(config, redisUrl, identity, log) : undefined;

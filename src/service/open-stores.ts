@@ -8,7 +8,7 @@ import { checkRedis } from '../queue/check-redis.ts';
 import { openDeliveryQueue } from '../queue/delivery-queue.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
-import { watchDatabaseClock } from '../receiver/store/clock.ts';
+import { createDatabaseClock } from '../receiver/store/clock.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
@@ -56,8 +56,7 @@ export async function openStores(config: Config, log: Log, onStop: OnStop) {
   const { pool: inboxPool } = open('inbox', connections.inbox, databaseMs, inboxSettings);
   const circuit = databaseCircuit(inboxPool, { log, timeoutMs: databaseMs });
   onStop(async () => circuit.stop());
-  const clock = watchDatabaseClock(inboxPool, circuit);
-  onStop(clock.stop);
+  const clock = createDatabaseClock(inboxPool, circuit);
   for (const pool of [database.pool, applying.pool, inboxPool]) {
     pool.on('error', (error) => void circuit.probeAfter(error));
   }

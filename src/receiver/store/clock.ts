@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { withTimeout } from '../../common/with-timeout.ts';
 import type { Circuit } from './circuit.ts';
 
-const everyMs = 10_000;
-/** Until the first reading. */
-const retryMs = 500;
+/** A reading that is older is made anew while it is used. */
+const usedMs = 10_000;
 /** A reading that is older is made anew before something is refused by it. */
 const freshMs = 3_000;
 /** The longest round trip of a reading, whose error is half of that at most. The first one opens a connection. */
@@ -65,38 +63,25 @@ export function createDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpe
     return reading;
   };
 
-  /** The time by the last reading, in milliseconds since 1970; undefined: there was none. */
-  const now = (): number | undefined =>
-    aheadOfMonotonicMs === undefined ? undefined : aheadOfMonotonicMs + performance.now();
+  const isOlderThan = (ms: number) => performance.now() - readAt > ms && !circuit.isOpen;
+  const lastKnown = () => aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
 
   return {
-    now,
+    /** The time by the last reading, in milliseconds since 1970; undefined: there was none. */
+    now: (): number | undefined => {
+      if (isOlderThan(usedMs)) void refresh();
+      return lastKnown();
+    },
     refresh,
     /** The same, by a reading of the last seconds where PostgreSQL is available. Takes a second at most. */
     current: async (): Promise<number | undefined> => {
-      if (performance.now() - readAt > freshMs && !circuit.isOpen)
-        await withTimeout(waitMs, refresh()).catch(() => {});
-      return now();
+      if (isOlderThan(freshMs)) await withTimeout(waitMs, refresh()).catch(() => {});
+      return lastKnown();
     },
     /** How far it is ahead of this process's clock, in milliseconds; undefined: not known. */
     aheadMs: (): number | undefined => {
-      const ms = now();
+      const ms = lastKnown();
       return ms === undefined ? undefined : ms - Date.now();
     },
   };
-}
-
-/** PostgreSQL's clock, read every few seconds until `stop`. */
-export function watchDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen'>) {
-  const clock = createDatabaseClock(pool, circuit);
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  void (async () => {
-    while (!signal.aborted) {
-      await clock.refresh();
-      const pauseMs = clock.now() === undefined ? retryMs : everyMs;
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {});
-    }
-  })();
-  return { ...clock, stop: async () => stopping.abort() };
 }
