@@ -8,10 +8,10 @@ import {
   takesEveryEvent,
 } from '../families/index.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
-import { explain } from '../receiver/intake/explain.ts';
 import { plainDigest } from '../receiver/intake/plain-digest.ts';
 import { type FieldError, InvalidCallback, NotJson } from '../receiver/intake/rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from '../receiver/intake/unstorable.ts';
+import { explain } from './explain.ts';
 import { identify, identifyingMembers, idOf } from './identity.ts';
 import { NoEventTime, OwnEvent, UnknownEvent, WrongFamily } from './rejections.ts';
 
