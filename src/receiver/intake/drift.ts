@@ -7,14 +7,6 @@ import { fieldName } from './rejection.ts';
 /** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
 type DriftKind = 'unknown' | 'missing' | 'value' | 'misfit';
 
-interface Note {
-  key: string;
-  count: number;
-  first: string;
-  last: string;
-  example: string;
-}
-
 const envelopeFields = new Set([
   ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
   ...['transaction_id', 'partition_id', 'data'],
@@ -28,8 +20,8 @@ const maxUnknownKeys = 50;
 
 const statement = `
 insert into receiver.counters as c (name, key, count, first_at, last_at, example)
-select 'drift', key, count, first, last, example
-from jsonb_to_recordset($1::jsonb) as n(key text, count bigint, first timestamptz, last timestamptz, example uuid)
+select 'drift', key, count, now(), now(), example
+from jsonb_to_recordset($1::jsonb) as n(key text, count bigint, example uuid)
 where exists (select from receiver.counters where name = 'drift' and key = n.key)
    or (select count(*) from receiver.counters where name = 'drift') < ${maxRows}
 order by key
@@ -44,29 +36,26 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
   const familyOf = new Map(
     families.flatMap((family) => Object.keys(family.events).map((event) => [event, family])),
   );
-  let notes = new Map<string, Note>();
+  let notes = new Map<string, { count: number; example: string }>();
 
-  const note = (example: string, event: string, field: string, kind: DriftKind, value = ''): void => {
-    const key = JSON.stringify([event, field, kind, value]);
-    const now = new Date().toISOString();
+  const add = (key: string, count: number, example: string): void => {
     const known = notes.get(key);
-    if (known) Object.assign(known, { count: known.count + 1, last: now });
-    else if (notes.size < maxNotes) notes.set(key, { key, count: 1, first: now, last: now, example });
+    if (known) known.count += count;
+    else if (notes.size < maxNotes) notes.set(key, { count, example });
   };
+  const note = (example: string, event: string, field: string, kind: DriftKind, value = ''): void =>
+    add(JSON.stringify([event, field, kind, value]), 1, example);
 
   /** Writes the counts; after a failure they are written with the next ones. */
   const flush = async (): Promise<void> => {
     if (notes.size === 0) return;
-    const counted = notes;
+    const counted = [...notes].map(([key, one]) => ({ key, ...one }));
     notes = new Map();
     try {
-      await pool.query(statement, [JSON.stringify([...counted.values()])]);
+      await pool.query(statement, [JSON.stringify(counted)]);
     } catch (err) {
       log.limited('warn', {}, 'schema drift not written; retrying', { err });
-      for (const [key, one] of counted) {
-        const newer = notes.get(key);
-        notes.set(key, newer ? { ...one, count: one.count + newer.count, last: newer.last } : one);
-      }
+      for (const { key, count, example } of counted) add(key, count, example);
     }
   };
   const timer = setInterval(() => void flush(), flushEveryMs).unref();
