@@ -12,7 +12,6 @@ import {
   type Delivery,
   type Intake,
   type ReceiveResult,
-  type Route,
   type SpilledDelivery,
   Unavailable,
 } from './delivery.ts';
@@ -226,8 +225,8 @@ export function createIntake(options: IntakeOptions): Intake {
       }
     },
 
-    reject: async (body, { path }: Route, reason, message) => {
-      await quarantine.keep({ path, reason, errors: [{ path: '', message }], body });
+    reject: async (body, { path }, reason, message) => {
+      await keepRejected(new Rejection(reason, message), body, path);
     },
 
     replay: async (body, path, { dryRun }) => {

@@ -16,14 +16,13 @@ export interface RejectedBody {
   errors: readonly FieldError[];
   body: Buffer;
   /** Acknowledged with 200 before: it stays until somebody drops it. */
-  acknowledged?: boolean;
+  acknowledged: boolean;
 }
 
 const statement = `
 insert into receiver.quarantine as q (id, path, reason, errors, body, acknowledged, count)
-select id, min(path), min(reason), min(errors)::jsonb, min(body)::bytea, bool_or(acknowledged), count(*)
-from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
-  as rejected(id, path, reason, errors, body, acknowledged)
+select id, min(path), min(reason), min(errors::text)::jsonb, decode(min(body), 'hex'), bool_or(acknowledged), count(*)
+from jsonb_to_recordset($1::jsonb) as rejected(id uuid, path text, reason text, errors jsonb, body text, acknowledged boolean)
 group by id order by id
 on conflict (id) do update set
   count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
@@ -41,23 +40,11 @@ export function createQuarantine({
 }) {
   const commits = createGroupCommit({
     commit: async (rejected: RejectedBody[]) => {
-      const rows = rejected.map((one) => ({
-        ...one,
-        id: quarantineId(one),
-        body: rejectedWithoutSecrets(one.body),
-      }));
-      const query = {
-        text: statement,
-        query_timeout: circuit.timeoutMs,
-        values: [
-          rows.map(({ id }) => id),
-          rows.map(({ path }) => path),
-          rows.map(({ reason }) => reason),
-          rows.map(({ errors }) => JSON.stringify(errors)),
-          rows.map(({ body }) => `\\x${body.toString('hex')}`),
-          rows.map(({ acknowledged = false }) => acknowledged),
-        ],
-      };
+      const rows = rejected.map((one) => {
+        const body = rejectedWithoutSecrets(one.body).toString('hex');
+        return { ...one, id: quarantineId(one), body };
+      });
+      const query = { text: statement, query_timeout: circuit.timeoutMs, values: [JSON.stringify(rows)] };
       await circuit.run(() => pool.query(query));
       return rejected.map(() => undefined);
     },
