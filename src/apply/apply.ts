@@ -274,9 +274,11 @@ async function applyTogether(
     // Plans the statement anew, as a prepared one is planned.
     const run = (tx: Db) => runText<Result>(tx, text, [ids]);
     const inTransaction = () => withPlanForAnySize(db, run, { dryRun, lockTimeoutMs });
-    return preparedOn && !dryRun
-      ? queryPrepared(preparedOn, { text, values: [ids] }, inTransaction, runOn(connection, lockTimeoutMs))
-      : inTransaction();
+    if (!preparedOn || dryRun) return inTransaction();
+    const prepared = runOn(connection, lockTimeoutMs) ?? ((query) => preparedOn.query<Result>(query));
+    return queryPrepared<Result>(preparedOn, { text, values: [ids] }, async (query) =>
+      query.name ? prepared(query) : { rows: await inTransaction() },
+    );
   };
   // The feed was opened, or another worker has written a greater version meanwhile: a second attempt sees that.
   const again = (error: unknown) => (isDropped(error) ? attempt(true) : Promise.reject(error));

@@ -88,11 +88,7 @@ export async function insertDeliveries(
   { timeoutMs = 30_000, damage }: { timeoutMs?: number; damage?: string } = {},
 ): Promise<AppendResult[]> {
   const query = insertQuery(deliveries, { timeoutMs, damage });
-  const rows = await queryPrepared<{ id: string; result: AppendResult }>(
-    pool,
-    query,
-    async () => (await pool.query(query)).rows,
-  ).catch((cause) => {
+  const rows = await queryPrepared<{ id: string; result: AppendResult }>(pool, query).catch((cause) => {
     if (cause.code !== failureCode) throw cause;
     throw new Error('A trigger of pending_deliveries drops rows.', { cause });
   });

@@ -102,11 +102,7 @@ export async function insertDeliveries(
   timeoutMs: number,
 ): Promise<InsertResult[]> {
   const query = insertQuery(deliveries, timeoutMs);
-  const rows = await queryPrepared<{ id: string | null; result: InsertResult }>(
-    pool,
-    query,
-    async () => (await pool.query(query)).rows,
-  );
+  const rows = await queryPrepared<{ id: string | null; result: InsertResult }>(pool, query);
   const results = new Map(rows.map(({ id, result }) => [id, result]));
   return deliveries.map(({ id }) => {
     const result = results.get(id);

@@ -19,24 +19,23 @@ function nameOf(text: string): string {
 }
 
 /**
- * Runs a prepared statement, or `otherwise` where there can be none: a connection pooler that gives each transaction
+ * Runs a prepared statement; the same without a name where there can be none: a connection pooler that gives each transaction
  * another connection, and does not know about prepared statements, reports one as missing or as existing already.
  *
- * @param run the statement; by default on a connection of the pool, which closes it after an error
+ * @param run by default on a connection of the pool, which closes it after an error
  * @throws the database's error
  */
 export async function queryPrepared<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  query: pg.QueryConfig & { query_timeout?: number },
-  otherwise: () => Promise<Row[]>,
-  run: (query: pg.QueryConfig) => Promise<pg.QueryResult<Row>> = (named) => pool.query<Row>(named),
+  query: pg.QueryConfig,
+  run: (query: pg.QueryConfig) => Promise<{ rows: Row[] }> = (one) => pool.query<Row>(one),
 ): Promise<Row[]> {
-  if (unsupported.has(pool)) return otherwise();
-  try {
-    return (await run({ ...query, name: nameOf(query.text) })).rows;
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError && notPrepared.has(error.code!))) throw error;
-    unsupported.add(pool);
-    return otherwise();
-  }
+  if (!unsupported.has(pool))
+    try {
+      return (await run({ ...query, name: nameOf(query.text) })).rows;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError && notPrepared.has(error.code!))) throw error;
+      unsupported.add(pool);
+    }
+  return (await run(query)).rows;
 }

@@ -150,12 +150,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
       query_timeout: driverMs,
     };
     const execute = (one: pg.QueryConfig) => withLock(family, size, (client) => client.query<Merged>(one));
-    const [merged] = await queryPrepared<Merged>(
-      pool,
-      query,
-      async () => (await execute(query)).rows,
-      execute,
-    );
+    const [merged] = await queryPrepared<Merged>(pool, query, execute);
     for (const count of ['merged', 'written', 'deleted', 'waiting'] as const) result[count] += merged![count];
     if (!merged!.isOurs) result.outcome = 'foreign';
     return merged!;
