@@ -1,5 +1,5 @@
-import { milliseconds } from '../receiver/families/times.ts';
 import type { Family } from './family.ts';
+import { milliseconds } from './iso-time.ts';
 
 /** What lies before it says nothing about when something was done: 2000-01-01 UTC in milliseconds. */
 export const earliestMs = 946_684_800_000;

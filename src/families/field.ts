@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isIsoTime } from '../receiver/families/times.ts';
 import { Decimal } from '../receiver/intake/decimal.ts';
 import { latestMs, saysNothing } from './event-time.ts';
+import { isIsoTime } from './iso-time.ts';
 
 /**
  * A documented field of a family's `data`: its schema, and the SQL that reads it into a column.

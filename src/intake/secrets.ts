@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { findEventTime, saysNothing } from '../families/event-time.ts';
-import { isIsoTime } from '../receiver/families/times.ts';
+import { isIsoTime } from '../families/iso-time.ts';
 import { withDecimals } from '../receiver/intake/decimal.ts';
 import { findUnstorable } from '../receiver/intake/unstorable.ts';
 import { identify } from './identity.ts';

@@ -7,7 +7,7 @@ import {
   patientsIn,
   publicEnvelopeFields,
 } from '../families/index.ts';
-import { isIsoTime } from '../receiver/families/times.ts';
+import { isIsoTime } from '../families/iso-time.ts';
 import { withDecimals } from '../receiver/intake/decimal.ts';
 import { integerOf } from './decimals.ts';
 

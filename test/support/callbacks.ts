@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { eventsOf } from '../../src/families/family.ts';
 import { type Family, families } from '../../src/families/index.ts';
+import { milliseconds } from '../../src/families/iso-time.ts';
 import { identify } from '../../src/intake/identity.ts';
-import { milliseconds } from '../../src/receiver/families/times.ts';
 import { envelope as common, samples as data } from '../../src/sandbox/samples.ts';
 
 type FamilyName = (typeof families)[number]['name'];

@@ -2,15 +2,12 @@
 const isoTime =
   /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)$/i;
 
-const earliest = -62_135_596_800_000; // 0001-01-01
-const latest = 253_402_300_799_999; // 9999-12-31
-
 /**
  * Parses ISO 8601 with an offset, also with a space in place of the T.
  *
  * @returns milliseconds since 1970; NaN if it is no such time, or no day of the calendar
  */
-function parseIsoTime(text: string): number {
+export function parseIsoTime(text: string): number {
   const [, day, clock, offset] = isoTime.exec(text) ?? [];
   if (!day || !clock || !offset) return Number.NaN;
   const midnight = Date.parse(`${day}T00:00Z`);
@@ -22,29 +19,15 @@ function parseIsoTime(text: string): number {
   return Date.parse(`${day}T${clock.replace(/(\.\d{3})\d+$/, '$1')}Z`) - aheadMs;
 }
 
-/** Whether a text is a time with an offset, from the year 1 to the end of the year 9999 in UTC. */
-export function isIsoTime(text: string): boolean {
-  const time = parseIsoTime(text);
-  return time >= earliest && time <= latest;
-}
-
-/**
- * A time of a callback in milliseconds. The unit of numbers is not documented: one above 1e11 is in milliseconds, else in
- * seconds (service-interface section 2.1).
- */
-export function milliseconds(time: number | string): number {
-  if (typeof time === 'string') return parseIsoTime(time);
-  return time > 1e11 ? time : time * 1000;
-}
-
-/** What lies before it says nothing about when something was done: 2000-01-01 UTC in milliseconds. */
-export const earliestMs = 946_684_800_000;
-/** The latest time that PostgreSQL and JavaScript write alike: 9999-12-31 in milliseconds. */
-export const latestMs = 253_402_300_799_999;
+/** What lies before it says nothing about when something was done: 2000-01-01 UTC. */
+const earliestMs = 946_684_800_000;
+/** The end of 9999-12-31, the latest time that PostgreSQL and JavaScript write alike. */
+const latestMs = 253_402_300_799_999;
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * The time of a value, in milliseconds since 1970; numbers above 1e11 are milliseconds, else seconds.
+ * The time of a value, in milliseconds since 1970. The unit of numbers is not documented: one above 1e11 is in milliseconds,
+ * else in seconds (service-interface section 2.1).
  *
  * @returns null: it says nothing (null, blank, or before 2000); undefined: it is no time
  */
@@ -52,8 +35,9 @@ export function readTime(value: unknown): number | null | undefined {
   if (value === null) return null;
   if (typeof value === 'string' && value.trim() === '') return null;
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  const isNumber = typeof value === 'string' && /^\s*-?\d{1,15}(\.\d{1,9})?\s*$/.test(value);
-  const ms = Math.floor(milliseconds(isNumber ? Number(value) : value));
+  const isIso = typeof value === 'string' && !/^\s*-?\d{1,15}(\.\d{1,9})?\s*$/.test(value);
+  const time = isIso ? parseIsoTime(value) : Number(value);
+  const ms = Math.floor(isIso || time > 1e11 ? time : time * 1000);
   if (Number.isNaN(ms) || ms > latestMs) return undefined;
   return ms < earliestMs ? null : ms;
 }
