@@ -37,19 +37,13 @@ const envelope = {
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;
-type DataOf<F extends Fields, Key> = {
-  [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : K extends Key ? never : K]?:
-    | ValueOf[F[K]['kind']]
-    | null;
-} & {
-  [K in keyof F as K extends Key
-    ? F[K] extends { fromEnvelope: unknown }
-      ? never
-      : K
-    : never]: ValueOf[F[K]['kind']];
-} & {
-  [unknown: string]: unknown;
+type ValuesOf<F extends Fields> = {
+  [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : K]: ValueOf[F[K]['kind']];
 };
+type DataOf<F extends Fields, Key> = { [K in keyof ValuesOf<F>]?: ValuesOf<F>[K] | null } & Pick<
+  ValuesOf<F>,
+  Key & keyof ValuesOf<F>
+> & { [unknown: string]: unknown };
 
 /** A callback of one family. */
 export type CallbackOf<F> =
