@@ -38,31 +38,21 @@ const table = [
   row(503, [request.ClockUnknown, Unavailable], later),
 ].flat();
 
-/** The response of an error; one that the table does not know is the store's fault, and its message is not told. */
-function responseOf(error: unknown) {
-  const known = table.find(({ type }) => error instanceof type);
-  if (!known) return { status: 503 as ErrorStatus, isKnown: false, detail: undefined, ...later() };
-  const { message } = error as Error;
-  return { status: known.status, isKnown: true, detail: message, ...known.details?.(error as Error) };
-}
-
 export function sendJson(res: ServerResponse, status: number, body: object): void {
   send(res, status, 'application/json', JSON.stringify(body));
 }
 
 /**
- * Sends an error as a problem document (RFC 9457).
+ * Sends an error as a problem document (RFC 9457). One that the table does not know is the store's fault, and its message is
+ * not told.
  *
  * @returns the status, and whether the table knows the error
  */
 export function sendProblem(res: ServerResponse, error: unknown) {
-  const {
-    status,
-    isKnown,
-    detail,
-    headers = {},
-    errors,
-  } = responseOf(error) as ReturnType<typeof responseOf> & Details;
+  const known = table.find(({ type }) => error instanceof type);
+  const status = known?.status ?? 503;
+  const detail = known && (error as Error).message;
+  const { headers = {}, errors }: Details = (known ? known.details?.(error as Error) : later()) ?? {};
   if (res.headersSent) {
     // Nobody may take half a response for a whole one.
     if (!res.writableEnded) res.destroy();
@@ -71,7 +61,7 @@ export function sendProblem(res: ServerResponse, error: unknown) {
     const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, errors };
     send(res, status, 'application/problem+json', JSON.stringify(problem));
   }
-  return { status, isKnown };
+  return { status, isKnown: known !== undefined };
 }
 
 /** Sends a text. A cache in between must not answer for the receiver. */
