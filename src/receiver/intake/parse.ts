@@ -63,13 +63,13 @@ export function createParse(
     const digest = family && plainDigest(body, parsed, identifyingMembers(family));
     // The parsed value itself, not zod's copy: with its unknown fields.
     const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
-    const validated = (family && takesEveryEvent(family) ? otherSchema : schema).safeParse(value, {
-      reportInput: true,
-    });
-    if (!validated.success) {
+    const validator = family && takesEveryEvent(family) ? otherSchema : schema;
+    if (!validator.safeParse(value).success) {
       if (isObject(value) && typeof value.event === 'string' && !family)
         throw InvalidCallback.at('/event', 'is not a known event');
-      throw new InvalidCallback(validated.error.issues.map(explain));
+      // With its input, which costs each valid callback 2 µs.
+      const { error } = validator.safeParse(value, { reportInput: true });
+      throw new InvalidCallback(error!.issues.map(explain));
     }
     const callback = value as unknown as AnyCallback;
     const eventMs = readTime(callback.event_time);
