@@ -2,6 +2,7 @@ import { pause } from '../../common/pause.ts';
 import { timeLimits } from '../../common/time-limits.ts';
 import type { SpilledDelivery } from '../intake/delivery.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
+import { reportOutage } from '../store/probe.ts';
 import {
   type DurabilityOptions,
   type FallbackState,
@@ -70,7 +71,6 @@ export function createFallback(options: FallbackOptions): Fallback {
   let known: string | undefined;
   let isOfAnother = false;
 
-  let since = 0;
   // Only of what is appended: a full Redis takes nothing, and is drained nevertheless.
   const circuit = createCircuit({
     store: 'Redis',
@@ -79,12 +79,7 @@ export function createFallback(options: FallbackOptions): Fallback {
     check: () => redis.ping(),
     isOutage: () => true,
     isAvailable: (error) => error instanceof NotKept,
-    onChange: (unavailable, err) => {
-      const seconds = Math.round((performance.now() - since) / 1000);
-      if (unavailable) log.error({ err, store: 'Redis' }, 'store unavailable');
-      else log.warn({ store: 'Redis', seconds }, 'store available again');
-      since = performance.now();
-    },
+    onChange: reportOutage('Redis', log),
   });
   redis.on('error', (error) => void circuit.probeAfter(error));
 
