@@ -1,5 +1,6 @@
 import type { Server } from 'node:net';
 import express from 'express';
+import type pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { rateLimit } from '../common/rate-limit.ts';
 import { withTimeout } from '../common/with-timeout.ts';
@@ -60,7 +61,7 @@ export async function startReceiver(
   if (redisUrl) await checkRedis(redisUrl, log);
   const { identity } = await prepare({
     ...{ url: config.directDatabaseUrl ?? databaseUrl, families, connectTimeoutMs: databaseMs, signal, log },
-    canWait: redisUrl !== undefined,
+    canWait: redisUrl !== undefined && config.redisFallback !== 'off',
   });
   const open = (part: keyof typeof connections) => {
     const size = { name: `receiver ${part}`, connections: connections[part], connectTimeoutMs: databaseMs };
@@ -106,11 +107,12 @@ export async function startReceiver(
 
   if (role !== 'receiver') {
     const workerPool = open('worker');
-    const merge = createMerge({ pool: workerPool, families, fingerprint: fingerprintOf(families), log });
+    const fingerprint = fingerprintOf(families);
+    const merge = createMerge({ pool: workerPool, families, fingerprint, log });
     const { sweep } = config;
     worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, sweep, log });
     onStop(worker.stop);
-    if (redis) onStop(startDrain(redis.fallback, intake, config, log));
+    if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));
   }
   const access = createAccess({
     config,
@@ -120,7 +122,10 @@ export async function startReceiver(
   });
   const callbacks = role === 'worker' ? express.Router() : createCallbacks({ config, access, intake, log });
   if (role !== 'worker') log.info({ checks: access.describe() }, 'access checks of callbacks');
-  const checks = [...storeChecks(circuit, fallback), { name: 'access', run: async () => access.describe() }];
+  const checks = [
+    ...storeChecks(circuit, fallback),
+    ...(role === 'worker' ? [] : [{ name: 'access', run: async () => access.describe() }]),
+  ];
   const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), log });
   const server = await listen(callbacks, app, role === 'worker' ? { ...config, drainMs: 0 } : config, {
     reserved,
@@ -145,15 +150,28 @@ function openRedis(config: Config, url: string, identity: Promise<string>, log: 
   };
 }
 
-/** @returns a function that ends it */
+/** Whether the tables are made for the families of a fingerprint; false while the database does not say. */
+const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
+  pool.query(`select from receiver.settings where name = 'families' and value = $1`, [fingerprint]).then(
+    ({ rowCount }) => rowCount === 1,
+    () => false,
+  );
+
+/**
+ * @param isOurs of a process of another version, the entries wait: it may not know their families
+ * @returns a function that ends it
+ */
 function startDrain(
   fallback: Fallback,
+  isOurs: () => Promise<boolean>,
   intake: Parameters<typeof drainFallback>[0]['intake'],
   { bodyLimitBytes }: Config,
   log: Log,
 ): () => Promise<void> {
   const stopping = new AbortController();
-  const drained = drainFallback({ fallback, intake, bodyLimitBytes, log, signal: stopping.signal });
+  const read: Fallback['read'] = async (...some) => ((await isOurs()) ? fallback.read(...some) : []);
+  const from = { read, remove: fallback.remove };
+  const drained = drainFallback({ fallback: from, intake, bodyLimitBytes, log, signal: stopping.signal });
   return () => {
     stopping.abort();
     return drained;

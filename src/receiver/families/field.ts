@@ -18,14 +18,16 @@ interface Kind {
 
 const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
 const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
-const number = /^\s*-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,2})?\s*$/;
+// The spaces are those that PostgreSQL takes: JavaScript's \s has more.
+const number = /^[ \t-\r]*-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,2})?[ \t-\r]*$/;
+const digits = /^[ \t-\r]*-?\d{1,30}[ \t-\r]*$/;
 const minBigint = -(2n ** 63n);
 const maxBigint = 2n ** 63n - 1n;
 
 /** A whole number that fits a bigint, of a number or of digits in quotes; undefined: it is none. */
 export function wholeNumber(value: unknown): bigint | undefined {
   const text = value instanceof Decimal ? value.plain() : typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || !/^\s*-?\d{1,30}\s*$/.test(text)) return undefined;
+  if (typeof text !== 'string' || !digits.test(text)) return undefined;
   const whole = BigInt(text);
   return whole >= minBigint && whole <= maxBigint ? whole : undefined;
 }

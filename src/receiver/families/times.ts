@@ -21,6 +21,8 @@ export function parseIsoTime(text: string): number {
 
 /** What lies before it says nothing about when something was done: 2000-01-01 UTC. */
 const earliestMs = 946_684_800_000;
+/** The beginning of the year 1: PostgreSQL writes what is before in another way. */
+const firstMs = -62_135_596_800_000;
 /** The end of 9999-12-31, the latest time that PostgreSQL and JavaScript write alike. */
 const latestMs = 253_402_300_799_999;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -35,10 +37,10 @@ export function readTime(value: unknown): number | null | undefined {
   if (value === null) return null;
   if (typeof value === 'string' && value.trim() === '') return null;
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  const isIso = typeof value === 'string' && !/^\s*-?\d{1,15}(\.\d{1,9})?\s*$/.test(value);
+  const isIso = typeof value === 'string' && !/^[ \t-\r]*-?\d{1,15}(\.\d{1,9})?[ \t-\r]*$/.test(value);
   const time = isIso ? parseIsoTime(value) : Number(value);
   const ms = Math.floor(isIso || time > 1e11 ? time : time * 1000);
-  if (Number.isNaN(ms) || ms > latestMs) return undefined;
+  if (Number.isNaN(ms) || ms < firstMs || ms > latestMs) return undefined;
   return ms < earliestMs ? null : ms;
 }
 

@@ -79,7 +79,9 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
   if (!isDeletion)
     for (const [lead, others] of facts) {
       if (!Object.hasOwn(changed ?? given, lead)) continue;
-      for (const name of others) if (!Object.hasOwn(changed ?? given, name)) data()[name] = null;
+      for (const name of others)
+        if (![name, misfitMark + name].some((one) => Object.hasOwn(changed ?? given, one)))
+          data()[name] = null;
     }
   return { data: changed ?? given, misfits };
 }

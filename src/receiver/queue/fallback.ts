@@ -122,7 +122,7 @@ export function createFallback(options: FallbackOptions): Fallback {
     },
     append: (deliveries) => circuit.run(() => append(deliveries)),
     read: async (count, after) => {
-      if (!(await claim())) return [];
+      if (redis.status !== 'ready' || !(await claim())) return [];
       const entries = await redis.xrangeBuffer(stream, after ? `(${after}` : '-', '+', 'COUNT', count);
       return (entries as [Buffer, Buffer[]][]).map(toEntry);
     },

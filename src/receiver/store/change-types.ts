@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/family.ts';
 import { kinds } from '../families/field.ts';
+import { TablesRefused } from './errors.ts';
 import type { Db } from './tables.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { Db } from './tables.ts';
  * convert. A rebuild reads them from the callbacks again. Readers of the table wait meanwhile: 5 s for a million rows.
  *
  * @param tx a transaction
- * @throws Error that names the views that depend on them: they have to be dropped, and made again afterwards
+ * @throws TablesRefused that names the views that depend on them: they have to be dropped, and made again afterwards
  */
 export async function changeTypes(tx: Db, family: Family, columns: readonly string[]): Promise<void> {
   const table = `public.${pg.escapeIdentifier(family.table)}`;
@@ -21,7 +22,7 @@ export async function changeTypes(tx: Db, family: Family, columns: readonly stri
     order by 1`.execute(tx);
   if (views.rows.length > 0) {
     const names = views.rows.map(({ name }) => name).join(', ');
-    throw new Error(
+    throw new TablesRefused(
       `These views keep the types of ${columns.join(', ')} from being changed: ${names}. Save and drop them, run receiver migrate, and make them again`,
     );
   }

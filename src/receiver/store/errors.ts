@@ -33,6 +33,11 @@ export function faultOf(error: unknown): Fault {
   return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
 }
 
+/** Raised where tables are not what this version needs, and why it may not change them: somebody has to do something. */
+export class TablesRefused extends Error {
+  override name = 'TablesRefused';
+}
+
 /** An error of PostgreSQL without the values in its message: they may be a patient's. */
 export function describeError(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';

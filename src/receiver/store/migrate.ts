@@ -8,7 +8,7 @@ import { version } from '../../common/version.ts';
 import { commonColumns, type Family } from '../families/family.ts';
 import { kinds } from '../families/field.ts';
 import { changeTypes } from './change-types.ts';
-import { faultOf } from './errors.ts';
+import { faultOf, TablesRefused } from './errors.ts';
 import type { Db } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db/v2');
@@ -21,14 +21,15 @@ const pauseMs = 1_000;
  *
  * @param db with at least two connections, without a pooler
  * @returns the names of what was run
- * @throws Error with the name of the step
+ * @throws TablesRefused; Error with the name of the step
  */
 export async function migrate(
   db: Db,
   families: readonly Family[],
   log: Pick<Log, 'warn'>,
 ): Promise<string[]> {
-  const provider = { getMigrations: readMigrations };
+  await requireOwn(db, families);
+  const provider = { getMigrations: async () => ({ ...(await findRun(db)), ...(await readMigrations()) }) };
   const migrator = new Migrator({ db, provider, migrationTableSchema: 'receiver' });
   const { error, results = [] } = await migrator.migrateToLatest();
   const failed = results.find(({ status }) => status === 'Error');
@@ -41,6 +42,39 @@ export async function migrate(
     if (await alone(db, log, family.table, (tx) => makeTable(tx, family, log))) done.push(family.table);
   await alone(db, log, 'settings', (tx) => recordFingerprint(tx, fingerprintOf(families)));
   return done;
+}
+
+/** @throws TablesRefused before anything is changed */
+async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
+  const has = async (table: string, column: string) => {
+    const { rows } = await sql<{ exists: boolean; has: boolean }>`
+      select to_regclass(${table}) is not null as exists, exists (
+        select from pg_attribute where attrelid = to_regclass(${table}) and attname = ${column} and not attisdropped
+      ) as has`.execute(db);
+    return rows[0]!;
+  };
+  if (!(await has('receiver.inbox', 'id')).exists && (await has('public.inbox', 'id')).exists)
+    throw new TablesRefused(
+      'This database is of version 1, which is not upgraded in place: set DATABASE_URL to another one',
+    );
+  for (const { table } of families) {
+    const found = await has(`public.${table}`, 'delivery_id');
+    if (found.exists && !found.has)
+      throw new TablesRefused(
+        `public.${table} is not a table of the receiver: rename it, or set DATABASE_URL to another database`,
+      );
+  }
+}
+
+/** What was run, so that a process of an older version can start beside a newer one: it does not have all files. */
+async function findRun(db: Db): Promise<Record<string, Migration>> {
+  const table = 'receiver.kysely_migration';
+  const { rows } = await sql<{ exists: boolean }>`select to_regclass(${table}) is not null as exists`.execute(
+    db,
+  );
+  if (!rows[0]!.exists) return {};
+  const run = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db);
+  return Object.fromEntries(run.rows.map(({ name }) => [name, { up: async () => {} }]));
 }
 
 async function readMigrations(): Promise<Record<string, Migration>> {
@@ -67,6 +101,7 @@ async function alone<T>(
         return step(tx);
       });
     } catch (error) {
+      if (error instanceof TablesRefused) throw error;
       if (faultOf(error) !== 'timeout')
         throw new Error(`The table ${table} could not be made`, { cause: error });
       log.warn({ table }, 'waiting for other sessions that lock a table');
@@ -85,7 +120,7 @@ export function columnsOf({ fields, identifiedBy }: Family): Record<string, stri
 export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
 
-/** @returns whether anything was missing or changed @throws Error where a type cannot be changed in place */
+/** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
 async function makeTable(db: Db, family: Family, log: Pick<Log, 'warn'>): Promise<boolean> {
   const { table } = family;
   const { rows } = await sql<{ name: string; type: string }>`
@@ -102,7 +137,7 @@ async function makeTable(db: Db, family: Family, log: Pick<Log, 'warn'>): Promis
     if (await isOlder(db)) return false;
     const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
     if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.identifiedBy))
-      throw new Error(
+      throw new TablesRefused(
         `Columns that every row needs have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild, which makes its rows anew`,
       );
     await changeTypes(

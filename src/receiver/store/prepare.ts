@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
 import { type Log, throttled } from '../../common/log.ts';
 import { pause } from '../../common/pause.ts';
 import type { Family } from '../families/family.ts';
-import { faultOf } from './errors.ts';
+import { faultOf, TablesRefused } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pools.ts';
 import type { Tables } from './tables.ts';
@@ -52,8 +53,14 @@ export async function prepare(dependencies: Dependencies): Promise<{ identity: P
   return { identity: retry() };
 }
 
+// Names and passwords are outages once the receiver runs: somebody may be changing them.
+const isWrongAddress = (error: unknown) => error instanceof pg.DatabaseError && /^(28|3D)/.test(error.code!);
+
 /** Of a step, the cause says it. */
-const isOutage = (error: unknown): boolean => faultOf((error as Error).cause ?? error) === 'outage';
+function isOutage(error: unknown): boolean {
+  const cause = (error as Error).cause ?? error;
+  return faultOf(cause) === 'outage' && !(cause instanceof TablesRefused) && !isWrongAddress(cause);
+}
 
 async function makeTables({ url, families, connectTimeoutMs, log }: Dependencies): Promise<string> {
   const pool = openPool(url, log, { name: 'receiver migration', connections: 2, connectTimeoutMs });

@@ -114,7 +114,7 @@ function generate(family: Family, mode: 'due' | 'records'): string {
   const known = array(Object.keys(fields));
   const common: Record<string, string> = {
     business_id: 'k.business_id',
-    client_id: 'n.client_id',
+    client_id: `coalesce(m.client_id, '')`,
     last_event: 'n.event',
     event_time: 'n.event_time',
     deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
@@ -149,9 +149,12 @@ with ours as materialized (
   ) i
   where k.is_mine
 ), newest as (
-  select distinct on (n) n, id, event, client_id, event_time from versions order by n, version desc
+  select distinct on (n) n, id, event, event_time from versions order by n, version desc
 ), merged as (
-  select n, receiver.jsonb_merge(data order by version) as d from versions group by n
+  -- Some events have none.
+  select n, receiver.jsonb_merge(data order by version) as d,
+         (array_agg(client_id order by version desc) filter (where client_id <> ''))[1] as client_id
+  from versions group by n
 ), written as (
   insert into ${table} as t (${columns.map(quoted).join(', ')})
   select ${columns.map(selected).join(', ')}

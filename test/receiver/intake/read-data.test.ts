@@ -44,6 +44,20 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
   expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
 });
 
+it('spaces that PostgreSQL does not take, and times before the year 1, are misfits', () => {
+  for (const [name, value] of [
+    ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
+    ['created_at', '\ufeff1763000000'],
+    ['updated_at', -1e15],
+  ] as const)
+    expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
+});
+
+it('a misfit among facts that belong together leaves its column as it was', () => {
+  const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
+  expect(Object.keys(data)).not.toContain('additional_discount_value');
+});
+
 it('in a deletion null says nothing', () => {
   expect(merged({ name: null, net_amount: 5, further: null }, 'receipt.deleted')).toEqual({
     receipt_id: 7,

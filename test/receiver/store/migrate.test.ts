@@ -1,3 +1,4 @@
+import { Kysely, PostgresDialect } from 'kysely';
 import { createLog } from '../../../src/common/log.ts';
 import { defineFamily, type Family } from '../../../src/receiver/families/family.ts';
 import {
@@ -15,8 +16,11 @@ import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { describe } from '../../../src/receiver/intake/intake.ts';
 import { createParse } from '../../../src/receiver/intake/parse.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
+import { prepare } from '../../../src/receiver/store/prepare.ts';
+import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { createEmptyDatabase } from '../../support/database.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../support/database.ts';
 
 const database = useReceiverDatabase();
@@ -134,7 +138,7 @@ it('the type of a column stays where views depend on it, which are named, and wh
     );
     const failing = async (list: Family[]) => {
       const error = await migrate(database.db, list, log).catch((one) => one);
-      return error.cause.message as string;
+      return error.message as string;
     };
     expect(await failing(withTotal(text))).toMatch(/^These views .*: mine\. /);
     await database.rows('drop view mine');
@@ -155,4 +159,32 @@ it('the fingerprint is another for each fact that makes rows', () => {
   const moved = { ...invoice, events: { 'invoice.created': 'updated' } } as const;
   const all = [[invoice], [wider], [moved], families].map((list) => fingerprintOf(list));
   expect(new Set(all).size).toBe(4);
+});
+
+it('tables of somebody else, or of version 1, stop the migration before anything is changed', async () => {
+  const other = await createEmptyDatabase();
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: other.pool }) });
+  await other.rows('create table receipts (id int primary key)');
+  await expect(migrate(db, families, log)).rejects.toThrow('public.receipts is not a table of the receiver');
+  await other.rows('drop table receipts; create table inbox (id uuid)');
+  await expect(migrate(db, families, log)).rejects.toThrow('version 1');
+  expect(await other.rows(`select from pg_namespace where nspname = 'receiver'`)).toEqual([]);
+  await other.close();
+});
+
+it('a process that lacks the file of a newer migration can start', async () => {
+  await database.rows(`insert into receiver.kysely_migration values ('9999_newer', now()::text)`);
+  expect(await migrate(database.db, families, log)).toEqual([]);
+  await database.rows(`delete from receiver.kysely_migration where name = '9999_newer'`);
+});
+
+it('what somebody has to mend ends a start, also where an outage would not', async () => {
+  const other = await createEmptyDatabase();
+  await other.rows('create table receipts (id int primary key)');
+  const { signal } = new AbortController();
+  const options = { families, connectTimeoutMs: 60_000, canWait: true, signal, log };
+  await expect(prepare({ url: other.url, ...options })).rejects.toThrow('not a table of the receiver');
+  const missing = Object.assign(new URL(other.url), { pathname: '/of_nobody' }).href;
+  await expect(prepare({ url: missing, ...options })).rejects.toThrow('of_nobody');
+  await other.close();
 });

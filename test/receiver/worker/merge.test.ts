@@ -69,6 +69,13 @@ it('a lean update takes nothing away, and a deletion with nothing but its id kee
   ).toEqual([{ name: 'Asha Rao', deleted_at: null, known: true }]);
 });
 
+it('a client that only some callbacks name stays', async () => {
+  await store(receipt(77, {}, { event: 'receipt.created', client_id: 'c1' }));
+  await store(receipt(77, {}, { event_time: start + 1, client_id: '' }));
+  await open()('receipt');
+  expect(await database.rows('select client_id from receipts')).toEqual([{ client_id: 'c1' }]);
+});
+
 it('of two callbacks with equal times the one with the later timestamp wins, however they arrive', async () => {
   const later = deliveryOf({
     event: 'mcert.updated',
