@@ -50,7 +50,7 @@ const allowed = table({
   // Composition.
   service:
     'alerts changes client console destinations families health http intake metrics privacy queue receiver reconcile store worker',
-  diagnostics: 'client families health http intake queue reconcile service store ../package.json',
+  diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families sandbox service',
 });
 

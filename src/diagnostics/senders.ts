@@ -2,7 +2,7 @@ import { networkList } from '../common/address.ts';
 import type { Config } from '../config/config.ts';
 import { isUnguessable } from '../config/unguessable.ts';
 import { families } from '../families/index.ts';
-import { configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
+import { configuredChecks, describeWeakKeys } from '../receiver/http/access.ts';
 import type { Check } from './finding.ts';
 
 /** How legitimate senders are told from others, and where callbacks arrive; never a path itself. */

@@ -4,16 +4,16 @@ import { requestSeconds, requests } from '../common/metrics.ts';
 import type { Config } from '../config/config.ts';
 import { Unavailable } from '../intake/delivery.ts';
 import type { Intake, Route } from '../intake/intake.ts';
+import type { Access } from '../receiver/http/access.ts';
 import { RequestAborted, UnsupportedMedia } from '../receiver/http/errors.ts';
 import { adviceOnMedia, readBody, requirePost } from '../receiver/http/read-body.ts';
-import type { AccessChecks } from './access/access-checks.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes'>;
-  access: AccessChecks;
+  access: Access;
   intake: Pick<Intake, 'receive'>;
   /** Called with the name of the error of each callback that gets a 4xx. */
   onRejected: (reason: string) => void;

@@ -1,14 +1,14 @@
 import { CheckFailed, type HealthCheck } from '../common/readiness.ts';
 import type { Problem } from '../health/problem.ts';
-import type { AccessChecks } from '../http/access/access-checks.ts';
 import type { FallbackStream } from '../queue/fallback-stream.ts';
+import type { Access } from '../receiver/http/access.ts';
 import type { Circuit } from '../receiver/store/circuit.ts';
 import type { RunningWorker } from '../worker/worker.ts';
 import type { Stores } from './open-stores.ts';
 
 interface HealthSources extends Pick<Stores, 'circuit' | 'backend' | 'queue'> {
   worker: Pick<RunningWorker, 'takesJobs'> | undefined;
-  access: Pick<AccessChecks, 'describe'>;
+  access: Pick<Access, 'describe'>;
   problems: () => Promise<readonly Problem[]>;
 }
 

@@ -10,7 +10,6 @@ import { createRejections } from '../health/rejections.ts';
 import { createFindUndrained } from '../health/undrained.ts';
 import { describeUnsafe } from '../health/unsafe-fallback.ts';
 import { watchProblems } from '../health/watch-problems.ts';
-import { createAccessChecks } from '../http/access/access-checks.ts';
 import { type AppDependencies, createApp } from '../http/app.ts';
 import { listen } from '../http/server.ts';
 import { createAcknowledged } from '../intake/acknowledged.ts';
@@ -18,6 +17,7 @@ import { startFindLost } from '../intake/find-lost.ts';
 import { createIntake } from '../intake/intake.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { copyEntriesTo } from '../privacy/log/access-log.ts';
+import { createAccess } from '../receiver/http/access.ts';
 import { recordUptime } from '../store/uptime.ts';
 import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';
@@ -113,7 +113,7 @@ async function start(
   if (worker) onStop(startDestinations({ db, families, config, circuit, log }).stop);
 
   const limits = openLimits(config);
-  const access = createAccessChecks({ config, limits, clock, log });
+  const access = createAccess({ config, rejections: limits.rejections, clock, log });
   const health = healthChecks({ ...stores, worker, access, problems: problems.read });
   const tokens = openTokens(config, limits, db, log);
   const sources = { pool, backend, problems: problems.read, log };

@@ -8,13 +8,13 @@ import type { Config } from '../config/config.ts';
 import { createConsole, createSessions } from '../console/index.ts';
 import { type Family, takesEveryEvent } from '../families/index.ts';
 import type { Problem } from '../health/problem.ts';
-import { type AccessChecks, configuredChecks, describeWeakKeys } from '../http/access/access-checks.ts';
 import { type AppDependencies, createApp } from '../http/app.ts';
 import { type CallbackDependencies, createCallbackHandler } from '../http/callback-handler.ts';
 import { createChanges } from '../http/changes.ts';
 import { listen } from '../http/server.ts';
 import { testCommand } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
+import { type Access, configuredChecks } from '../receiver/http/access.ts';
 import type { Limits } from './open-access.ts';
 import type { Stores } from './open-stores.ts';
 import type { OnStop } from './start-parts.ts';
@@ -26,7 +26,7 @@ interface Parts extends Required<Pick<AppDependencies, 'admin' | 'metrics' | 'he
   intake: Intake;
   problems: () => Promise<readonly Problem[]>;
   limits: Limits;
-  access: AccessChecks;
+  access: Access;
   onRejected: CallbackDependencies['onRejected'];
   /** A server that listens on the port already. */
   reserved: Server | undefined;
@@ -72,10 +72,8 @@ function createHandlers(config: Config, families: Families, { access, intake, on
 }
 
 /** Logs who may send callbacks, and what is not served. */
-function report(config: Config, families: Families, access: AccessChecks, log: Log): void {
+function report(config: Config, families: Families, access: Access, log: Log): void {
   log.info({ checks: access.describe() }, 'access checks of callbacks');
-  const weakKeys = describeWeakKeys(config.authentication);
-  if (weakKeys) log.warn(weakKeys);
   const unserved = families.filter(({ name }) => config.paths[name]!.length === 0);
   if (unserved.length === 0) return;
   const names = unserved.map(({ name }) => name);

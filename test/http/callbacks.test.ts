@@ -1,12 +1,13 @@
 import request from 'supertest';
 import { createLog } from '../../src/common/log.ts';
+import { rateLimit } from '../../src/common/rate-limit.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { families } from '../../src/families/index.ts';
-import { createAccessChecks } from '../../src/http/access/access-checks.ts';
 import { createApp } from '../../src/http/app.ts';
 import { createCallbackHandler } from '../../src/http/callback-handler.ts';
 import { createIntake } from '../../src/intake/intake.ts';
 import { databaseCircuit } from '../../src/intake/probe-inbox.ts';
+import { createAccess } from '../../src/receiver/http/access.ts';
 import { createDatabaseClock } from '../../src/receiver/store/clock.ts';
 import {
   consentFormCallback,
@@ -26,7 +27,7 @@ beforeAll(async () => {
   const circuit = databaseCircuit(pool, { log });
   const clock = createDatabaseClock(pool, circuit);
   const intake = createIntake({ config, families, pool, circuit, clock, log });
-  const access = createAccessChecks({ config, clock, log });
+  const access = createAccess({ config, rejections: rateLimit({ points: 300, durationS: 60 }), clock, log });
   const callbacks = new Map(
     families.map((family) => [
       paths[family.name],

@@ -25,9 +25,31 @@ export type Access = ReturnType<typeof createAccess>;
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
 
+/** The checks that are configured; never a key, an id or a path. */
+export function configuredChecks({ authentication, paths }: AccessDependencies['config']): string[] {
+  const checks: Record<string, boolean> = {
+    signature: authentication.signingKeys.length > 0,
+    'address list': authentication.allowedIps.length > 0,
+    'client list': authentication.allowedClientIds.length > 0,
+    'business list': authentication.allowedBusinessIds.length > 0,
+    'unguessable paths': Object.values(paths).flat().every(isUnguessable),
+  };
+  return Object.keys(checks).filter((name) => checks[name]);
+}
+
+/** How many keys of callbacks are short or a repetition; undefined: none. The receiver starts with them: they were accepted before. */
+export function describeWeakKeys({ signingKeys }: Config['authentication']): string | undefined {
+  const weak = signingKeys.filter((key) => weaknessOf(key)).length;
+  if (weak === 0) return undefined;
+  return (
+    `${weak} of ${signingKeys.length} SIGNING_KEYS can be guessed from one signed callback: shorter than ` +
+    `${shortestSecret} characters, or a repetition. Change to the output of openssl rand -hex 32`
+  );
+}
+
 /** Checks as early as possible that a request comes from a legitimate sender. */
 export function createAccess({ config, rejections, clock, log }: AccessDependencies) {
-  const { authentication: rules, paths } = config;
+  const { authentication: rules } = config;
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
   const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
@@ -37,12 +59,8 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
   const isGuess = (error: unknown) =>
     guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
 
-  const weak = rules.signingKeys.filter((key) => weaknessOf(key)).length;
-  if (weak > 0)
-    log.warn(
-      `${weak} of ${keys.length} SIGNING_KEYS can be guessed from one signed callback: shorter than ${shortestSecret} ` +
-        'characters, or a repetition. Change to the output of openssl rand -hex 32',
-    );
+  const weakKeys = describeWeakKeys(rules);
+  if (weakKeys) log.warn(weakKeys);
   // Behind a proxy that is not trusted, limits and address lists apply to the proxy instead of the sender.
   let isForwardedIgnored = false;
   const noteForwarded = ({ headers }: IncomingMessage) => {
@@ -88,16 +106,9 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
         return tooManyRequests;
       }
     },
-    /** The checks that are configured, in words; never a key, an id or a path. */
+    /** The checks that are configured, in words. */
     describe: (): string => {
-      const checks = [
-        keys.length > 0 && 'signature',
-        rules.allowedIps.length > 0 && 'address list',
-        rules.allowedClientIds.length > 0 && 'client list',
-        rules.allowedBusinessIds.length > 0 && 'business list',
-        Object.values(paths).flat().every(isUnguessable) && 'unguessable paths',
-      ].filter(Boolean);
-      const text = checks.join(', ') || 'none: anybody can send callbacks';
+      const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
       return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
     },
   };
