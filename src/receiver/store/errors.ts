@@ -26,16 +26,17 @@ const faults: Record<string, Fault> = {
   '54': 'refusal', // program limits: too deep, too large
 };
 
-/** @param error of a query; one that is not PostgreSQL's is an outage: the connection, the driver, a time-out of the client */
-export function faultOf(error: unknown): Fault {
-  if (!(error instanceof pg.DatabaseError)) return 'outage';
-  const code = error.code ?? '';
-  return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
-}
-
 /** Raised where tables are not what this version needs, and why it may not change them: somebody has to do something. */
 export class TablesRefused extends Error {
   override name = 'TablesRefused';
+}
+
+/** @param error of a query; one that is not PostgreSQL's is an outage: the connection, the driver, a time-out of the client */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof TablesRefused) return 'other';
+  if (!(error instanceof pg.DatabaseError)) return 'outage';
+  const code = error.code ?? '';
+  return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
 }
 
 /** An error of PostgreSQL without the values in its message: they may be a patient's. */

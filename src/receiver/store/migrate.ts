@@ -21,7 +21,7 @@ const pauseMs = 1_000;
  *
  * @param db with at least two connections, without a pooler
  * @returns the names of what was run
- * @throws TablesRefused; Error with the name of the step
+ * @throws Error with the name of the step; TablesRefused
  */
 export async function migrate(
   db: Db,
@@ -29,7 +29,7 @@ export async function migrate(
   log: Pick<Log, 'warn'>,
 ): Promise<string[]> {
   await requireOwn(db, families);
-  const provider = { getMigrations: async () => ({ ...(await findRun(db)), ...(await readMigrations()) }) };
+  const provider = { getMigrations: async () => ({ ...(await readRun(db)), ...(await readMigrations()) }) };
   const migrator = new Migrator({ db, provider, migrationTableSchema: 'receiver' });
   const { error, results = [] } = await migrator.migrateToLatest();
   const failed = results.find(({ status }) => status === 'Error');
@@ -46,34 +46,30 @@ export async function migrate(
 
 /** @throws TablesRefused before anything is changed */
 async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
-  const has = async (table: string, column: string) => {
-    const { rows } = await sql<{ exists: boolean; has: boolean }>`
-      select to_regclass(${table}) is not null as exists, exists (
-        select from pg_attribute where attrelid = to_regclass(${table}) and attname = ${column} and not attisdropped
-      ) as has`.execute(db);
-    return rows[0]!;
-  };
-  if (!(await has('receiver.inbox', 'id')).exists && (await has('public.inbox', 'id')).exists)
+  const { rows } = await sql<{ table: string; hasIds: boolean }>`
+    select relname as "table", exists (
+      select from pg_attribute where attrelid = pg_class.oid and attname = 'delivery_id' and not attisdropped
+    ) as "hasIds"
+    from pg_class
+    where relnamespace = 'public'::regnamespace and relname = any(${['applied_deliveries', ...families.map(({ table }) => table)]})
+  `.execute(db);
+  if (rows.some(({ table }) => table === 'applied_deliveries'))
     throw new TablesRefused(
       'This database is of version 1, which is not upgraded in place: set DATABASE_URL to another one',
     );
-  for (const { table } of families) {
-    const found = await has(`public.${table}`, 'delivery_id');
-    if (found.exists && !found.has)
-      throw new TablesRefused(
-        `public.${table} is not a table of the receiver: rename it, or set DATABASE_URL to another database`,
-      );
-  }
+  const foreign = rows.find(({ hasIds }) => !hasIds);
+  if (foreign)
+    throw new TablesRefused(
+      `public.${foreign.table} is not a table of the receiver: rename it, or set DATABASE_URL to another database`,
+    );
 }
 
-/** What was run, so that a process of an older version can start beside a newer one: it does not have all files. */
-async function findRun(db: Db): Promise<Record<string, Migration>> {
-  const table = 'receiver.kysely_migration';
-  const { rows } = await sql<{ exists: boolean }>`select to_regclass(${table}) is not null as exists`.execute(
-    db,
-  );
+/** What was run: a process of an older version that starts beside newer ones does not have all files. */
+async function readRun(db: Db): Promise<Record<string, Migration>> {
+  const { rows } = await sql<{ exists: boolean }>`
+    select to_regclass('receiver.kysely_migration') is not null as exists`.execute(db);
   if (!rows[0]!.exists) return {};
-  const run = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(db);
+  const run = await sql<{ name: string }>`select name from receiver.kysely_migration`.execute(db);
   return Object.fromEntries(run.rows.map(({ name }) => [name, { up: async () => {} }]));
 }
 
@@ -101,7 +97,6 @@ async function alone<T>(
         return step(tx);
       });
     } catch (error) {
-      if (error instanceof TablesRefused) throw error;
       if (faultOf(error) !== 'timeout')
         throw new Error(`The table ${table} could not be made`, { cause: error });
       log.warn({ table }, 'waiting for other sessions that lock a table');

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Log, throttled } from '../../common/log.ts';
 import { pause } from '../../common/pause.ts';
 import type { Family } from '../families/family.ts';
-import { faultOf, TablesRefused } from './errors.ts';
+import { faultOf } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pools.ts';
 import type { Tables } from './tables.ts';
@@ -59,7 +59,7 @@ const isWrongAddress = (error: unknown) => error instanceof pg.DatabaseError && 
 /** Of a step, the cause says it. */
 function isOutage(error: unknown): boolean {
   const cause = (error as Error).cause ?? error;
-  return faultOf(cause) === 'outage' && !(cause instanceof TablesRefused) && !isWrongAddress(cause);
+  return faultOf(cause) === 'outage' && !isWrongAddress(cause);
 }
 
 async function makeTables({ url, families, connectTimeoutMs, log }: Dependencies): Promise<string> {

@@ -138,7 +138,7 @@ it('the type of a column stays where views depend on it, which are named, and wh
     );
     const failing = async (list: Family[]) => {
       const error = await migrate(database.db, list, log).catch((one) => one);
-      return error.message as string;
+      return error.cause.message as string;
     };
     expect(await failing(withTotal(text))).toMatch(/^These views .*: mine\. /);
     await database.rows('drop view mine');
@@ -166,7 +166,7 @@ it('tables of somebody else, or of version 1, stop the migration before anything
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: other.pool }) });
   await other.rows('create table receipts (id int primary key)');
   await expect(migrate(db, families, log)).rejects.toThrow('public.receipts is not a table of the receiver');
-  await other.rows('drop table receipts; create table inbox (id uuid)');
+  await other.rows('drop table receipts; create table applied_deliveries (id uuid)');
   await expect(migrate(db, families, log)).rejects.toThrow('version 1');
   expect(await other.rows(`select from pg_namespace where nspname = 'receiver'`)).toEqual([]);
   await other.close();
