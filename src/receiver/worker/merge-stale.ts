@@ -6,14 +6,13 @@ import { isRowOf, tableOf } from './merge-statement.ts';
 
 /** Records of one step. */
 const stepSize = 1_000;
+const queryMs = 60_000;
 
 interface Dependencies {
   pool: pg.Pool;
   families: readonly Family[];
   merge: Merge;
   log: Pick<Log, 'warn'>;
-  /** In milliseconds, of a query. */
-  timeoutMs?: number;
 }
 
 interface FamilyRecord extends RecordKey {
@@ -26,9 +25,9 @@ interface FamilyRecord extends RecordKey {
  *
  * @returns of it: how many there were. It ends early once `signal` is aborted. @throws the database's error
  */
-export function createMergeStale({ pool, families, merge, log, timeoutMs = 60_000 }: Dependencies) {
+export function createMergeStale({ pool, families, merge, log }: Dependencies) {
   const query = async <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
-    (await pool.query<Row>({ text, values, query_timeout: timeoutMs })).rows;
+    (await pool.query<Row>({ text, values, query_timeout: queryMs })).rows;
 
   /** The next records in the order of their index. */
   const nextRecords = (after: FamilyRecord | undefined) =>

@@ -27,8 +27,6 @@ interface RebuildOptions {
 }
 
 interface RebuildRequest {
-  /** Only callbacks that are of these families, or whose events they list; default: all. */
-  families?: readonly string[];
   /** Called after each step. */
   onProgress?: (counts: RebuildCounts) => void;
   signal?: AbortSignal;
@@ -56,7 +54,6 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
  * and run again.
  */
 export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
-  const eventsOf = ({ events }: Family) => Object.keys(events);
   const parse = createParse(families, ({ name }) => name, true);
   const other = families.find(takesEveryEvent);
   const fingerprint = fingerprintOf(families);
@@ -87,18 +84,12 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     return { ids: changed.map(({ id }) => id), unreadable };
   };
 
-  const readAfter = async (
-    { businessId, family, recordId, id }: typeof beginning,
-    size: number,
-    only: readonly Family[] | undefined,
-  ) => {
+  const readAfter = async ({ businessId, family, recordId, id }: typeof beginning, size: number) => {
     // The callbacks of a record together, so that it is merged once.
     const text = `select ${storedColumns} from receiver.inbox
       where (business_id, family, record_id, id) > ($1, $2, $3, $4)
-        and ($5::text[] is null or family = any($5) or event = any($6))
-      order by business_id, family, record_id, id limit $7`;
-    const filter = [only?.map(({ name }) => name), only?.flatMap(eventsOf)];
-    const values = [businessId, family, recordId, id, ...filter, size];
+      order by business_id, family, record_id, id limit $5`;
+    const values = [businessId, family, recordId, id, size];
     const { rows } = await inTransaction(pool, planSettings, (client) =>
       client.query<Delivery>(text, values),
     );
@@ -183,16 +174,11 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
   };
 
   /** @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete */
-  return async ({ families: names, onProgress, signal }: RebuildRequest = {}): Promise<RebuildCounts> => {
-    const only = names?.map((name) => {
-      const family = families.find((one) => one.name === name);
-      if (!family) throw new Error(`There is no family ${name}.`);
-      return family;
-    });
+  return async ({ onProgress, signal }: RebuildRequest = {}): Promise<RebuildCounts> => {
     const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
     for (let last = beginning, size = maxCallbacks; ; ) {
       signal?.throwIfAborted();
-      const stored = await readAfter(last, size, only);
+      const stored = await readAfter(last, size);
       if (stored.length === 0) break;
       const { ids, unreadable } = findChanged(stored);
       try {

@@ -337,20 +337,6 @@ it('what the rules cannot read any more stays as it is, and is named', async () 
   ]);
 });
 
-it('of the given families, and of the events that they list, and of no others', async () => {
-  await store(
-    of('invoice.created', { invoice_id: 1 }),
-    of('x.unknown', {}),
-    of('receipt.created', { receipt_id: 1 }),
-  );
-  await migrate(database.db, withInvoices, log);
-  expect(await open(withInvoices).rebuild({ families: ['invoice'] })).toMatchObject({
-    callbacks: 1,
-    changed: 1,
-  });
-  await expect(open().rebuild({ families: ['invoices'] })).rejects.toThrow('invoices');
-});
-
 it('a rebuild that ends anywhere is completed by the next one', async () => {
   await store(...Array.from({ length: 6 }, (_, n) => of('invoice.created', { invoice_id: n })));
   await mergeAll();
