@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Decimal } from '../receiver/intake/decimal.ts';
+import { typeOf } from '../receiver/intake/explain.ts';
 import { type FieldError, pointer } from '../receiver/intake/rejection.ts';
 
 /** The validator's names of types, in the words of JSON. */
@@ -53,14 +53,4 @@ function messageOf(issue: z.core.$ZodIssue, received: unknown): string {
   // The families' own messages begin so.
   const message = issue.message.startsWith('expected ') ? issue.message : expected && `expected ${expected}`;
   return message ? `${message}, got ${typeOf(received)}` : 'is not valid';
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (value instanceof Decimal) return 'a number';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number')
-    return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
-  if (typeof value === 'boolean') return 'true or false';
-  return typeof value === 'string' ? 'text' : 'an object';
 }

@@ -32,8 +32,6 @@ export interface ReceiverOptions {
   log: Log;
   /** A server that listens on the port already. */
   reserved?: Server | undefined;
-  /** Ends the start, too. */
-  signal: AbortSignal;
 }
 
 /** How long a start waits for Redis, so that the first deliveries get jobs. */
@@ -55,10 +53,13 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<string> {
-  const { databaseUrl, families, reserved, signal, log } = options;
+  const { databaseUrl, families, reserved, log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
   if (redisUrl) await checkRedis(redisUrl, log);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  onStop(async () => stopping.abort());
   const { identity } = await prepare({
     ...{ url: config.directDatabaseUrl ?? databaseUrl, families, connectTimeoutMs: databaseMs, signal, log },
     canWait: redisUrl !== undefined && config.redisFallback !== 'off',
@@ -114,22 +115,19 @@ export async function startReceiver(
     onStop(worker.stop);
     if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));
   }
-  const access = createAccess({
-    config,
-    rejections: rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 }),
-    clock,
-    log,
-  });
-  const callbacks = role === 'worker' ? express.Router() : createCallbacks({ config, access, intake, log });
-  if (role !== 'worker') log.info({ checks: access.describe() }, 'access checks of callbacks');
-  const checks = [
-    ...storeChecks(circuit, fallback),
-    ...(role === 'worker' ? [] : [{ name: 'access', run: async () => access.describe() }]),
-  ];
+  const checks = storeChecks(circuit, fallback);
+  let callbacks = express.Router();
+  if (role !== 'worker') {
+    const rejections = rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 });
+    const access = createAccess({ config, rejections, clock, log });
+    callbacks = createCallbacks({ config, access, intake, log });
+    checks.push({ name: 'access', run: async () => access.describe() });
+    log.info({ checks: access.describe() }, 'access checks of callbacks');
+  }
   const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), log });
-  const server = await listen(callbacks, app, role === 'worker' ? { ...config, drainMs: 0 } : config, {
-    reserved,
-  });
+  // Nobody sends callbacks to a worker.
+  const drainMs = role === 'worker' ? 0 : config.drainMs;
+  const server = await listen(callbacks, app, { ...config, drainMs }, { reserved });
   onStop(server.stop);
   return server.url;
 }

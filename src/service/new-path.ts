@@ -31,7 +31,7 @@ export async function openNewPath(env: Environment) {
     startParts(
       async (onStop) => {
         const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-        return startReceiver(config, { databaseUrl, families, log, reserved, signal }, onStop);
+        return startReceiver(config, { databaseUrl, families, log, reserved }, onStop);
       },
       log,
       signal,

@@ -8,12 +8,12 @@ import { checkRedis } from '../queue/check-redis.ts';
 import { openDeliveryQueue } from '../queue/delivery-queue.ts';
 import { postgresBackend } from '../queue/postgres-backend.ts';
 import { redisBackend } from '../queue/redis-backend.ts';
+import type { OnStop } from '../receiver/receiver.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 import { openDatabase } from '../store/database.ts';
 import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { planForAnySize, type SessionSettings } from '../store/transaction-settings.ts';
 import { prepareDatabase } from './prepare-database.ts';
-import type { OnStop } from './start-parts.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 

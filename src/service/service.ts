@@ -18,13 +18,14 @@ import { createIntake } from '../intake/intake.ts';
 import { createScrape } from '../metrics/scrape.ts';
 import { copyEntriesTo } from '../privacy/log/access-log.ts';
 import { createAccess } from '../receiver/http/access.ts';
+import type { OnStop } from '../receiver/receiver.ts';
 import { recordUptime } from '../store/uptime.ts';
 import type { DailyPlatform } from '../worker/reconciliation.ts';
 import { startWorker } from '../worker/worker.ts';
 import { healthChecks } from './health-checks.ts';
 import { openLimits, openTokens } from './open-access.ts';
 import { openStores, type Stores } from './open-stores.ts';
-import { type OnStop, startParts } from './start-parts.ts';
+import { startParts } from './start-parts.ts';
 import { type Families, startReceiver } from './start-receiver.ts';
 
 export { preparePort } from '../http/prepare-port.ts';

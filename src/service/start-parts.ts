@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import type { Log } from '../common/log.ts';
-
-/** Registers what closes a part; the last one is closed first. */
-export type OnStop = (close: () => Promise<unknown>) => void;
+import type { OnStop } from '../receiver/receiver.ts';
 
 /**
  * Starts parts, and closes them in reverse order at the end, or where one of them cannot be started.

@@ -15,9 +15,9 @@ import { listen } from '../http/server.ts';
 import { testCommand } from '../http/test-callback.ts';
 import type { Intake } from '../intake/intake.ts';
 import { type Access, configuredChecks } from '../receiver/http/access.ts';
+import type { OnStop } from '../receiver/receiver.ts';
 import type { Limits } from './open-access.ts';
 import type { Stores } from './open-stores.ts';
-import type { OnStop } from './start-parts.ts';
 
 export type Families = readonly [Family, ...Family[]];
 

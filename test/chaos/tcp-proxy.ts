@@ -9,11 +9,14 @@ export interface TcpProxy {
   restore: () => Promise<void>;
   /** Lets nothing through until it is called with false; TCP delivers it then. New connections are accepted, and stay silent. */
   stall: (isStalled: boolean) => void;
+  /** Leads new connections to another server. */
+  leadTo: (port: number) => void;
   stop: () => Promise<void>;
 }
 
 /** A link to a local server that can be interrupted. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+export async function startTcpProxy(first: number): Promise<TcpProxy> {
+  let target = first;
   const sockets = new Set<Socket>();
   const port = await freePort();
   let isStalled = false;
@@ -52,6 +55,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     stall: (next) => {
       isStalled = next;
       for (const socket of sockets) isStalled ? socket.pause() : socket.resume();
+    },
+    leadTo: (next) => {
+      target = next;
     },
     stop: async () => {
       if (!server.listening) return;

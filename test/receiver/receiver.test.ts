@@ -21,8 +21,7 @@ afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
 async function start(overrides: Partial<Config> = {}, list: readonly Family[] = families) {
   const config = testConfig(overrides);
-  const { signal } = new AbortController();
-  const options = { databaseUrl: database.url, families: list, log, signal };
+  const options = { databaseUrl: database.url, families: list, log };
   const service = await startParts((onStop) => startReceiver(config, options, onStop), log);
   stops.push(service.stop);
   return service;

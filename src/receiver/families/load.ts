@@ -71,7 +71,7 @@ async function read(file: string): Promise<Family> {
   const { error } = familySchema.safeParse(imported.default);
   if (!error) return imported.default as Family;
   const faults = error.issues.map((issue) => {
-    // Of a key, the issue itself says only that it is none.
+    // The issue of a key says only that it is none.
     const { message } = issue.code === 'invalid_key' ? issue.issues[0]! : issue;
     return `${issue.path.join('.')} ${message}`.trim();
   });

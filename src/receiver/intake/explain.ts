@@ -9,7 +9,7 @@ import { type FieldError, pointer } from './rejection.ts';
  * @param issue with its input
  */
 export function explain(issue: z.core.$ZodIssue): FieldError {
-  // Of a union that is told apart by `event`, the input is the whole callback.
+  // The input of a union that is told apart by `event` is the whole callback.
   const isUnion = issue.code === 'invalid_union' && issue.discriminator !== undefined;
   const received = isUnion ? (issue.input as { event?: unknown }).event : issue.input;
   return { path: pointer(issue.path), message: messageOf(issue, received) };
@@ -24,7 +24,8 @@ function messageOf(issue: z.core.$ZodIssue, received: unknown): string {
   return `${message}, got ${typeOf(received)}`;
 }
 
-function typeOf(value: unknown): string {
+/** The type of a value, in the words of JSON. */
+export function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (value instanceof Decimal) return 'a number';
   if (Array.isArray(value)) return 'a list';

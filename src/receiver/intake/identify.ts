@@ -61,7 +61,7 @@ interface Versioned {
   id: string;
 }
 
-// Of versionOf, which is called for every callback: digits of one number after the other take ten times as long.
+// versionOf is called for every callback: the digits of one number after the other take ten times as long.
 const scratch = Buffer.alloc(26);
 const maxSecond = 0xff_ffff_ffff;
 
@@ -92,7 +92,7 @@ export function versionOf({
   return scratch.toString('hex') + endOf(id);
 }
 
-/** Of the id, the end of its digest is enough. */
+/** The end of its digest is enough of an id. */
 const endOf = (id: string) => id.slice(24);
 /** The version of the same callback with another id. */
 export const versionWith = (version: string, id: string): string =>

@@ -6,7 +6,7 @@ import { timeLimits } from '../../common/time-limits.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
-/** Of a commit: never payloads. */
+/** The deliveries of commits: never payloads. */
 interface Job {
   ids: readonly string[];
   families: readonly string[];

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createLog } from '../../../src/common/log.ts';
 import type { SpilledDelivery } from '../../../src/receiver/intake/delivery.ts';
 import { isAway } from '../../../src/receiver/queue/durability.ts';
@@ -11,6 +9,7 @@ import {
   type SpilledEntry,
 } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { startTcpProxy } from '../../chaos/tcp-proxy.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 
@@ -88,30 +87,7 @@ export async function readSoon(fallback: Fallback, min = 1): Promise<SpilledEntr
 
 /** An address that new connections follow, while those that are there stay where they are. */
 export async function startAddress(port: number) {
-  let target = port;
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
-    client.pipe(upstream).pipe(client);
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeLater(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, 'close');
-  });
-  return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    leadTo: (other: number) => {
-      target = other;
-    },
-  };
+  const { port: own, leadTo, stop } = await startTcpProxy(port);
+  closeLater(stop);
+  return { url: `redis://127.0.0.1:${own}`, leadTo };
 }
