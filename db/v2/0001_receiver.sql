@@ -7,7 +7,7 @@ create table receiver.settings (
   name  text primary key,
   value text not null
 );
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks';
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names';
 insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid()));
 
 ---------------------------------------------------------------------------------------------------------- Callbacks
@@ -63,6 +63,8 @@ comment on table receiver.resends is 'How often a callback was received again';
 create table receiver.quarantine (
   id               uuid        primary key,
   path             text        not null,
+  family           text        not null,
+  business_id      text,
   reason           text        not null,
   errors           jsonb       not null,
   body             bytea       not null,
@@ -73,6 +75,8 @@ create table receiver.quarantine (
   replayed_at      timestamptz
 );
 comment on table  receiver.quarantine              is 'Bodies that were refused, once per content and path';
+comment on column receiver.quarantine.family       is 'The family of its path';
+comment on column receiver.quarantine.business_id  is 'As the body says; null where it cannot be read';
 comment on column receiver.quarantine.acknowledged is 'Acknowledged before it was refused: it stays until somebody drops it';
 
 create table receiver.counters (
@@ -153,6 +157,25 @@ create function receiver.hash_of(subject text) returns text
   language sql stable parallel safe
   return encode(sha256(convert_to((select value from receiver.settings where name = 'salt') || subject, 'UTF8')), 'hex');
 comment on function receiver.hash_of is 'The salted hash of a subject or a record';
+
+----------------------------------------------------------------------------------------------------- Beside the path
+
+create table receiver.aliases (
+  kind       text        not null check (kind in ('business', 'clinic', 'doctor')),
+  id         text        not null,
+  alias      text        check (alias <> ''),
+  updated_at timestamptz not null default now(),
+  updated_by text        not null,
+  primary key (kind, id)
+);
+comment on table  receiver.aliases            is 'Names for the ids of businesses, clinics and doctors';
+comment on column receiver.aliases.alias      is 'Null: somebody removed the platform''s name, which does not come back';
+comment on column receiver.aliases.updated_by is 'Who entered it: an actor of the access log; platform: the platform''s directory';
+
+create table receiver.heartbeats (
+  at timestamptz primary key
+);
+comment on table receiver.heartbeats is 'The minutes in which a receiver could take callbacks; reporting.outages has the gaps';
 
 ---------------------------------------------------------------------------------------------------- What people query
 

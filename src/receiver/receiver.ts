@@ -61,7 +61,8 @@ export async function startReceiver(
   const { signal } = stopping;
   onStop(async () => stopping.abort());
   const { identity } = await prepare({
-    ...{ url: config.directDatabaseUrl ?? databaseUrl, families, connectTimeoutMs: databaseMs, signal, log },
+    ...{ url: config.directDatabaseUrl ?? databaseUrl, families, timezone: config.reportTimezone },
+    ...{ connectTimeoutMs: databaseMs, signal, log },
     canWait: redisUrl !== undefined && config.redisFallback !== 'off',
   });
   const open = (part: keyof typeof connections) => {

@@ -25,7 +25,8 @@ export async function openNewPath(env: Environment) {
     const url = config.directDatabaseUrl ?? config.databaseUrl!;
     const { databaseMs: connectTimeoutMs } = config.timeLimits;
     const { signal } = new AbortController();
-    await prepare({ url, families, connectTimeoutMs, canWait: false, signal, log });
+    const { reportTimezone: timezone } = config;
+    await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
   };
   const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
     startParts(

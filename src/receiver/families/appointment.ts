@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { codes, nested, notPersonal, optional, saidTime, text } from './field.ts';
+import { codes, nested, notPersonal, optional, saidTime, text, time } from './field.ts';
 
 // Their states: reporting.appointment_state.
 const statuses = {
@@ -71,6 +71,8 @@ export const appointment = defineFamily({
     action: optional(notPersonal(text)),
     created_at: saidTime,
     modified_at: saidTime,
+    // Of the platform's read API: callbacks need not have it.
+    start_time: optional(time),
     custom_attributes: optional(nested),
     partner_meta: nested,
     sa_ids: optional(nested),

@@ -12,6 +12,7 @@ import {
   type Delivery,
   type Intake,
   type ReceiveResult,
+  type Route,
   type SpilledDelivery,
   Unavailable,
 } from './delivery.ts';
@@ -203,30 +204,30 @@ export function createIntake(options: IntakeOptions): Intake {
   const keepRejected = async (
     error: unknown,
     body: Buffer,
-    path: string,
+    route: Route,
     acknowledged = false,
   ): Promise<Rejection> => {
     if (!(error instanceof Rejection)) throw error;
     const { reason, errors } = error;
-    await quarantine.keep({ path, reason, errors, body, acknowledged });
+    await quarantine.keep({ ...route, reason, errors, body, acknowledged });
     return error;
   };
 
   return {
-    receive: async (body, { family, path }) => {
+    receive: async (body, route) => {
       try {
-        const { delivery, callback, misfits } = read(body, byName.get(family), arrival());
+        const { delivery, callback, misfits } = read(body, byName.get(route.family), arrival());
         const status = await store(delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         if (status === 'accepted') drift.observe(delivery.id, callback, misfits);
         return { status, id: delivery.id };
       } catch (error) {
-        throw await keepRejected(error, body, path);
+        throw await keepRejected(error, body, route);
       }
     },
 
-    reject: async (body, { path }, reason, message) => {
-      await keepRejected(new Rejection(reason, message), body, path);
+    reject: async (body, route, reason, message) => {
+      await keepRejected(new Rejection(reason, message), body, route);
     },
 
     replay: async (body, path, { dryRun }) => {
@@ -257,7 +258,7 @@ export function createIntake(options: IntakeOptions): Intake {
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = error instanceof TenantNotAllowed ? new Rejection('invalid', error.message) : error;
-        const { name } = await keepRejected(rejection, body, path, true);
+        const { name } = await keepRejected(rejection, body, { path, family }, true);
         log.error(
           { delivery: id, family, reason: name },
           'an acknowledged delivery cannot be stored; it is in the quarantine',

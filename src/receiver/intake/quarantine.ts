@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { uuidV8 } from '../../common/uuid.ts';
+import { keyText } from '../families/field.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from './delivery.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
@@ -12,6 +13,8 @@ import { rejectedWithoutSecrets } from './secrets.ts';
 export interface RejectedBody {
   /** The registered path that received it. */
   path: string;
+  /** That of the path. */
+  family: string;
   reason: QuarantineReason;
   errors: readonly FieldError[];
   body: Buffer;
@@ -20,9 +23,9 @@ export interface RejectedBody {
 }
 
 const statement = `
-insert into receiver.quarantine as q (id, path, reason, errors, body, acknowledged, count)
-select id, min(path), min(reason), min(errors::text)::jsonb, decode(min(body), 'hex'), bool_or(acknowledged), count(*)
-from jsonb_to_recordset($1::jsonb) as rejected(id uuid, path text, reason text, errors jsonb, body text, acknowledged boolean)
+insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, acknowledged, count)
+select id, min(path), min(family), min(business_id), min(reason), min(errors::text)::jsonb, decode(min(body), 'hex'), bool_or(acknowledged), count(*)
+from jsonb_to_recordset($1::jsonb) as rejected(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text, acknowledged boolean)
 group by id order by id
 on conflict (id) do update set
   count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
@@ -42,7 +45,7 @@ export function createQuarantine({
     commit: async (rejected: RejectedBody[]) => {
       const rows = rejected.map((one) => {
         const body = rejectedWithoutSecrets(one.body).toString('hex');
-        return { ...one, id: quarantineId(one), body };
+        return { ...one, id: quarantineId(one), business_id: businessOf(one.body), body };
       });
       const query = { text: statement, query_timeout: circuit.timeoutMs, values: [JSON.stringify(rows)] };
       await circuit.run(() => pool.query(query));
@@ -67,6 +70,16 @@ export function createQuarantine({
     },
     drained: commits.drained,
   };
+}
+
+/** The business that a body names, as far as it can be read. */
+function businessOf(body: Buffer): string | null {
+  try {
+    const id = keyText({ kind: 'text' }, JSON.parse(body.toString()).business_id);
+    return id?.replaceAll('\0', '').toWellFormed() ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** The same body at the same path is the same row. */

@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Migration, Migrator, type RawBuilder, sql } from 'kysely';
 import type { Log } from '../../common/log.ts';
 import { version } from '../../common/version.ts';
-import { commonColumns, type Family } from '../families/family.ts';
-import { kinds } from '../families/field.ts';
+import type { Family } from '../families/family.ts';
 import { changeTypes } from './change-types.ts';
+import { columnsOf, keyOf } from './columns.ts';
 import { faultOf, TablesRefused } from './errors.ts';
+import { dropViews, makeViews, readReporting } from './reporting.ts';
 import type { Db } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db/v2');
@@ -16,17 +17,20 @@ const lockTimeoutMs = 500;
 const pauseMs = 1_000;
 
 /**
- * Makes or updates the tables: runs the new files of db/v2, then makes what the families' tables lack. Callbacks are
- * accepted meanwhile: a step waits for its locks for half a second at a time.
+ * Makes or updates the tables: runs the new files of db/v2, then makes what the families' tables lack, and the views that have
+ * changed. Callbacks are accepted meanwhile: it waits for its locks for half a second at a time.
  *
  * @param db with at least two connections, without a pooler
+ * @param families with the documented ones, which the views read
+ * @param timezone of the days of reports; default: that of REPORT_TIMEZONE
  * @returns the names of what was run
- * @throws Error with the name of the step; TablesRefused
+ * @throws Error with the name of the step, or its cause: TablesRefused
  */
 export async function migrate(
   db: Db,
   families: readonly Family[],
   log: Pick<Log, 'warn'>,
+  timezone = 'Asia/Kolkata',
 ): Promise<string[]> {
   await requireOwn(db, families);
   const provider = { getMigrations: async () => ({ ...(await readRun(db)), ...(await readMigrations()) }) };
@@ -38,9 +42,24 @@ export async function migrate(
       cause: error,
     });
   const done = results.map(({ migrationName }) => migrationName);
-  for (const family of families)
-    if (await alone(db, log, family.table, (tx) => makeTable(tx, family, log))) done.push(family.table);
-  await alone(db, log, 'settings', (tx) => recordFingerprint(tx, fingerprintOf(families)));
+  const reporting = await readReporting(families, timezone);
+  return [...done, ...(await alone(db, log, (tx) => makeTables(tx, families, reporting, log)))];
+}
+
+/** @returns the names of the tables that were made or altered, and `reporting` if the views were */
+async function makeTables(
+  tx: Db,
+  families: readonly Family[],
+  reporting: string,
+  log: Pick<Log, 'warn'>,
+): Promise<string[]> {
+  // During an upgrade, processes of both versions may start. That of the older one takes nothing back.
+  const older = await isOlder(tx);
+  const done: string[] = [];
+  for (const family of families) if (await makeTable(tx, family, older, log)) done.push(family.table);
+  if (older) return done;
+  if (await makeViews(tx, reporting, done.length > 0)) done.push('reporting');
+  await recordFingerprint(tx, fingerprintOf(families));
   return done;
 }
 
@@ -74,7 +93,7 @@ async function readRun(db: Db): Promise<Record<string, Migration>> {
 }
 
 async function readMigrations(): Promise<Record<string, Migration>> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+  const files = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file));
   const read = async (file: string) => {
     const text = await readFile(join(folder, file), 'utf8');
     return [file.replace(/\.sql$/, ''), { up: (db: Db) => sql.raw(text).execute(db) }] as const;
@@ -82,41 +101,25 @@ async function readMigrations(): Promise<Record<string, Migration>> {
   return Object.fromEntries(await Promise.all(files.map(read))) as unknown as Record<string, Migration>;
 }
 
-/** Runs a step in a transaction, one at a time: processes start together. Retries what others' locks keep from its own. */
-async function alone<T>(
-  db: Db,
-  log: Pick<Log, 'warn'>,
-  table: string,
-  step: (tx: Db) => Promise<T>,
-): Promise<T> {
+/** Runs in a transaction, one at a time: processes start together. Retries what others' locks keep from it. */
+async function alone<T>(db: Db, log: Pick<Log, 'warn'>, run: (tx: Db) => Promise<T>): Promise<T> {
   for (;;)
     try {
       return await db.transaction().execute(async (tx) => {
         await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
         await sql`lock table receiver.settings in share row exclusive mode`.execute(tx);
-        return step(tx);
+        return run(tx);
       });
     } catch (error) {
       if (faultOf(error) !== 'timeout')
-        throw new Error(`The table ${table} could not be made`, { cause: error });
-      log.warn({ table }, 'waiting for other sessions that lock a table');
+        throw new Error('The tables and views could not be made', { cause: error });
+      log.warn({}, 'waiting for other sessions that lock a table or a view');
       await sleep(pauseMs);
     }
 }
 
-/** The columns of a family's table, with their types, in order. */
-export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {
-  const key = identifiedBy ? { [identifiedBy]: kinds[fields[identifiedBy]!.kind].column } : {};
-  const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);
-  return { business_id: 'text', ...key, ...Object.fromEntries(others), ...commonColumns };
-}
-
-/** The columns of the key of a family's table. */
-export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
-  identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
-
 /** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
-async function makeTable(db: Db, family: Family, log: Pick<Log, 'warn'>): Promise<boolean> {
+async function makeTable(db: Db, family: Family, older: boolean, log: Pick<Log, 'warn'>): Promise<boolean> {
   const { table } = family;
   const { rows } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
@@ -128,13 +131,13 @@ async function makeTable(db: Db, family: Family, log: Pick<Log, 'warn'>): Promis
   const missing = columns.filter(([name]) => !existing.has(name));
   const changed = columns.filter(([name, type]) => existing.has(name) && existing.get(name) !== type);
   if (changed.length > 0) {
-    // During an upgrade, processes of both versions may start.
-    if (await isOlder(db)) return false;
+    if (older) return false;
     const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
     if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.identifiedBy))
       throw new TablesRefused(
         `Columns that every row needs have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild, which makes its rows anew`,
       );
+    await dropViews(db);
     await changeTypes(
       db,
       family,
@@ -171,13 +174,12 @@ export function fingerprintOf(families: readonly Family[]): string {
 }
 
 async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
-  if (await isOlder(db)) return;
   await sql`
     insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
     on conflict (name) do update set value = excluded.value`.execute(db);
 }
 
-/** Whether this process is of an older version than the tables: it may start again during an upgrade, and takes nothing back. */
+/** Whether this process is of an older version than the tables. */
 async function isOlder(db: Db): Promise<boolean> {
   const { rows } = await sql<{ value: string }>`
     select value from receiver.settings where name = 'version'`.execute(db);

@@ -14,6 +14,8 @@ interface Dependencies {
   /** Without a connection pooler, where there is such an address. */
   url: string;
   families: readonly Family[];
+  /** Of the days of reports. */
+  timezone: string;
   connectTimeoutMs: number;
   /** Whether callbacks can be taken without the database: then an outage delays it, and not the start. */
   canWait: boolean;
@@ -62,11 +64,11 @@ function isOutage(error: unknown): boolean {
   return faultOf(cause) === 'outage' && !isWrongAddress(cause);
 }
 
-async function makeTables({ url, families, connectTimeoutMs, log }: Dependencies): Promise<string> {
+async function makeTables({ url, families, timezone, connectTimeoutMs, log }: Dependencies): Promise<string> {
   const pool = openPool(url, log, { name: 'receiver migration', connections: 2, connectTimeoutMs });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   try {
-    const made = await migrate(db, families, log);
+    const made = await migrate(db, families, log, timezone);
     if (made.length > 0) log.info({ made }, 'tables made or updated');
     const { value } = await db
       .selectFrom('receiver.settings')

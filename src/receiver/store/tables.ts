@@ -38,6 +38,8 @@ interface OwnTables {
   'receiver.quarantine': {
     id: string;
     path: string;
+    family: string;
+    business_id: string | null;
     reason: QuarantineReason;
     errors: JSONColumnType<FieldError[]>;
     body: Buffer;
@@ -74,6 +76,14 @@ interface OwnTables {
     delivery: JSONColumnType<object>;
     withheld_at: Generated<Date>;
   };
+  'receiver.aliases': {
+    kind: 'business' | 'clinic' | 'doctor';
+    id: string;
+    alias: string | null;
+    updated_at: Generated<Date>;
+    updated_by: string;
+  };
+  'receiver.heartbeats': { at: Time };
   'public.deliveries': {
     id: string;
     event: string;

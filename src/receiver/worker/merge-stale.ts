@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import type { Family } from '../families/family.ts';
+import { tableOf } from '../store/columns.ts';
 import type { Merge, RecordKey } from './merge.ts';
-import { isRowOf, tableOf } from './merge-statement.ts';
+import { isRowOf } from './merge-statement.ts';
 
 /** Records of one step. */
 const stepSize = 1_000;

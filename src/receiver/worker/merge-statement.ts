@@ -1,7 +1,5 @@
-import { classOf, type Family } from '../families/family.ts';
-import { kinds } from '../families/field.ts';
-import { misfitMark } from '../intake/read-data.ts';
-import { columnsOf, keyOf } from '../store/migrate.ts';
+import type { Family } from '../families/family.ts';
+import { columnsOf, keyOf, literal, quoted, tableOf, valuesOf } from '../store/columns.ts';
 
 /** What a merging statement returns: counts. No time-out ends a frozen client that is being sent rows. */
 export interface Merged {
@@ -55,13 +53,6 @@ export const mergeLock = ({ mergeLockMs, idleMs }: { mergeLockMs: number; idleMs
 export const planSettings = `set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off;
   set local plan_cache_mode = force_generic_plan`;
 
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-export const quoted = (column: string) => `"${column.replaceAll('"', '""')}"`;
-const array = (texts: readonly string[]) => `array[${texts.map(literal).join(', ')}]::text[]`;
-
-/** The name of a family's table in SQL. */
-export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
-
 /** SQL for whether a row `t` of a family's table is that of a record `k`. */
 export function isRowOf(family: Family): string {
   const key = keyOf(family).at(-1)!;
@@ -103,31 +94,12 @@ const dueOnes = `
   union all select f.id, false from found f join tried k using (business_id, record_id) where not k.is_mine`;
 
 function generate(family: Family, mode: 'due' | 'records'): string {
-  const { fields } = family;
   const isDue = mode === 'due';
   const table = tableOf(family);
   const isRow = isRowOf(family);
   const keys = keyOf(family);
   const lastKey = keys.at(-1)!;
-  const deletions = Object.keys(family.events).filter((event) => classOf(family, event) === 'deleted');
-  const marked = array(Object.keys(fields).map((field) => misfitMark + field));
-  const known = array(Object.keys(fields));
-  const common: Record<string, string> = {
-    business_id: 'k.business_id',
-    client_id: `coalesce(m.client_id, '')`,
-    last_event: 'n.event',
-    event_time: 'n.event_time',
-    deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
-    // A value that did not fit its column stands under the name of its field.
-    extra: `nullif(case when m.d ?| ${marked} then (
-      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${known})
-    ) else m.d - ${known} end, '{}')`,
-    delivery_id: 'n.id',
-    [lastKey]: `k.record_id::${columnsOf(family)[lastKey]}`,
-  };
   const columns = Object.keys(columnsOf(family));
-  const selected = (column: string) =>
-    common[column] ?? kinds[fields[column]!.kind].select('m.d', literal(column));
   const others = columns.filter((column) => !keys.includes(column)).map(quoted);
   // Records as they are stored, since 1.0 equals 1.00; with the cast, because row(…) and row(…) are compared column by column.
   const row = (of: string) => `row(${others.map((column) => `${of}.${column}`).join(', ')})::record`;
@@ -157,7 +129,7 @@ with ours as materialized (
   from versions group by n
 ), written as (
   insert into ${table} as t (${columns.map(quoted).join(', ')})
-  select ${columns.map(selected).join(', ')}
+  select ${valuesOf(family).join(', ')}
   from merged m join newest n using (n) join tried k using (n)
   on conflict (${keys.map(quoted).join(', ')}) do update set ${others.map((column) => `${column} = excluded.${column}`).join(', ')}
   where ${row('t')} operator(pg_catalog.*<>) ${row('excluded')}

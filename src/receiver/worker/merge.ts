@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import type { Family } from '../families/family.ts';
+import { tableOf } from '../store/columns.ts';
 import { describeError, faultOf } from '../store/errors.ts';
 import { inTransaction } from '../store/pools.ts';
 import { queryPrepared } from '../store/prepared.ts';
@@ -11,7 +12,6 @@ import {
   mergeLock,
   mergeStatements,
   planSettings,
-  tableOf,
 } from './merge-statement.ts';
 
 /** A record of a family. */

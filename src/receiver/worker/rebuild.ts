@@ -10,11 +10,12 @@ import { toJsonb, updateDeliveries } from '../intake/insert.ts';
 import { describe } from '../intake/intake.ts';
 import { createParse } from '../intake/parse.ts';
 import { Rejection } from '../intake/rejection.ts';
+import { keyOf, quoted, tableOf } from '../store/columns.ts';
 import { faultOf } from '../store/errors.ts';
-import { fingerprintOf, keyOf } from '../store/migrate.ts';
+import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import type { Merge, MergeResult } from './merge.ts';
-import { mergeLock, planSettings, quoted, tableOf } from './merge-statement.ts';
+import { mergeLock, planSettings } from './merge-statement.ts';
 
 interface RebuildOptions {
   pool: pg.Pool;

@@ -1,0 +1,34 @@
+-- What the views have in common. {{ }} is filled in by src/receiver/store/reporting.ts. All is made again when a text, a family
+-- or the time zone has changed, in place where the columns allow it.
+
+create schema if not exists reporting;
+comment on schema reporting is 'Reports: views, made again with each version';
+
+-- With the time zone as a constant, so that an index can have it. Not strict, so that PostgreSQL inlines them.
+create or replace function reporting.timezone() returns text
+  language sql immutable parallel safe return {{timezone}};
+create or replace function reporting.day(at timestamptz) returns date
+  language sql immutable parallel safe return (at at time zone {{timezone}})::date;
+-- In some zones hours begin at half past those of UTC.
+create or replace function reporting.hour(at timestamptz) returns timestamptz
+  language sql immutable parallel safe return date_bin('1 hour', at, timestamp '2000-01-01' at time zone {{timezone}});
+create or replace function reporting.today() returns date
+  language sql stable parallel safe return (now() at time zone {{timezone}})::date;
+
+-- A zone that PostgreSQL does not know ends the migration here, and not the first report.
+select reporting.today();
+
+create or replace function reporting.amount_due(net numeric, paid numeric, stated numeric) returns numeric
+  language sql immutable parallel safe
+  return case when abs(coalesce(net - paid, stated)) < 0.005 then 0 else coalesce(net - paid, stated) end;
+
+create or replace function reporting.phone_key(phone text) returns bigint
+  language sql immutable parallel safe
+  return nullif(right('0' || regexp_replace(phone, '[^0-9]', '', 'g'), 10), '0')::bigint;
+
+comment on function reporting.timezone   is 'The time zone of the reports (REPORT_TIMEZONE)';
+comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
+comment on function reporting.hour       is 'The beginning of a moment''s hour, in the time zone of the reports';
+comment on function reporting.today      is 'The current day, in the time zone of the reports';
+comment on function reporting.amount_due is 'Net less paid; what the platform stated, where one of them is not known. Less than half a paisa is nothing';
+comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal; null: it has none';

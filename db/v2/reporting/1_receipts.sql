@@ -1,0 +1,127 @@
+-- Receipts, now and before. Their columns are listed once.
+
+create or replace view reporting.receipt_callbacks as
+select r.business_id, r.receipt_id, i.id as delivery_id, i.event, i.client_id, i.event_time, i.version, i.received_at, i.stored_at,
+       coalesce(i.data, i.envelope->'data') as data
+from public.receipts r
+join receiver.inbox i on i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text;
+
+do $do$
+declare
+  -- New columns come last: then the views are replaced in place.
+  shown constant text := $$
+    receipt_number, coalesce(created_at, first_event_time) as issued_at, updated_at, clinic_id, doctor_oid as doctor_id,
+    patient_oid as patient_id, name, mobile, receipt_status as status, receipt_amount as gross_amount,
+    sku_discount_amount as item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
+    net_amount, amount_paid as paid_amount, reporting.amount_due(net_amount, amount_paid, amount_due) as due_amount, payment_id,
+    payment_link, ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid, client_id,
+    event_time, delivery_id, received_at
+  $$;
+  day constant text := 'reporting.day(coalesce(created_at, first_event_time)) as day';
+  arrival constant text := '(select received_at from receiver.inbox where id = r.delivery_id) as received_at';
+  -- What was known of a receipt with each of its callbacks that are not later than a moment.
+  known constant text := $$
+    select k.number, k.received_at, k.first_event_time, {{receipt}}
+    from (
+      select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at, row_number() over w as number,
+             min(event_time) over w as first_event_time, receiver.jsonb_merge(data) over w as d,
+             array_agg(client_id) filter (where client_id <> '') over w as clients
+      from reporting.receipt_callbacks where stored_at <= moment
+      window w as (partition by business_id, receipt_id order by version rows unbounded preceding)
+    ) k
+    cross join lateral (select k.d, k.clients[cardinality(k.clients)] as client_id) m
+    cross join lateral (select k.id, k.event, k.event_time) n
+  $$;
+begin
+  -- Two parts, so that the days of the first one, which has nearly all, are found by their index.
+  execute format($$
+    create or replace view reporting.all_receipts as
+    select business_id, receipt_id, %1$s, last_event, deleted_at, %2$s
+    from (
+      select r.*, null::timestamptz as first_event_time, %3$s from public.receipts r where reporting.day(created_at) is not null
+      union all
+      select r.*, (
+        select min(i.event_time) from receiver.inbox i
+        where i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text
+      ), %3$s
+      from public.receipts r where reporting.day(created_at) is null
+    ) r
+  $$, day, shown, arrival);
+
+  execute format($$
+    create or replace view reporting.receipt_history as
+    select business_id, receipt_id, number as version, last_event as event, reporting.day(received_at) as day, deleted_at, %s
+    from (%s) k
+  $$, shown, replace(known, 'where stored_at <= moment', ''));
+
+  execute format($$
+    create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
+      language sql stable parallel safe
+    begin atomic
+      select business_id, receipt_id, %s, last_event, deleted_at, %s
+      from (select distinct on (business_id, receipt_id) * from (%s) k order by business_id, receipt_id, number desc) k;
+    end
+  $$, day, shown, known);
+end
+$do$;
+
+create or replace view reporting.receipts as
+select business_id, receipt_id, day, last_event, receipt_number, issued_at, updated_at, clinic_id, doctor_id, patient_id, name, mobile,
+       status, gross_amount, item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
+       net_amount, paid_amount, due_amount, payment_id, payment_link, transaction_reference, pdf_url, remarks, actor, flavour, archive,
+       aid, client_id, event_time, delivery_id, received_at
+from reporting.all_receipts
+where deleted_at is null;
+
+create or replace view reporting.deleted_receipts as
+select * from reporting.all_receipts where deleted_at is not null;
+
+create or replace view reporting.outstanding_receipts as
+select business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding, clinic_id, doctor_id,
+       patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
+from reporting.receipts
+where due_amount > 0;
+
+-- Without a phone number, of a patient. The first receipt identifies the row.
+create or replace view reporting.outstanding_by_phone as
+select business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
+       count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
+       min(receipt_id) as first_receipt_id
+from reporting.outstanding_receipts
+group by business_id, reporting.phone_key(mobile), case when reporting.phone_key(mobile) is null then patient_id end;
+
+create or replace view reporting.duplicate_receipts as
+select business_id, receipt_id, receipt_number, day, issued_at, copy_number, first_receipt_id, clinic_id, doctor_id, patient_id, name,
+       mobile, net_amount, paid_amount, due_amount
+from (
+  select *, count(*) over alike as copies, row_number() over (alike order by issued_at, receipt_id) as copy_number,
+         first_value(receipt_id) over (alike order by issued_at, receipt_id) as first_receipt_id
+  from reporting.receipts
+  where patient_id <> '' and net_amount > 0
+  window alike as (partition by business_id, day, patient_id, net_amount)
+) r
+where copies > 1;
+
+create or replace view reporting.receipts_daily as
+select business_id, clinic_id, doctor_id, day, count(*) filter (where deleted_at is null) as receipts,
+       coalesce(sum(gross_amount) filter (where deleted_at is null), 0) as gross_amount,
+       coalesce(sum(coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0)) filter (where deleted_at is null), 0)
+         as discount_amount,
+       coalesce(sum(net_amount) filter (where deleted_at is null), 0) as net_amount,
+       coalesce(sum(paid_amount) filter (where deleted_at is null), 0) as paid_amount,
+       coalesce(sum(due_amount) filter (where deleted_at is null), 0) as due_amount,
+       count(*) filter (where deleted_at is not null) as deleted_receipts,
+       coalesce(sum(net_amount) filter (where deleted_at is not null), 0) as deleted_net_amount
+from reporting.all_receipts
+group by business_id, clinic_id, doctor_id, day;
+
+comment on view reporting.receipt_callbacks    is 'What each callback said about a receipt; receipt_history and receipts_as_of are made of it';
+comment on view reporting.all_receipts         is 'The newest version of each receipt, deleted ones included';
+comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
+comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
+comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
+comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient';
+comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted';
+comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
+comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
+comment on function reporting.receipts_as_of   is 'The rows of all_receipts as they follow from the callbacks that were stored by a moment, deleted ones included';

@@ -1,0 +1,27 @@
+-- One for each question that many rows would answer slowly. An index that is another one now, as in another time zone, is made
+-- anew; merges wait meanwhile.
+do $do$
+declare
+  one record;
+begin
+  for one in
+    select name, table_name, format('%s: %s %s, %s', question, table_name, definition, reporting.timezone()) as about, definition
+    from (values
+      ('receipts_day', 'public.receipts', 'A month of a business', '(business_id, reporting.day(created_at))'),
+      ('receipts_due', 'public.receipts', 'Who has to pay a business',
+       '(business_id) where deleted_at is null and reporting.amount_due(net_amount, amount_paid, amount_due) > 0'),
+      ('appointments_day', 'public.appointments', 'A month of a business', '(business_id, reporting.day(created_at))'),
+      ('appointments_start', 'public.appointments', 'A day of a schedule',
+       '(business_id, reporting.day(nullif(start_time, ''epoch''))) where start_time is not null'),
+      -- Callbacks are stored nearly in this order. It has a row for 128 pages, and none for those that are being filled.
+      ('inbox_day', 'receiver.inbox', 'The callbacks of some days', 'using brin (reporting.day(received_at))')
+    ) as indexes (name, table_name, question, definition)
+  loop
+    if obj_description(to_regclass(split_part(one.table_name, '.', 1) || '.' || one.name), 'pg_class') is distinct from one.about then
+      execute format('drop index if exists %s.%I', split_part(one.table_name, '.', 1), one.name);
+      execute format('create index %I on %s %s', one.name, one.table_name, one.definition);
+      execute format('comment on index %s.%I is %L', split_part(one.table_name, '.', 1), one.name, one.about);
+    end if;
+  end loop;
+end
+$do$;

@@ -1,0 +1,52 @@
+import pg from 'pg';
+import { classOf, commonColumns, type Family } from '../families/family.ts';
+import { kinds } from '../families/field.ts';
+import { misfitMark } from '../intake/read-data.ts';
+
+/** The columns of a family's table, with their types, in order. */
+export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {
+  const key = identifiedBy ? { [identifiedBy]: kinds[fields[identifiedBy]!.kind].column } : {};
+  const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);
+  return { business_id: 'text', ...key, ...Object.fromEntries(others), ...commonColumns };
+}
+
+/** The columns of the key of a family's table. */
+export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
+  identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+export const quoted = pg.escapeIdentifier;
+/** A list of texts in SQL. */
+export const array = (texts: readonly string[]): string => `array[${texts.map(literal).join(', ')}]::text[]`;
+
+/** The name of a family's table in SQL. */
+export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
+
+/**
+ * SQL for the values of a row, in the order of its columns: of `m`, what callbacks of a record say when merged (`d`, and the
+ * `client_id`), `n`, the newest of them (`id`, `event`, `event_time`), and `k`, the record (`business_id`, `record_id`).
+ */
+export function valuesOf(family: Family): string[] {
+  const { fields } = family;
+  const columns = columnsOf(family);
+  const lastKey = keyOf(family).at(-1)!;
+  const deletions = Object.keys(family.events).filter((event) => classOf(family, event) === 'deleted');
+  const marked = array(Object.keys(fields).map((field) => misfitMark + field));
+  const known = array(Object.keys(fields));
+  const common: Record<string, string> = {
+    business_id: 'k.business_id',
+    client_id: `coalesce(m.client_id, '')`,
+    last_event: 'n.event',
+    event_time: 'n.event_time',
+    deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
+    // A value that did not fit its column stands under the name of its field.
+    extra: `nullif(case when m.d ?| ${marked} then (
+      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${known})
+    ) else m.d - ${known} end, '{}')`,
+    delivery_id: 'n.id',
+    [lastKey]: `k.record_id::${columns[lastKey]}`,
+  };
+  return Object.keys(columns).map(
+    (column) => common[column] ?? kinds[fields[column]!.kind].select('m.d', literal(column)),
+  );
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Family } from '../families/family.ts';
+import { families as documented } from '../families/index.ts';
+import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
+import { TablesRefused } from './errors.ts';
+import type { Db } from './tables.ts';
+
+const folder = join(import.meta.dirname, '../../../db/v2');
+const receipt: Family = documented[0];
+
+/**
+ * SQL of the views of `reporting` and of the rights of roles: the files of db/v2/reporting and db/v2/roles.sql, with what only
+ * the families know in place of {{ }}.
+ */
+export async function readReporting(families: readonly Family[], timezone: string): Promise<string> {
+  const files = (await readdir(join(folder, 'reporting'))).sort().map((file) => join('reporting', file));
+  const read = (file: string) => readFile(join(folder, file), 'utf8');
+  const text = (await Promise.all([...files, 'roles.sql'].map(read))).join('\n');
+  const values = valuesOf(receipt);
+  const fields = families.flatMap((family) => Object.entries(family.fields));
+  const names = (arePersonal: boolean) =>
+    array([
+      ...new Set(
+        fields.flatMap(([name, { personal }]) => ((personal !== false) === arePersonal ? name : [])),
+      ),
+    ]);
+  const facts: Record<string, string> = {
+    timezone: literal(timezone),
+    receipt: Object.keys(columnsOf(receipt))
+      .map((name, n) => `${values[n]} as ${quoted(name)}`)
+      .join(', '),
+    views: array(viewsOf(text)),
+    tables: array(families.map(tableOf)),
+    personal: names(true),
+    not_personal: names(false),
+  };
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name) => facts[name]!);
+}
+
+const viewsOf = (text: string) =>
+  [...text.matchAll(/create or replace view (\S+) as/g)].map(([, name]) => name!);
+
+// The columns of a view, or what a function returns, are others.
+const cannotReplace = ['42P16', '42P13'];
+
+/**
+ * Makes the views, and gives roles their rights: in place where they have the same columns, or more of them, so that the rights
+ * on them stay, and what others have made of them.
+ *
+ * @param isDue even if the text is the same
+ * @returns whether anything was done
+ * @throws TablesRefused that names what depends on views that have other columns, or are gone
+ */
+export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<boolean> {
+  const hash = createHash('sha256').update(text).digest('hex');
+  const { rows } = await sql`
+    select from receiver.settings where name = 'reporting' and value = ${hash}`.execute(tx);
+  if (!isDue && rows.length > 0) return false;
+  const views = viewsOf(text);
+  await sql`savepoint views`.execute(tx);
+  try {
+    await sql.raw(text).execute(tx);
+    await dropViews(tx, views);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !cannotReplace.includes(error.code!)) throw error;
+    await sql`rollback to savepoint views`.execute(tx);
+    await dropViews(tx);
+    await sql.raw(text).execute(tx);
+  }
+  await sql`
+    insert into receiver.settings values ('reporting', ${hash}), ('reporting_views', ${views.join(', ')})
+    on conflict (name) do update set value = excluded.value`.execute(tx);
+  return true;
+}
+
+/**
+ * Drops the views that were made last.
+ *
+ * @param kept those that stay
+ * @throws TablesRefused that names what depends on them
+ */
+export async function dropViews(tx: Db, kept: readonly string[] = []): Promise<void> {
+  const { rows } = await sql<{ value: string }>`
+    select value from receiver.settings where name = 'reporting_views'`.execute(tx);
+  const gone = rows[0]?.value.split(', ').filter((name) => !kept.includes(name)) ?? [];
+  if (gone.length === 0) return;
+  try {
+    if (kept.length === 0) await sql`drop function if exists reporting.receipts_as_of`.execute(tx);
+    await sql.raw(`drop view if exists ${gone.join(', ')}`).execute(tx);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
+    throw new TablesRefused(
+      `The views of reporting have other columns now, and others depend on them: ${error.detail}. Save and drop those, run receiver migrate, and make them again`,
+    );
+  }
+}
