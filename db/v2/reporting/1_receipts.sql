@@ -10,58 +10,58 @@ do $do$
 declare
   -- New columns come last: then the views are replaced in place.
   shown constant text := $$
-    receipt_number, coalesce(created_at, first_event_time) as issued_at, updated_at, clinic_id, doctor_oid as doctor_id,
-    patient_oid as patient_id, name, mobile, receipt_status as status, receipt_amount as gross_amount,
-    sku_discount_amount as item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
-    net_amount, amount_paid as paid_amount, reporting.amount_due(net_amount, amount_paid, amount_due) as due_amount, payment_id,
-    payment_link, ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid, client_id,
-    event_time, delivery_id, received_at
+    receipt_number, issued_at, updated_at, clinic_id, doctor_oid as doctor_id, patient_oid as patient_id, name, mobile,
+    receipt_status as status, receipt_amount as gross_amount, sku_discount_amount as item_discount_amount, additional_discount_type,
+    additional_discount_value, additional_discount_amount, net_amount, amount_paid as paid_amount,
+    reporting.amount_due(net_amount, amount_paid, amount_due) as due_amount, payment_id, payment_link,
+    ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid, client_id, event_time,
+    delivery_id, received_at
   $$;
-  day constant text := 'reporting.day(coalesce(created_at, first_event_time)) as day';
-  arrival constant text := '(select received_at from receiver.inbox where id = r.delivery_id) as received_at';
-  -- What was known of a receipt with each of its callbacks that are not later than a moment.
+  -- What was known of a receipt with each of its callbacks. A condition on callbacks, and one on what follows from them.
   known constant text := $$
-    select k.number, k.received_at, k.first_event_time, {{receipt}}
-    from (
-      select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at, row_number() over w as number,
-             min(event_time) over w as first_event_time, receiver.jsonb_merge(data) over w as d,
-             array_agg(client_id) filter (where client_id <> '') over w as clients
-      from reporting.receipt_callbacks where stored_at <= moment
-      window w as (partition by business_id, receipt_id order by version rows unbounded preceding)
-    ) k
-    cross join lateral (select k.d, k.clients[cardinality(k.clients)] as client_id) m
-    cross join lateral (select k.id, k.event, k.event_time) n
+    (select *, coalesce(created_at, first_event_time) as issued_at from (
+      select k.version, k.received_at, k.first_event_time, {{receipt}}
+      from (
+        select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at, row_number() over w as version,
+               count(*) over (partition by business_id, receipt_id) as callbacks, min(event_time) over w as first_event_time,
+               receiver.jsonb_merge(data) over w as d, array_agg(client_id) filter (where client_id <> '') over w as clients
+        from reporting.receipt_callbacks where %1$s
+        window w as (partition by business_id, receipt_id order by version rows unbounded preceding)
+      ) k
+      cross join lateral (select k.d, k.clients[cardinality(k.clients)] as client_id) m
+      cross join lateral (select k.id, k.event, k.event_time) n
+      where %2$s
+    ) r) r
   $$;
 begin
   -- Two parts, so that the days of the first one, which has nearly all, are found by their index.
   execute format($$
     create or replace view reporting.all_receipts as
-    select business_id, receipt_id, %1$s, last_event, deleted_at, %2$s
+    select business_id, receipt_id, reporting.day(issued_at) as day, last_event, deleted_at, %s
     from (
-      select r.*, null::timestamptz as first_event_time, %3$s from public.receipts r where reporting.day(created_at) is not null
+      select *, created_at as issued_at, (select received_at from receiver.inbox where id = delivery_id) as received_at
+      from public.receipts where reporting.day(created_at) is not null
       union all
-      select r.*, (
+      select *, (
         select min(i.event_time) from receiver.inbox i
         where i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text
-      ), %3$s
+      ), (select received_at from receiver.inbox where id = delivery_id)
       from public.receipts r where reporting.day(created_at) is null
     ) r
-  $$, day, shown, arrival);
+  $$, shown);
 
   execute format($$
     create or replace view reporting.receipt_history as
-    select business_id, receipt_id, number as version, last_event as event, reporting.day(received_at) as day, deleted_at, %s
-    from (%s) k
-  $$, shown, replace(known, 'where stored_at <= moment', ''));
+    select business_id, receipt_id, version, last_event as event, reporting.day(received_at) as day, deleted_at, %s from %s
+  $$, shown, format(known, 'true', 'true'));
 
   execute format($$
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
     begin atomic
-      select business_id, receipt_id, %s, last_event, deleted_at, %s
-      from (select distinct on (business_id, receipt_id) * from (%s) k order by business_id, receipt_id, number desc) k;
+      select business_id, receipt_id, reporting.day(issued_at) as day, last_event, deleted_at, %s from %s;
     end
-  $$, day, shown, known);
+  $$, shown, format(known, 'stored_at <= moment', 'k.version = k.callbacks'));
 end
 $do$;
 

@@ -20,8 +20,7 @@ create or replace function reporting.appointment_state(status text) returns text
 
 -- Two parts, as of receipts. Callbacks are looked up only if completed_at is selected.
 create or replace view reporting.appointments as
-select business_id, appointment_id, reporting.day(coalesce(created_at, first_event_time)) as day,
-       coalesce(created_at, first_event_time) as booked_at,
+select business_id, appointment_id, reporting.day(booked_at) as day, booked_at,
        case when reporting.appointment_state(status) like 'completed%' then (
          select case when i.event <> 'appointment.reconciled' then coalesce(receiver.time_of(d.data->'modified_at'), i.event_time) end
          from receiver.inbox i cross join lateral (select coalesce(i.data, i.envelope->'data') as data) d
@@ -34,9 +33,9 @@ select business_id, appointment_id, reporting.day(coalesce(created_at, first_eve
        (select i.received_at from receiver.inbox i where i.id = a.delivery_id) as received_at, custom_attributes, workflow_data,
        partner_meta, nullif(start_time, 'epoch') as starts_at
 from (
-  select a.*, null::timestamptz as first_event_time from public.appointments a where reporting.day(created_at) is not null
+  select *, created_at as booked_at from public.appointments where reporting.day(created_at) is not null
   union all
-  select a.*, (
+  select *, (
     select min(i.event_time) from receiver.inbox i
     where i.business_id = a.business_id and i.family = 'appointment' and i.record_id = a.appointment_id
   )
