@@ -22,9 +22,10 @@ declare
     (select *, coalesce(created_at, first_event_time) as issued_at from (
       select k.version, k.received_at, k.first_event_time, {{receipt}}
       from (
-        select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at, row_number() over w as version,
-               count(*) over (partition by business_id, receipt_id) as callbacks, min(event_time) over w as first_event_time,
-               receiver.jsonb_merge(data) over w as d, array_agg(client_id) filter (where client_id <> '') over w as clients
+        select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at,
+               row_number() over w as version, count(*) over (partition by business_id, receipt_id) as callbacks,
+               min(event_time) over w as first_event_time, receiver.jsonb_merge(data) over w as d,
+               array_agg(client_id) filter (where client_id <> '') over w as clients
         from reporting.receipt_callbacks where %1$s
         window w as (partition by business_id, receipt_id order by version rows unbounded preceding)
       ) k
@@ -66,10 +67,10 @@ end
 $do$;
 
 create or replace view reporting.receipts as
-select business_id, receipt_id, day, last_event, receipt_number, issued_at, updated_at, clinic_id, doctor_id, patient_id, name, mobile,
-       status, gross_amount, item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
-       net_amount, paid_amount, due_amount, payment_id, payment_link, transaction_reference, pdf_url, remarks, actor, flavour, archive,
-       aid, client_id, event_time, delivery_id, received_at
+select business_id, receipt_id, day, last_event, receipt_number, issued_at, updated_at, clinic_id, doctor_id, patient_id, name,
+       mobile, status, gross_amount, item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
+       net_amount, paid_amount, due_amount, payment_id, payment_link, transaction_reference, pdf_url, remarks, actor, flavour,
+       archive, aid, client_id, event_time, delivery_id, received_at
 from reporting.all_receipts
 where deleted_at is null;
 

@@ -46,8 +46,8 @@ where receipts + consent_forms + review_requests > 0
 group by business_id, clinic_id, day;
 
 create or replace view reporting.businesses_daily as
-select business_id, day, sum(receipts)::bigint as receipts, sum(gross_amount) as gross_amount, sum(discount_amount) as discount_amount,
-       sum(net_amount) as net_amount, sum(paid_amount) as paid_amount, sum(due_amount) as due_amount,
+select business_id, day, sum(receipts)::bigint as receipts, sum(gross_amount) as gross_amount,
+       sum(discount_amount) as discount_amount, sum(net_amount) as net_amount, sum(paid_amount) as paid_amount, sum(due_amount) as due_amount,
        sum(deleted_receipts)::bigint as deleted_receipts, sum(deleted_net_amount) as deleted_net_amount,
        sum(payment_requests)::bigint as payment_requests, sum(requested_amount) as requested_amount,
        sum(consent_forms)::bigint as consent_forms, sum(review_requests)::bigint as review_requests

@@ -71,18 +71,15 @@ select business_id, clinic_id, doctor_id, day, appointments, booked, ongoing, co
        round(extract(epoch from completion_median) / 3600, 2) as completion_median_hours
 from (
   select business_id, clinic_id, doctor_id, day, count(*) as appointments,
-         count(*) filter (where state = 'booked') as booked,
-         count(*) filter (where state = 'ongoing') as ongoing,
+         count(*) filter (where state = 'booked') as booked, count(*) filter (where state = 'ongoing') as ongoing,
          count(*) filter (where state like 'completed%') as completed,
          count(*) filter (where state = 'completed_without_prescription') as completed_without_prescription,
          count(*) filter (where state like 'cancelled%') as cancelled,
          count(*) filter (where state = 'cancelled_by_patient') as cancelled_by_patient,
          count(*) filter (where state = 'cancelled_by_doctor') as cancelled_by_doctor,
          count(*) filter (where state = 'cancelled_by_staff') as cancelled_by_staff,
-         count(*) filter (where state = 'no_show') as no_show,
-         count(*) filter (where state = 'aborted') as aborted,
-         count(*) filter (where state = 'rescheduled') as rescheduled,
-         count(*) filter (where state = 'other') as other,
+         count(*) filter (where state = 'no_show') as no_show, count(*) filter (where state = 'aborted') as aborted,
+         count(*) filter (where state = 'rescheduled') as rescheduled, count(*) filter (where state = 'other') as other,
          avg(completed_at - booked_at) as completion_average,
          percentile_cont(0.5) within group (order by completed_at - booked_at) as completion_median
   from reporting.appointments

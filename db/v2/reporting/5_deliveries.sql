@@ -39,24 +39,12 @@ select key::jsonb->>0 as event, key::jsonb->>1 as field, key::jsonb->>2 as kind,
 from receiver.counters
 where name = 'drift';
 
-create or replace function reporting.without_health_records(data jsonb) returns jsonb
-  language sql immutable parallel safe
-  return case jsonb_typeof(data->'entries')
-    when 'array' then jsonb_set(data, '{entries}', (
-      select coalesce(jsonb_agg(case jsonb_typeof(entry)
-        when 'object' then jsonb_set(entry, '{content}', '"[redacted]"', false) else entry
-      end order by place), '[]')
-      from jsonb_array_elements(data->'entries') with ordinality as entries (entry, place)
-    ))
-    else data
-  end;
-comment on function reporting.without_health_records is 'The data of a callback without the content of its health records';
-
+-- Entries of health accounts are health records.
 create or replace view reporting.other_events as
 select business_id, delivery_id, reporting.day(event_time) as day, event_time, last_event as event, client_id,
        (select min(substr(s, 12)) from receiver.inbox i cross join unnest(i.subjects) s
         where i.id = o.delivery_id and s like 'p:platform:%') as patient_id,
-       case when last_event like 'abha.%' then reporting.without_health_records(extra) else extra end as data
+       case when last_event like 'abha.%' then extra - 'entries' else extra end as data
 from public.other_events o
 where deleted_at is null;
 
@@ -73,7 +61,8 @@ with arrivals as (
   from arrivals group by business_id, family having max(received_at) > now() - interval '90 days'
 ), counted as (
   -- Of a callback that came 3.2 weeks before the last one: 4 weeks before began the period, and 0.8 weeks later it came.
-  select s.*, count(*) filter (where before.weeks < s.weeks and before.weeks + 1 - before.exactly <= least(s.gap_weeks, 1)) as received
+  select s.*,
+         count(*) filter (where before.weeks < s.weeks and before.weeks + 1 - before.exactly <= least(s.gap_weeks, 1)) as received
   from sent s
   join arrivals a using (business_id, family)
   cross join lateral (select extract(epoch from s.last - a.received_at) / 604800 as exactly) past
@@ -101,7 +90,7 @@ comment on view reporting.deliveries       is 'Every acknowledged callback, with
 comment on view reporting.quarantine       is 'Rejected callbacks, without their content';
 comment on view reporting.deliveries_daily is 'Counts of the callbacks of each day, by business and family';
 comment on view reporting.schema_drift     is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values, values that do not fit';
-comment on view reporting.other_events     is 'Events that no family lists, with their data';
+comment on view reporting.other_events     is 'Events that no family lists, with their data but health records';
 comment on view reporting.silence          is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
 comment on view reporting.outages          is 'The times of more than three minutes in which no receiver could take callbacks, after the first in which one could; one that goes on is not listed';
 comment on view reporting.aliases          is 'Names for the ids of businesses, clinics and doctors, as they were entered, imported, or taken from the platform''s directory';
