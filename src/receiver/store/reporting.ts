@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../families/family.ts';
+import type { Field } from '../families/field.ts';
 import { families as documented } from '../families/index.ts';
 import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
 import { TablesRefused } from './errors.ts';
 import type { Db } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db/v2');
-const receipt: Family = documented[0];
+const roles = ['receiver_service', 'reporting_masked', 'reporting_reader'];
 
 /**
  * SQL of the views of `reporting` and of the rights of roles: the files of db/v2/reporting and db/v2/roles.sql, with what only
@@ -20,8 +21,10 @@ export async function readReporting(families: readonly Family[], timezone: strin
   const files = (await readdir(join(folder, 'reporting'))).sort().map((file) => join('reporting', file));
   const read = (file: string) => readFile(join(folder, file), 'utf8');
   const text = (await Promise.all([...files, 'roles.sql'].map(read))).join('\n');
+  const receipt = families.find(({ name }) => name === 'receipt')!;
   const values = valuesOf(receipt);
-  const fields = families.flatMap((family) => Object.entries(family.fields));
+  // Not those of one's own: the views do not have them.
+  const fields = documented.flatMap((family) => Object.entries<Field>(family.fields));
   const names = (arePersonal: boolean) =>
     array([
       ...new Set(
@@ -44,6 +47,16 @@ export async function readReporting(families: readonly Family[], timezone: strin
 const viewsOf = (text: string) =>
   [...text.matchAll(/create or replace view (\S+) as/g)].map(([, name]) => name!);
 
+/** With the roles that are there: one that somebody has made since has no rights yet. */
+async function hashOf(tx: Db, text: string): Promise<string> {
+  const { rows } = await sql`select rolname from pg_roles where rolname = any(${roles}) order by 1`.execute(
+    tx,
+  );
+  return createHash('sha256')
+    .update(JSON.stringify([text, rows]))
+    .digest('hex');
+}
+
 // The columns of a view, or what a function returns, are others.
 const cannotReplace = ['42P16', '42P13'];
 
@@ -56,10 +69,9 @@ const cannotReplace = ['42P16', '42P13'];
  * @throws TablesRefused that names what depends on views that have other columns, or are gone
  */
 export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<boolean> {
-  const hash = createHash('sha256').update(text).digest('hex');
-  const { rows } = await sql`
-    select from receiver.settings where name = 'reporting' and value = ${hash}`.execute(tx);
-  if (!isDue && rows.length > 0) return false;
+  const { rows } = await sql<{ value: string }>`
+    select value from receiver.settings where name = 'reporting'`.execute(tx);
+  if (!isDue && rows[0]?.value === (await hashOf(tx, text))) return false;
   const views = viewsOf(text);
   await sql`savepoint views`.execute(tx);
   try {
@@ -72,7 +84,7 @@ export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<b
     await sql.raw(text).execute(tx);
   }
   await sql`
-    insert into receiver.settings values ('reporting', ${hash}), ('reporting_views', ${views.join(', ')})
+    insert into receiver.settings values ('reporting', ${await hashOf(tx, text)}), ('reporting_views', ${views.join(', ')})
     on conflict (name) do update set value = excluded.value`.execute(tx);
   return true;
 }

@@ -1,0 +1,18 @@
+import { createLog } from '../../../src/common/log.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import type { ReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+/** Stores callbacks, which arrive in this order, and merges them. */
+export async function apply(database: Pick<ReceiverDatabase, 'pool'>, callbacks: readonly object[]) {
+  const deliveries = callbacks.map((callback) => deliveryOf(callback));
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  const fingerprint = fingerprintOf(families);
+  const merge = createMerge({ pool: database.pool, families, fingerprint, log: createLog('silent') });
+  for (const name of new Set(deliveries.map(({ family }) => family))) await merge(name);
+}
+
+export const seconds = (iso: string): number => Date.parse(iso) / 1000;
