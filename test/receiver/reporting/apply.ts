@@ -6,13 +6,13 @@ import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 
-/** Stores callbacks, which arrive in this order, and merges them. */
+/** Stores callbacks, which arrive in this order, and merges what waits. */
 export async function apply(database: Pick<ReceiverDatabase, 'pool'>, callbacks: readonly object[]) {
   const deliveries = callbacks.map((callback) => deliveryOf(callback));
-  await insertDeliveries(database.pool, deliveries, 60_000);
+  if (deliveries.length > 0) await insertDeliveries(database.pool, deliveries, 60_000);
   const fingerprint = fingerprintOf(families);
   const merge = createMerge({ pool: database.pool, families, fingerprint, log: createLog('silent') });
-  for (const name of new Set(deliveries.map(({ family }) => family))) await merge(name);
+  for (const { name } of families) await merge(name);
 }
 
 export const seconds = (iso: string): number => Date.parse(iso) / 1000;
