@@ -14,5 +14,3 @@ export async function apply(database: Pick<ReceiverDatabase, 'pool'>, callbacks:
   const merge = createMerge({ pool: database.pool, families, fingerprint, log: createLog('silent') });
   for (const { name } of families) await merge(name);
 }
-
-export const seconds = (iso: string): number => Date.parse(iso) / 1000;

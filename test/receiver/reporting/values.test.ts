@@ -1,7 +1,13 @@
 import { useReceiverDatabase } from '../support/database.ts';
-import { apply, seconds } from './apply.ts';
+import { apply } from './apply.ts';
 
 const database = useReceiverDatabase('test');
+const seconds = (iso: string) => Date.parse(iso) / 1000;
+/** The columns of a view, a line for each row. */
+const lines = async (columns: string, view: string) =>
+  (await database.rows(`select concat_ws(' ', ${columns}) as line from reporting.${view} order by 1`)).map(
+    ({ line }) => line,
+  );
 
 // Midnight in India is 18:30 UTC.
 const evening = seconds('2026-03-01T18:29:59Z');
@@ -48,120 +54,69 @@ describe('receipts', () => {
 
   it('are due what is net less paid, and count on the day on which they were issued', async () => {
     expect(
-      await database.rows(
-        `select receipt_id::int as id, day::text, name, paid_amount as paid, due_amount::float as due from reporting.receipts order by 1`,
-      ),
+      await lines(`receipt_id, day, name, 'paid', paid_amount, 'due', trim_scale(due_amount)`, 'receipts'),
     ).toEqual([
-      { id: 1, day: '2026-03-01', name: 'Asha', paid: '499.9999', due: 0 },
-      { id: 2, day: '2026-03-02', name: null, paid: null, due: 120 },
-      { id: 3, day: '2026-03-01', name: null, paid: '250', due: -50 },
-      { id: 4, day: '2026-03-01', name: null, paid: '0', due: 70 },
-      { id: 7, day: '2026-03-01', name: null, paid: '0', due: 70 },
-      { id: 8, day: '2026-03-01', name: null, paid: '70', due: 0 },
-      { id: 9, day: '2026-03-02', name: null, paid: '70', due: 0 },
+      '1 2026-03-01 Asha paid 499.9999 due 0',
+      '2 2026-03-02 paid due 120',
+      '3 2026-03-01 paid 250 due -50',
+      '4 2026-03-01 paid 0 due 70',
+      '7 2026-03-01 paid 0 due 70',
+      '8 2026-03-01 paid 70 due 0',
+      '9 2026-03-02 paid 70 due 0',
     ]);
-    expect(
-      await database.rows(
-        'select receipt_id::int as id, day::text, net_amount as net from reporting.deleted_receipts order by 1',
-      ),
-    ).toEqual([
-      { id: 5, day: '2026-03-01', net: '1000' },
-      { id: 6, day: '2026-03-01', net: null },
+    expect(await lines('receipt_id, day, net_amount', 'deleted_receipts')).toEqual([
+      '5 2026-03-01 1000',
+      '6 2026-03-01',
     ]);
   });
 
-  it('are added up by day', async () => {
-    const sums =
-      'receipts::int, net_amount as net, due_amount::float as due, deleted_receipts::int as deleted';
-    const daily = (view: string, more: string) =>
-      database.rows(
-        `select day::text, ${more}, ${sums} from reporting.${view} order by day, doctor_id nulls last`,
-      );
-    const days = [
-      { day: '2026-03-01', doctor_id: 'd', net: '910', due: 90, receipts: 5, deleted: 1 },
-      { day: '2026-03-01', doctor_id: null, net: '0', due: 0, receipts: 0, deleted: 1 },
-      { day: '2026-03-02', doctor_id: 'd', net: '370', due: 120, receipts: 2, deleted: 0 },
-    ];
-    expect(await daily('receipts_daily', 'doctor_id')).toEqual(days);
+  it('are added up by day, with forms and requests', async () => {
     await apply(database, [
       of('mcert.created', { id: 'm', docid: 'd' }, evening),
       of('receipt_payment.requested', { doctor_id: 'd', net_amount: 80 }),
       of('google_review.request', { doctor_id: 'd', clinic_id: 'c' }),
     ]);
+    const sums =
+      'receipts, gross_amount, discount_amount, net_amount, trim_scale(due_amount), deleted_receipts, deleted_net_amount';
+    expect(await lines(`day, doctor_id, ${sums}`, 'receipts_daily')).toEqual([
+      '2026-03-01 0 0 0 0 0 1 0',
+      '2026-03-01 d 5 960 50 910 90 1 1000',
+      '2026-03-02 d 2 390 20 370 120 0 0',
+    ]);
     expect(
-      await database.rows(
-        `select day::text, receipts::int, gross_amount::int as gross, discount_amount::int as discount, deleted_net_amount::int as deleted,
-                payment_requests::int as asked, requested_amount::int as amount, consent_forms::int as forms, review_requests::int as reviews
-         from reporting.businesses_daily order by 1`,
+      await lines(
+        `day, ${sums}, payment_requests, requested_amount, consent_forms, review_requests`,
+        'businesses_daily',
       ),
-    ).toEqual([
-      {
-        day: '2026-03-01',
-        receipts: 5,
-        gross: 960,
-        discount: 50,
-        deleted: 1000,
-        asked: 0,
-        amount: 0,
-        forms: 1,
-        reviews: 0,
-      },
-      {
-        day: '2026-03-02',
-        receipts: 2,
-        gross: 390,
-        discount: 20,
-        deleted: 0,
-        asked: 1,
-        amount: 80,
-        forms: 0,
-        reviews: 1,
-      },
+    ).toEqual(['2026-03-01 5 960 50 910 90 2 1000 0 0 1 0', '2026-03-02 2 390 20 370 120 0 0 1 80 0 1']);
+    const counts = 'net_amount, receipts, consent_forms, review_requests';
+    expect(await lines(`day, doctor_id, ${counts}`, 'doctors_daily')).toEqual([
+      '2026-03-01 d 910 5 1 0',
+      '2026-03-02 d 370 2 0 1',
     ]);
-    const forms = 'receipts::int, consent_forms::int as forms, review_requests::int as reviews';
-    expect(
-      await database.rows(`select doctor_id, day::text, ${forms} from reporting.doctors_daily order by 2`),
-    ).toEqual([
-      { doctor_id: 'd', day: '2026-03-01', receipts: 5, forms: 1, reviews: 0 },
-      { doctor_id: 'd', day: '2026-03-02', receipts: 2, forms: 0, reviews: 1 },
-    ]);
-    expect(
-      await database.rows(`select clinic_id, day::text, ${forms} from reporting.clinics_daily order by 2, 1`),
-    ).toEqual([
-      { clinic_id: 'c', day: '2026-03-01', receipts: 5, forms: 0, reviews: 0 },
-      { clinic_id: null, day: '2026-03-01', receipts: 0, forms: 1, reviews: 0 },
-      { clinic_id: 'c', day: '2026-03-02', receipts: 2, forms: 0, reviews: 1 },
+    expect(await lines(`day, clinic_id, ${counts}`, 'clinics_daily')).toEqual([
+      '2026-03-01 0 0 1 0',
+      '2026-03-01 c 910 5 0 0',
+      '2026-03-02 c 370 2 0 1',
     ]);
   });
 
   it('that are not paid are listed, also by phone number; and those that are there twice', async () => {
-    const today = Math.floor((Date.now() + 5.5 * 3_600_000) / 86_400_000);
-    const age = today - Math.floor((evening + 5.5 * 3_600) / 86_400);
-    expect(
-      await database.rows(
-        `select receipt_id::int as id, due_amount::int as due, days_outstanding as age from reporting.outstanding_receipts order by 1`,
-      ),
-    ).toEqual([
-      { id: 2, due: 120, age: age - 1 },
-      { id: 4, due: 70, age },
-      { id: 7, due: 70, age },
+    const age = `days_outstanding - (reporting.today() - date '2026-03-01')`;
+    expect(await lines(`receipt_id, due_amount, ${age}`, 'outstanding_receipts')).toEqual([
+      '2 120 -1',
+      '4 70 0',
+      '7 70 0',
     ]);
     expect(
-      await database.rows(
-        `select patient_ids, receipts::int, due_amount::int as due, first_receipt_id::int as first, oldest_day::text as oldest
-         from reporting.outstanding_by_phone order by 4`,
+      await lines(
+        'patient_ids, receipts, due_amount, first_receipt_id, oldest_day, newest_day',
+        'outstanding_by_phone',
       ),
-    ).toEqual([
-      { patient_ids: ['p', 'q'], receipts: 2, due: 190, first: 2, oldest: '2026-03-01' },
-      { patient_ids: ['r'], receipts: 1, due: 70, first: 7, oldest: '2026-03-01' },
-    ]);
-    expect(
-      await database.rows(
-        'select receipt_id::int as id, copy_number::int as copy, first_receipt_id::int as first from reporting.duplicate_receipts order by 1',
-      ),
-    ).toEqual([
-      { id: 4, copy: 1, first: 4 },
-      { id: 8, copy: 2, first: 4 },
+    ).toEqual(['["p", "q"] 2 190 2 2026-03-01 2026-03-02', '["r"] 1 70 7 2026-03-01 2026-03-01']);
+    expect(await lines('receipt_id, copy_number, first_receipt_id', 'duplicate_receipts')).toEqual([
+      '4 1 4',
+      '8 2 4',
     ]);
   });
 });
@@ -177,58 +132,40 @@ it('an appointment is booked, begins and is completed when the callbacks say so'
     visit(
       'a',
       0,
-      { status: 'BK', patient_id: 'p', created_at: midnight - 3_600, start_time: midnight + 600 },
+      { status: 'BK', patient_id: 'p', created_at: evening, start_time: midnight + 600 },
       'created',
     ),
-    visit('a', 1_800, { status: 'CMNP', modified_at: midnight + 1_700 }),
+    visit('a', 1_800, { status: 'CMNP', modified_at: midnight + 1_799 }),
     visit('a', 3_600, { status: 'CM', modified_at: midnight + 3_600 }),
     visit('a', 3_601, { partner_meta: {} }, 'updated'),
     visit('b', 0, { status: 'RES', start_time: midnight + 700 }),
     visit('c', 0, { status: 'NS' }),
     visit('c', 60, { partner_meta: {} }),
   ]);
-  const at = (second: number) => new Date((midnight + second) * 1000);
+  const after = (time: string) => `coalesce((extract(epoch from ${time}) - ${midnight})::int::text, '-')`;
   expect(
-    await database.rows(
-      `select appointment_id as id, day::text, booked_at, completed_at, starts_at, state from reporting.appointments order by 1`,
+    await lines(
+      `appointment_id, day, ${['booked_at', 'completed_at', 'starts_at'].map(after)}, state`,
+      'appointments',
     ),
   ).toEqual([
-    {
-      id: 'a',
-      day: '2026-03-01',
-      booked_at: at(-3_600),
-      completed_at: at(1_700),
-      starts_at: at(600),
-      state: 'completed',
-    },
-    {
-      id: 'b',
-      day: '2026-03-02',
-      booked_at: at(0),
-      completed_at: null,
-      starts_at: at(700),
-      state: 'rescheduled',
-    },
-    { id: 'c', day: '2026-03-02', booked_at: at(0), completed_at: null, starts_at: null, state: 'no_show' },
+    'a 2026-03-01 -1 1799 600 completed',
+    'b 2026-03-02 0 - 700 rescheduled',
+    'c 2026-03-02 0 - - no_show',
+  ]);
+  expect(await lines('appointment_id, day, patient_name, mobile', 'schedule')).toEqual([
+    'a 2026-03-02 Asha 98765',
   ]);
   expect(
-    await database.rows(
-      'select appointment_id as id, day::text, patient_name, mobile from reporting.schedule',
+    await lines(
+      'day, appointments, completed, rescheduled, no_show_share, completion_average_hours',
+      'appointments_daily',
     ),
-  ).toEqual([{ id: 'a', day: '2026-03-02', patient_name: 'Asha', mobile: '98765' }]);
-  expect(
-    await database.rows(
-      `select day::text, appointments::int as n, completed::int as done, no_show_share::float as share, completion_average_hours::float as hours
-       from reporting.appointments_daily order by 1`,
-    ),
-  ).toEqual([
-    { day: '2026-03-01', n: 1, done: 1, share: 0, hours: 1.47 },
-    { day: '2026-03-02', n: 2, done: 0, share: 1, hours: null },
-  ]);
+  ).toEqual(['2026-03-01 1 1 0 0.0000 0.50', '2026-03-02 2 0 1 1.0000']);
 });
 
 it('an admission is open until its stage or status says otherwise, with what is due and still to be cleared', async () => {
-  const part = (id: string) => ({ transaction_id: `ipd/b/admissions/${id}/clearances/x` });
+  const part = { transaction_id: 'ipd/b/admissions/i/clearances/x' };
   await apply(database, [
     of('ipd_admissions.created', {
       id: 'i',
@@ -238,15 +175,15 @@ it('an admission is open until its stage or status says otherwise, with what is 
       admission_date: evening,
     }),
     of('ipd_admissions.created', { id: 'j', status: 'Discharged' }),
-    { ...of('ipd_admissions_clearances.created', { type: 'pharmacy', status: 'pending' }), ...part('i') },
-    { ...of('ipd_admissions_estimates.created', { id: 'e', quantity: 2, rate: 40 }), ...part('i') },
+    { ...of('ipd_admissions_clearances.created', { type: 'pharmacy', status: 'pending' }), ...part },
+    { ...of('ipd_admissions_estimates.created', { id: 'e', quantity: 2, rate: 40 }), ...part },
   ]);
   expect(
-    await database.rows(
-      `select admission_id as id, day::text, patient_id as patient, due_amount::int as due, estimated_amount::int as estimated,
-              open_clearances::int as n, open_clearance_types as types from reporting.open_admissions`,
+    await lines(
+      'admission_id, day, patient_id, due_amount, estimated_amount, open_clearances, open_clearance_types',
+      'open_admissions',
     ),
-  ).toEqual([{ id: 'i', day: '2026-03-01', patient: 'p', due: 900, estimated: 80, n: 1, types: 'pharmacy' }]);
+  ).toEqual(['i 2026-03-01 p 900 80 1 pharmacy']);
 });
 
 it('deliveries are counted by what became of them, and rejected ones with them', async () => {
@@ -261,20 +198,13 @@ it('deliveries are counted by what became of them, and rejected ones with them',
     insert into receiver.resends select id, 4, now() from receiver.inbox where record_id = '3';
     insert into receiver.quarantine (id, path, family, business_id, reason, errors, body, received_at)
     values (gen_random_uuid(), '/', 'receipt', 'b', 'invalid', '[]', '', to_timestamp(${evening}))`);
-  expect(await database.rows('select *, day::text from reporting.deliveries_daily')).toEqual([
-    {
-      ...{
-        business_id: 'b',
-        family: 'receipt',
-        day: '2026-03-01',
-        received: '3',
-        applied: '1',
-        failed: '1',
-        waiting: '1',
-      },
-      ...{ quarantined: '1', duplicates: '4', reconciled: '0' },
-    },
+  const counts = 'received, applied, failed, waiting, quarantined, duplicates, reconciled';
+  expect(await lines(`business_id, family, day, ${counts}`, 'deliveries_daily')).toEqual([
+    'b receipt 2026-03-01 3 1 1 1 1 4 0',
   ]);
+  expect(await lines('receipt_id, status, hour at time zone reporting.timezone()', 'deliveries')).toEqual(
+    ['1 failed', '2 received', '3 applied'].map((line) => `${line} 2026-03-01 23:00:00`),
+  );
 });
 
 it('silence is out of the ordinary where callbacks were expected in the same part of the week', async () => {
@@ -289,7 +219,7 @@ it('silence is out of the ordinary where callbacks were expected in the same par
     Array.from({ length: Math.ceil((to - from) / step) }, (_, n) => from + n * step);
   await arrivals('hourly', range(10.5, 28 * 24));
   await arrivals(
-    'closed now',
+    'closed at this time',
     range(10, 35 * 24).filter((hour) => hour % 168 >= 10),
   );
   await arrivals('daily', range(150, 40 * 24, 24));
@@ -297,17 +227,13 @@ it('silence is out of the ordinary where callbacks were expected in the same par
   await arrivals('one whole week', range(10.5, 10.5 + 13.9 * 24));
   await arrivals('new', [20, 30, 50]);
   await arrivals('inactive', [91 * 24]);
-  expect(
-    await database.rows(
-      'select business_id as b, expected_callbacks::float as n, out_of_the_ordinary as odd from reporting.silence order by 1',
-    ),
-  ).toEqual([
-    { b: 'closed now', n: 0, odd: false },
-    { b: 'daily', n: 6, odd: true },
-    { b: 'hourly', n: 10, odd: true },
-    { b: 'longer than a week', n: 10, odd: true },
-    { b: 'new', n: null, odd: null },
-    { b: 'one whole week', n: 10, odd: true },
+  expect(await lines('business_id, expected_callbacks, out_of_the_ordinary', 'silence')).toEqual([
+    'closed at this time 0.0 f',
+    'daily 6.0 t',
+    'hourly 10.0 t',
+    'longer than a week 10.0 t',
+    'new',
+    'one whole week 10.0 t',
   ]);
 });
 
@@ -315,12 +241,7 @@ it('an outage is a gap of more than three minutes between the minutes in which c
   await database.rows(
     `insert into receiver.heartbeats select timestamptz '2026-03-01T18:20Z' + n * interval '1 minute' from unnest(array[0, 1, 4, 9, 10]) n`,
   );
-  expect(await database.rows('select from_at, until_at, day::text, minutes from reporting.outages')).toEqual([
-    {
-      from_at: new Date('2026-03-01T18:24Z'),
-      until_at: new Date('2026-03-01T18:29Z'),
-      day: '2026-03-01',
-      minutes: 5,
-    },
+  expect(await lines(`day, minutes, (until_at at time zone 'utc')::time`, 'outages')).toEqual([
+    '2026-03-01 5 18:29:00',
   ]);
 });
