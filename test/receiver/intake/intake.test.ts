@@ -1,4 +1,5 @@
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { Rejection } from '../../../src/receiver/intake/rejection.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { openIntake, paths, routeOf } from '../support/intake.ts';
@@ -19,7 +20,7 @@ const inbox = () => database.rows('select * from receiver.inbox order by id');
 const pending = () => database.rows('select * from receiver.pending_deliveries');
 const quarantine = () =>
   database.rows(
-    `select path, reason, convert_from(body, 'UTF8') as body, acknowledged, count from receiver.quarantine`,
+    `select path, family, business_id, reason, convert_from(body, 'UTF8') as body, acknowledged, count from receiver.quarantine`,
   );
 
 it('an acknowledged callback is in the inbox with its record, and waits', async () => {
@@ -101,9 +102,19 @@ it.each([
   await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
   await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
   expect(await quarantine()).toMatchObject([
-    { reason, body: sent.toString(), count: 2, acknowledged: false },
+    { reason, family, body: sent.toString(), count: 2, acknowledged: false },
   ]);
   expect(await inbox()).toEqual([]);
+});
+
+it('a refused body is kept with the business that it names, as far as that can be stored', async () => {
+  const intake = openIntake(database);
+  for (const id of ['"b"', '7', '"b\\u0000\\ud800"', '{}'])
+    await expect(
+      intake.receive(Buffer.from(`{"business_id":${id}}`), routeOf('receipt')),
+    ).rejects.toBeInstanceOf(Rejection);
+  const names = (await quarantine()).map(({ business_id }) => business_id);
+  expect(new Set(names)).toEqual(new Set(['b', '7', 'b\ufffd', null]));
 });
 
 it('everything but event, time, data and key may be absent, null, or of another type', async () => {
