@@ -13,14 +13,20 @@ import { addSandboxCommands } from './sandbox/commands.ts';
 
 if (existsSync('.env')) process.loadEnvFile('.env');
 
+// Before a command, `--path new` stands for the commands of the new path, until it is the only one.
+const isNew = process.argv[2] === '--path' && process.argv[3] === 'new';
+if (isNew) process.argv.splice(2, 2);
+
 const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addServiceCommands(program, process.env, async () => ({
-  ...(await import('./service/service.ts')),
-  openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
-}));
+if (isNew) (await import('./service/new-path.ts')).addFeatureCommands(program, process.env);
+else
+  addServiceCommands(program, process.env, async () => ({
+    ...(await import('./service/service.ts')),
+    openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
+  }));
 addDoctorCommand(program, process.env);
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;

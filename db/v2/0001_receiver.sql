@@ -10,6 +10,14 @@ create table receiver.settings (
 comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names';
 insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid()));
 
+create table receiver.tasks (
+  name       text        primary key,
+  holder     uuid        not null,
+  held_until timestamptz not null,
+  due_at     timestamptz not null default now()
+);
+comment on table receiver.tasks is 'Work that repeats: which process has it until when, and when it is due again';
+
 ---------------------------------------------------------------------------------------------------------- Callbacks
 
 create table receiver.inbox (

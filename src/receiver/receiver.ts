@@ -32,6 +32,8 @@ export interface ReceiverOptions {
   log: Log;
   /** A server that listens on the port already. */
   reserved?: Server | undefined;
+  /** HTTP beside the callbacks. */
+  routes?: readonly express.RequestHandler[];
 }
 
 /** How long a start waits for Redis, so that the first deliveries get jobs. */
@@ -53,7 +55,7 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<string> {
-  const { databaseUrl, families, reserved, log } = options;
+  const { databaseUrl, families, reserved, routes = [], log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
   if (redisUrl) await checkRedis(redisUrl, log);
@@ -125,7 +127,7 @@ export async function startReceiver(
     checks.push({ name: 'access', run: async () => access.describe() });
     log.info({ checks: access.describe() }, 'access checks of callbacks');
   }
-  const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), log });
+  const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), routes, log });
   // Nobody sends callbacks to a worker.
   const drainMs = role === 'worker' ? 0 : config.drainMs;
   const server = await listen(callbacks, app, { ...config, drainMs }, { reserved });

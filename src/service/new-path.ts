@@ -1,12 +1,25 @@
+import { existsSync } from 'node:fs';
 import type { Server } from 'node:net';
-import { join } from 'node:path';
-import type { Log } from '../common/log.ts';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { Kysely, PostgresDialect } from 'kysely';
+import { createLog, type Log } from '../common/log.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
+import type { Core, OnCore } from '../feature.ts';
+import { features } from '../features.ts';
 import { loadFamilies } from '../receiver/families/load.ts';
-import { startReceiver } from '../receiver/receiver.ts';
+import { type OnStop, startReceiver } from '../receiver/receiver.ts';
+import { fingerprintOf } from '../receiver/store/migrate.ts';
+import { openPool } from '../receiver/store/pools.ts';
 import { prepare } from '../receiver/store/prepare.ts';
+import type { Tables } from '../receiver/store/tables.ts';
+import { createMerge } from '../receiver/worker/merge.ts';
+import { startTasks } from '../tasks.ts';
 import { startEmbedded } from './open-stores.ts';
 import { startParts } from './start-parts.ts';
+
+/** Connections to PostgreSQL of all that stands beside the path of a callback. */
+const connections = 4;
 
 /** The new path of a callback, on a database, a folder and a queue of its own. @throws InvalidConfiguration */
 export async function openNewPath(env: Environment) {
@@ -28,14 +41,54 @@ export async function openNewPath(env: Environment) {
     const { reportTimezone: timezone } = config;
     await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
   };
+  const openCore = (databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
+    const { databaseMs: connectTimeoutMs } = config.timeLimits;
+    const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
+    onStop(() => pool.end());
+    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+    const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+    return { config, families, db, pool, merge, log };
+  };
+  const openDatabase = async (log: Log, onStop: OnStop) =>
+    config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+
   const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
     startParts(
       async (onStop) => {
-        const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-        return startReceiver(config, { databaseUrl, families, log, reserved }, onStop);
+        const databaseUrl = await openDatabase(log, onStop);
+        const core = openCore(databaseUrl, 'receiver features', log, onStop);
+        const routes = features.flatMap((feature) => feature.routes?.(core) ?? []);
+        const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
+        const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
+        if (config.role !== 'receiver') onStop(startTasks(tasks, core.pool, log));
+        return url;
       },
       log,
       signal,
     );
-  return { config, migrate, start };
+
+  /** Runs a command on the database: that of DATABASE_URL, or the embedded one. @throws Error where there is none */
+  const withCore = async (log: Log, run: (core: Core) => Promise<void>) => {
+    if (!config.databaseUrl && !existsSync(config.dataDir))
+      throw new Error(
+        `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
+      );
+    const { stop } = await startParts(async (onStop) => {
+      await run(openCore(await openDatabase(log, onStop), 'receiver command', log, onStop));
+      return '';
+    }, log);
+    await stop();
+  };
+  return { config, migrate, start, withCore };
+}
+
+/** Adds the commands of the features. */
+export function addFeatureCommands(program: Command, env: Environment): void {
+  const onCore: OnCore =
+    (run) =>
+    async (...given) => {
+      const { config, withCore } = await openNewPath({ LOG_LEVEL: 'warn', ...env });
+      await withCore(createLog(config.logLevel), (core) => run(core, ...given));
+    };
+  for (const { commands } of features) commands?.(program, onCore);
 }

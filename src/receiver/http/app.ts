@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../../common/log.ts';
 import { requests } from '../../common/metrics.ts';
 import { NotFound } from './errors.ts';
@@ -12,11 +12,13 @@ export interface Readiness {
 
 export interface AppDependencies {
   ready: () => Promise<Readiness>;
+  /** What stands beside the callbacks. */
+  routes: readonly RequestHandler[];
   log: Log;
 }
 
 /** Everything beside the registered paths. */
-export function createApp({ ready, log }: AppDependencies): Express {
+export function createApp({ ready, routes, log }: AppDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
@@ -26,6 +28,7 @@ export function createApp({ ready, log }: AppDependencies): Express {
     send(res, readiness.ready ? 200 : 503, 'application/json', linesOf(readiness));
   });
 
+  for (const route of routes) app.use(route);
   app.use((_req, _res, next) => next(new NotFound()));
   const onError: ErrorRequestHandler = (error, _req, res, _next) => {
     const { status, isKnown } = sendProblem(res, error);

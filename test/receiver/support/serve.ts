@@ -68,7 +68,7 @@ export async function serve(options: Options = {}) {
   const ready = options.ready ?? (async () => ({ ready: true, checks: [] }));
   const limits = { connections: 100, keepAliveMs: 60_000, requestMs: options.requestMs ?? 60_000 };
   const config = { host: '127.0.0.1', port: 0, drainMs: options.drainMs ?? 0, limits };
-  const app = createApp({ ready, log });
+  const app = createApp({ ready, routes: [], log });
   const { url, stop } = await listen(callbacks, app, config as never, options);
   stops.push(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>

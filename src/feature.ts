@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import type { Router } from 'express';
+import type pg from 'pg';
+import type { Log } from './common/log.ts';
+import type { Config } from './config/config.ts';
+import type { Family } from './receiver/families/family.ts';
+import type { Db } from './receiver/store/tables.ts';
+import type { Merge } from './receiver/worker/merge.ts';
+
+/** What features work with. Their connections are not those of the path of a callback. */
+export interface Core {
+  config: Config;
+  families: readonly Family[];
+  db: Db;
+  /** The connections of `db`. */
+  pool: pg.Pool;
+  merge: Merge;
+  log: Log;
+}
+
+/** Work that repeats: in one process at a time, where the role is not `receiver`. */
+export interface Task {
+  name: string;
+  everyMs: number;
+  /** @param signal is aborted when the process stops, or another may have taken the task over */
+  run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** The one word for what is wrong, or may be: on `/readyz` and the page Health, of `doctor`, alerts and metrics. */
+export interface Check {
+  name: string;
+  /** What it is about, such as a family or a destination, where there are several. */
+  subject?: string;
+  status: 'ok' | 'warn' | 'fail';
+  title: string;
+  detail: string;
+  since?: Date;
+  /** What somebody should do. */
+  todo?: string;
+}
+
+/** Makes the action of a command that works on the receiver's database, which is opened for it. */
+export type OnCore = <Given extends unknown[]>(
+  run: (core: Core, ...given: Given) => Promise<void>,
+) => (...given: Given) => Promise<void>;
+
+/** What stands beside the path of a callback: a folder, and one line in features.ts. */
+export interface Feature {
+  name: string;
+  tasks?: (core: Core) => Task[];
+  /** HTTP beside the callbacks. */
+  routes?: (core: Core) => Router;
+  commands?: (program: Command, onCore: OnCore) => void;
+  checks?: (core: Core) => Promise<Check[]>;
+}
