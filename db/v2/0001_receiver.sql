@@ -153,13 +153,59 @@ create table receiver.erased (
 comment on table  receiver.erased       is 'The gate: salted hashes of subjects and of records whose callbacks are stored without what is personal';
 comment on column receiver.erased.until is 'The gate of a subject is for callbacks whose event was before; infinity: of a record';
 
+create table receiver.erasures (
+  id           uuid        primary key,
+  actor        text        not null,
+  started_at   timestamptz not null default now(),
+  completed_at timestamptz,
+  until        timestamptz not null,
+  subjects     text[],
+  counts       jsonb       not null default '{}'
+);
+comment on table  receiver.erasures          is 'The certificates of erasures';
+comment on column receiver.erasures.until    is 'The newest event that it erases';
+comment on column receiver.erasures.subjects is 'Whom it erases, until it is complete';
+comment on column receiver.erasures.counts   is 'The callbacks that it reduced, by family';
+
 create table receiver.withheld (
   id          uuid        primary key,
-  erasure     uuid,
+  erasure     uuid        not null,
   delivery    jsonb       not null,
-  withheld_at timestamptz not null default now()
+  received_at timestamptz not null
 );
-comment on table receiver.withheld is 'Callbacks as they were before an erasure, until ERASURE_KEEP';
+comment on table  receiver.withheld    is 'Callbacks as they were before an erasure, until ERASURE_KEEP after their receipt';
+comment on column receiver.withheld.id is 'The id of the callback that was reduced';
+
+create table receiver.holds (
+  hash  text        primary key,
+  actor text        not null,
+  at    timestamptz not null default now()
+);
+comment on table receiver.holds is 'Salted hashes of patients whose data stays, whatever its retention, and whose withheld data is not destroyed';
+
+create table receiver.answered (
+  id    uuid        primary key,
+  actor text        not null,
+  at    timestamptz not null default now()
+);
+comment on table receiver.answered is 'The requests of the platform to delete a user that somebody has answered in another way than by an erasure';
+
+create table public.access_log (
+  entry      bigint      generated always as identity primary key,
+  at         timestamptz not null default clock_timestamp(),
+  actor      text        not null,
+  actor_name text,
+  address    text,
+  action     text        not null,
+  subjects   text[]      not null,
+  filter     jsonb       not null,
+  rows       integer
+);
+comment on table  public.access_log          is 'Who saw or changed whose data. An entry comes before the data, or nothing is shown';
+comment on column public.access_log.subjects is 'Salted hashes of the patients: see receiver audit list --patient';
+comment on column public.access_log.filter   is 'The selection, without personal data';
+-- Who has looked at a patient's data?
+create index access_log_subjects on public.access_log using gin (subjects);
 
 create function receiver.hash_of(subject text) returns text
   language sql stable parallel safe
@@ -193,6 +239,18 @@ select i.id, i.event, i.family, i.client_id, i.business_id, i.event_time, i.enve
        p.error, 1 + coalesce(r.count, 0) as delivery_count, i.received_at, coalesce(r.last_at, i.received_at) as last_received_at
 from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends r using (id);
 comment on view public.deliveries is 'Every acknowledged callback, and whether it is merged into its row';
+
+-- The service may add entries, and neither change nor delete any.
+create function receiver.trim_access_log(before timestamptz) returns bigint
+  language sql security definer set search_path = pg_catalog
+  begin atomic
+    with gone as (
+      delete from public.access_log where at < least(before, now() - interval '1 year') returning entry
+    )
+    select count(*) from gone;
+  end;
+revoke all on function receiver.trim_access_log from public;
+comment on function receiver.trim_access_log is 'Deletes old entries of the access log; none of the last year';
 
 create view public.quarantine as
 select id, path, reason, errors, body, received_at, count, replayed_at from receiver.quarantine;

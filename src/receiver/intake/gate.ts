@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
@@ -60,14 +60,69 @@ export async function storeGated(
   });
 }
 
+/** A callback that has to be reduced. */
+export interface Reduction extends Pick<Known, 'delivery' | 'isStored' | 'names'> {
+  record: RecordKey;
+  erasure: string;
+}
+
+/** What is known of the gate's table. */
+interface Gate {
+  hash: (subject: string) => string;
+  erased: Map<string, Erased>;
+  /** Reads what the table has of these hashes. */
+  look: (hashes: readonly string[]) => Promise<void>;
+}
+
+async function openGate(client: pg.ClientBase): Promise<Gate> {
+  const { rows } = await client.query<{ value: string }>(
+    `select value from receiver.settings where name = 'salt'`,
+  );
+  const salt = rows[0]!.value;
+  const erased = new Map<string, Erased>();
+  return {
+    hash: (subject) =>
+      createHash('sha256')
+        .update(salt + subject)
+        .digest('hex'),
+    erased,
+    look: async (hashes) => {
+      const found = await client.query<{ hash: string; until: number | null; erasure: string }>(
+        `select hash, (extract(epoch from until) * 1000)::float8 as until, erasure from receiver.erased where hash = any($1)`,
+        [hashes],
+      );
+      for (const { hash, until, erasure } of found.rows) erased.set(hash, { until: Number(until), erasure });
+    },
+  };
+}
+
+/**
+ * Finds the stored callbacks that belong to a patient: those that name one of its subjects, and by the rule of `applyGate`
+ * those that name nobody. Those that were reduced belong to nobody.
+ *
+ * @param client in a transaction with one snapshot
+ */
+export async function findCallbacks(
+  client: pg.ClientBase,
+  subjects: readonly string[],
+): Promise<Reduction[]> {
+  const { hash, erased } = await openGate(client);
+  for (const subject of subjects) erased.set(hash(subject), { until: Number.POSITIVE_INFINITY, erasure: '' });
+  const { rows } = await client.query<RecordKey>(
+    `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox where subjects && $1`,
+    [subjects],
+  );
+  return findReductions(client, { hash, erased, look: async () => {} }, [], rows);
+}
+
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
  * whatever only refers to them. A callback that names nobody belongs to whom the nearest earlier version of its record
  * names, else the next; one whose record names nobody, to the patients of the records that it refers to.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
- * @returns `duplicates`: ids of new deliveries that were received before; `removed`: records that have lost a callback as a
- *   whole, to be merged by their keys. All others have pending deliveries
+ * @returns `duplicates`: ids of new deliveries that were received before; `reductions`; `removed`: records that have lost a
+ *   callback as a whole, to be merged by their keys. All others have pending deliveries
  * @throws the database's error
  */
 export async function applyGate(
@@ -76,25 +131,8 @@ export async function applyGate(
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
 ) {
-  const { rows } = await client.query<{ value: string }>(
-    `select value from receiver.settings where name = 'salt'`,
-  );
-  const salt = rows[0]!.value;
-  const hash = (subject: string) =>
-    createHash('sha256')
-      .update(salt + subject)
-      .digest('hex');
-  const erased = new Map<string, Erased>();
-  const added = new Map<string, Erased>();
-  const look = async (hashes: readonly string[]) => {
-    const found = await client.query<{ hash: string; until: number | null; erasure: string }>(
-      `select hash, (extract(epoch from until) * 1000)::float8 as until, erasure from receiver.erased where hash = any($1)`,
-      [hashes],
-    );
-    for (const { hash: one, until, erasure } of found.rows)
-      erased.set(one, { until: Number(until), erasure });
-  };
-
+  const gate = await openGate(client);
+  const { hash, erased, look } = gate;
   await look(incoming.map(({ id }) => hash(`d:${id}`)));
   const stored = await client.query<{ id: string }>(
     'select id from receiver.inbox where id = any($1::uuid[])',
@@ -105,57 +143,87 @@ export async function applyGate(
     ...incoming.map(({ id }) => id).filter((id) => erased.has(hash(`d:${id}`))),
   ]);
   const fresh = incoming.filter(({ id }) => !duplicates.has(id));
-  const waiting = new Map<string, RecordKey>();
-  for (const one of [...fresh, ...records]) waiting.set(subjectOf(one), one);
-  const visited = new Set<string>();
-  const removed: RecordKey[] = [];
+  const reductions = await findReductions(client, gate, fresh, records);
+  await recordReductions(client, hash, reductions);
 
+  const isWhole = ({ record }: Reduction) => {
+    const family = families.find(({ name }) => name === record.family);
+    return family !== undefined && hasPersonalKey(family);
+  };
+  const reduced = reductions
+    .filter((one) => !isWhole(one))
+    .map(({ delivery, names, record, ...rest }) => {
+      const family = families.find(({ name }) => name === record.family);
+      return { ...rest, original: delivery, delivery: reduce(delivery, family, names) };
+    });
+  const newIds = new Map(reduced.map(({ original, delivery }) => [original.id, delivery.id]));
+  await withhold(
+    client,
+    reductions.filter((one) => one.isStored || isWhole(one)),
+    newIds,
+  );
+  const replaced = reductions.filter(({ isStored }) => isStored).map(({ delivery }) => delivery.id);
+  if (replaced.length > 0) await client.query(removal, [replaced]);
+  const taken = new Set(reductions.map(({ delivery }) => delivery));
+  const toStore = [
+    ...fresh.filter((delivery) => !taken.has(delivery)),
+    ...reduced.map(({ delivery }) => delivery),
+  ];
+  if (toStore.length > 0)
+    await client.query(insertUngated, [toJsonb(toStore.map((delivery) => ({ delivery, copies: 1 })))]);
+  return { duplicates, reductions, removed: reductions.filter(isWhole).map(({ record }) => record) };
+}
+
+/** The callbacks of records, and of those that refer to them, which belong to somebody of the gate. */
+async function findReductions(
+  client: pg.ClientBase,
+  { hash, erased, look }: Gate,
+  incoming: readonly Delivery[],
+  records: readonly RecordKey[],
+): Promise<Reduction[]> {
+  const found: Reduction[] = [];
+  const waiting = new Map<string, RecordKey>();
+  for (const one of [...incoming, ...records]) waiting.set(subjectOf(one), one);
+  const visited = new Set<string>();
   while (waiting.size > 0) {
     const [subject, record] = waiting.entries().next().value!;
     waiting.delete(subject);
     visited.add(subject);
-    const list = await readRecord(client, record, fresh, hash);
+    const list = await readRecord(client, record, incoming, hash);
     await look([
       hash(subject),
       ...list.flatMap(({ names, delivery }) => [...names, ...referencesOf(delivery).map(hash)]),
     ]);
-    const toReduce = findReducible(list, erased, hash, subject);
-    const family = families.find(({ name }) => name === record.family);
-    for (const { known, erasure } of toReduce) {
-      const { delivery } = known;
-      const reduced = reduce(delivery, family, known.names);
-      const isWhole = family !== undefined && hasPersonalKey(family);
-      for (const one of [`d:${delivery.id}`, subject])
-        if (!erased.has(hash(one))) {
-          const entry = {
-            until: one === subject ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
-            erasure,
-          };
-          erased.set(hash(one), entry);
-          added.set(hash(one), entry);
-        }
-      if (known.isStored || isWhole) await withhold(client, delivery, reduced.id, erasure);
-      if (known.isStored) await replaceStored(client, delivery.id, isWhole ? undefined : reduced);
-      else fresh.splice(fresh.indexOf(delivery), 1, ...(isWhole ? [] : [reduced]));
-      if (isWhole) removed.push(record);
-    }
-    if (toReduce.length > 0)
-      for (const one of await referringTo(client, subject, fresh))
-        if (!visited.has(subjectOf(one))) waiting.set(subjectOf(one), one);
+    const reducible = findReducible(list, erased, hash, subject);
+    if (reducible.length === 0) continue;
+    found.push(...reducible.map(({ known, erasure }) => ({ ...known, record, erasure })));
+    // What refers to it has to find it among the erased.
+    const { erasure } = reducible[0]!;
+    if (!erased.has(hash(subject))) erased.set(hash(subject), { until: Number.NEGATIVE_INFINITY, erasure });
+    for (const one of await referringTo(client, subject, incoming))
+      if (!visited.has(subjectOf(one))) waiting.set(subjectOf(one), one);
   }
+  return found;
+}
 
+/** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
+async function recordReductions(
+  client: pg.ClientBase,
+  hash: Gate['hash'],
+  reductions: readonly Reduction[],
+): Promise<void> {
+  const added = new Map<string, [until: string, erasure: string]>();
+  for (const { delivery, record, erasure } of reductions) {
+    added.set(hash(`d:${delivery.id}`), ['infinity', erasure]);
+    const ofRecord = hash(subjectOf(record));
+    if (!added.has(ofRecord)) added.set(ofRecord, ['-infinity', erasure]);
+  }
+  const values = [...added.values()];
   await client.query(
     `insert into receiver.erased (hash, until, erasure)
      select * from unnest($1::text[], $2::timestamptz[], $3::uuid[]) on conflict do nothing`,
-    [
-      [...added.keys()],
-      [...added.values()].map(({ until }) => (until > 0 ? 'infinity' : '-infinity')),
-      [...added.values()].map(({ erasure }) => erasure),
-    ],
+    [[...added.keys()], values.map(([until]) => until), values.map(([, erasure]) => erasure)],
   );
-  if (fresh.length > 0)
-    await client.query(insertUngated, [toJsonb(fresh.map((delivery) => ({ delivery, copies: 1 })))]);
-  return { duplicates, removed };
 }
 
 export const subjectOf = ({ family, businessId, recordId }: RecordKey) =>
@@ -293,31 +361,32 @@ export function reduce(delivery: Delivery, family: Family | undefined, names: re
 const mapValues = (from: object, map: (key: string, value: unknown) => unknown) =>
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(key, value)]));
 
+/** @param newIds of the callbacks that stay, reduced */
 async function withhold(
   client: pg.ClientBase,
-  delivery: Delivery,
-  id: string,
-  erasure: string,
+  reductions: readonly Reduction[],
+  newIds: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const { body, data, ...rest } = delivery;
-  const text = `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`;
-  await client.query(`insert into receiver.withheld (id, erasure, delivery) values ($1, $2, $3)`, [
-    id,
-    erasure,
-    text,
-  ]);
+  const rows = reductions.map(({ delivery, erasure }) => {
+    const { body, data, ...rest } = delivery;
+    const text = `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`;
+    return { id: newIds.get(delivery.id) ?? randomUUID(), erasure, text, receivedUs: delivery.receivedAt };
+  });
+  if (rows.length === 0) return;
+  await client.query(
+    `insert into receiver.withheld (id, erasure, delivery, received_at)
+     select id, erasure, delivery, timestamptz 'epoch' + us * interval '1 microsecond'
+     from unnest($1::uuid[], $2::uuid[], $3::jsonb[], $4::float8[]) as w(id, erasure, delivery, us)`,
+    [
+      rows.map(({ id }) => id),
+      rows.map(({ erasure }) => erasure),
+      rows.map(({ text }) => text),
+      rows.map(({ receivedUs }) => receivedUs),
+    ],
+  );
 }
 
-/** @param reduced undefined: it goes as a whole */
-async function replaceStored(
-  client: pg.ClientBase,
-  id: string,
-  reduced: Delivery | undefined,
-): Promise<void> {
-  await client.query(
-    `with pending as (delete from receiver.pending_deliveries where id = $1), resent as (delete from receiver.resends where id = $1)
-     delete from receiver.inbox where id = $1`,
-    [id],
-  );
-  if (reduced) await client.query(insertUngated, [toJsonb([{ delivery: reduced, copies: 1 }])]);
-}
+const removal = `
+with pending as (delete from receiver.pending_deliveries where id = any($1::uuid[])),
+     resent as (delete from receiver.resends where id = any($1::uuid[]))
+delete from receiver.inbox where id = any($1::uuid[])`;

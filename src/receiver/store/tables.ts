@@ -72,9 +72,9 @@ interface OwnTables {
   };
   'receiver.withheld': {
     id: string;
-    erasure: string | null;
+    erasure: string;
     delivery: JSONColumnType<object>;
-    withheld_at: Generated<Date>;
+    received_at: Time;
   };
   'receiver.aliases': {
     kind: 'business' | 'clinic' | 'doctor';
