@@ -1,4 +1,5 @@
 import type { Feature } from './feature.ts';
+import { privacy } from './privacy/feature.ts';
 
 /** Everything beside the path of a callback. */
-export const features: readonly Feature[] = [];
+export const features: readonly Feature[] = [privacy];

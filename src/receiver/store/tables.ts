@@ -70,6 +70,15 @@ interface OwnTables {
     until: ColumnType<Date | number, Date | string, Date | string>;
     erasure: string;
   };
+  'receiver.erasures': {
+    id: string;
+    actor: string;
+    started_at: Generated<Date>;
+    completed_at: Date | null;
+    until: Time;
+    subjects: string[] | null;
+    counts: JSONColumnType<Record<string, number>>;
+  };
   'receiver.withheld': {
     id: string;
     erasure: string;
@@ -84,6 +93,18 @@ interface OwnTables {
     updated_by: string;
   };
   'receiver.heartbeats': { at: Time };
+  'public.access_log': {
+    entry: GeneratedAlways<string>;
+    at: Generated<Date>;
+    actor: string;
+    actor_name: string | null;
+    address: string | null;
+    action: string;
+    /** Salted hashes. */
+    subjects: string[];
+    filter: JSONColumnType<Record<string, unknown>>;
+    rows: number | null;
+  };
   'public.deliveries': {
     id: string;
     event: string;

@@ -1,0 +1,51 @@
+import type { Check, Core, Feature } from '../feature.ts';
+import { addPrivacyCommands } from './commands.ts';
+import { continueErasures } from './erase.ts';
+import { applyRetention } from './retention.ts';
+import { checkUserDeletions } from './user-deletions.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Erasure, export, holds, retention and the access log. */
+export const privacy: Feature = {
+  name: 'privacy',
+  commands: addPrivacyCommands,
+  tasks: (core) => [
+    {
+      name: 'erasures',
+      everyMs: minuteMs,
+      run: async (signal) => {
+        const count = await continueErasures(core, signal);
+        if (count > 0) core.log.info({ erasures: count }, 'interrupted erasures were completed');
+      },
+    },
+    {
+      name: 'retention',
+      everyMs: dayMs,
+      run: async (signal) => {
+        const deleted = await applyRetention(core, { signal });
+        core.log.info({ deleted }, 'retention applied');
+      },
+    },
+  ],
+  checks: async (core) => [...(await checkUserDeletions(core)), ...(await checkErasures(core))],
+};
+
+async function checkErasures({ db }: Core): Promise<Check[]> {
+  const rows = await db
+    .selectFrom('receiver.erasures')
+    .select(['id', 'started_at'])
+    .where('completed_at', 'is', null)
+    .where('started_at', '<', new Date(Date.now() - 10 * minuteMs))
+    .execute();
+  return rows.map(({ id, started_at }) => ({
+    name: 'erasure',
+    subject: id,
+    status: 'fail',
+    title: 'An erasure is not complete',
+    detail: `Erasure ${id} could not be completed`,
+    since: started_at,
+    todo: 'A worker continues it each minute: look at its log',
+  }));
+}

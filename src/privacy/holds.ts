@@ -1,0 +1,34 @@
+import { sql } from 'kysely';
+import type { Core } from '../feature.ts';
+
+/** Keeps a patient's data from retention and its withheld data from destruction. @returns whether it is new */
+export async function holdPatient(
+  { db }: Pick<Core, 'db'>,
+  subjects: readonly string[],
+  actor: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into receiver.holds (hash, actor) select receiver.hash_of(s), ${actor} from unnest(${[...subjects]}::text[]) s
+    on conflict do nothing returning hash`.execute(db);
+  return rows.length > 0;
+}
+
+/** @returns whether there was a hold */
+export async function releasePatient(
+  { db }: Pick<Core, 'db'>,
+  subjects: readonly string[],
+): Promise<boolean> {
+  const { rows } = await sql`
+    delete from receiver.holds
+    where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) returning hash`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+export async function isHeld({ db }: Pick<Core, 'db'>, subjects: readonly string[]): Promise<boolean> {
+  const { rows } = await sql`
+    select from receiver.holds
+    where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) limit 1`.execute(db);
+  return rows.length > 0;
+}

@@ -1,0 +1,115 @@
+import { sql } from 'kysely';
+import type { Core } from '../feature.ts';
+import { patientSubject } from '../receiver/families/subjects.ts';
+import type { Delivery } from '../receiver/intake/delivery.ts';
+import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/gate.ts';
+import { keyOf } from '../receiver/store/migrate.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
+import { tableOf } from '../receiver/worker/merge-statement.ts';
+
+/** The ids mean nobody, or several people. */
+export class UnclearPatient extends Error {
+  override name = 'UnclearPatient';
+}
+
+const kinds = ['platform', 'partner', 'abha'] as const;
+
+/**
+ * The subjects of one patient.
+ *
+ * @param ids as callbacks have them; or, where one means several people, `platform:<id>`, `partner:<business>:<id>` or
+ *   `abha:<address or number>`
+ * @throws UnclearPatient with what to choose from; nothing is guessed
+ */
+export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of ids) {
+    const candidates = await subjectsLike({ db }, id);
+    const { rows } = await sql<{ subject: string }>`
+      select subject from unnest(${candidates}::text[]) subject
+      where exists (select from receiver.inbox where subjects @> array[subject])`.execute(db);
+    if (rows.length === 0) throw new UnclearPatient(`No stored callback names ${id}`);
+    if (rows.length > 1)
+      throw new UnclearPatient(
+        `${id} may be several people. Choose: ${rows.map(({ subject }) => subject.slice(2)).join(', ')}`,
+      );
+    found.push(rows[0]!.subject);
+  }
+  return [...new Set(found)];
+}
+
+/** The subjects that an id may mean, whether or not a callback names them. */
+export async function subjectsLike({ db }: Pick<Core, 'db'>, id: string): Promise<string[]> {
+  const [kind, ...rest] = id.split(':');
+  if (kinds.includes(kind as 'abha') && rest.length === (kind === 'partner' ? 2 : 1)) {
+    const [business, text] = kind === 'partner' ? rest : ['', rest[0]];
+    return [patientSubject(kind as 'abha', text, business!)].filter((one) => one !== undefined);
+  }
+  const { rows } = await sql<{ business_id: string }>`
+    with recursive b as (
+      (select business_id from receiver.inbox order by 1 limit 1)
+      union all
+      select (select i.business_id from receiver.inbox i where i.business_id > b.business_id order by 1 limit 1) from b
+      where b.business_id is not null
+    ) select business_id from b where business_id is not null`.execute(db);
+  return [
+    patientSubject('platform', id, ''),
+    patientSubject('abha', id, ''),
+    ...rows.map(({ business_id }) => patientSubject('partner', id, business_id)),
+  ].filter((one) => one !== undefined);
+}
+
+export interface PatientData {
+  deliveries: Delivery[];
+  /** Their records, each once. */
+  records: RecordKey[];
+}
+
+/** The callbacks that belong to a patient, in one snapshot. */
+export async function readPatient(
+  { pool }: Pick<Core, 'pool'>,
+  subjects: readonly string[],
+): Promise<PatientData> {
+  const found = await inTransaction(
+    pool,
+    'set transaction isolation level repeatable read, read only',
+    (client) => findCallbacks(client, subjects),
+  );
+  const deliveries = found.map(({ delivery }) => delivery).sort((a, b) => a.eventMs - b.eventMs);
+  return {
+    deliveries,
+    records: [...new Map(found.map(({ record }) => [subjectOf(record), record])).values()],
+  };
+}
+
+/**
+ * Everything that is held about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. A row
+ * of a record that names several people has what is known of all of them.
+ */
+export async function exportPatient(
+  core: Core,
+  subjects: readonly string[],
+  data: PatientData,
+): Promise<string> {
+  const rows: Record<string, unknown[]> = {};
+  for (const family of core.families) {
+    const ids = data.records.filter((record) => record.family === family.name);
+    if (ids.length === 0) continue;
+    const found = await sql<{ row: unknown }>`
+      select to_jsonb(t) as row from unnest(${ids.map((one) => one.businessId)}::text[], ${ids.map((one) => one.recordId)}::text[]) k(business_id, record_id)
+      join ${sql.raw(tableOf(family))} t on t.business_id = k.business_id and t.${sql.ref(keyOf(family).at(-1)!)}::text = k.record_id
+    `.execute(core.db);
+    rows[family.table] = found.rows.map(({ row }) => row);
+  }
+  const { rows: access } = await sql`
+    select at, actor, action from public.access_log
+    where subjects && array(select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) order by entry
+  `.execute(core.db);
+  const callbacks = data.deliveries.map(({ id, body, receivedAt }) => ({
+    id,
+    received_at: new Date(receivedAt / 1000).toISOString(),
+    callback: JSON.parse(body.toString()),
+  }));
+  const ids = subjects.map((subject) => subject.slice(2));
+  return `${JSON.stringify({ ids, callbacks, rows, access }, null, 2)}\n`;
+}

@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import type { Core } from '../feature.ts';
+import type { RecordKey } from '../receiver/intake/gate.ts';
+import { fingerprintOf } from '../receiver/store/migrate.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
+import { mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
+
+const limits = { mergeLockMs: 10_000, idleMs: 5_000 };
+/** Records of one step. */
+const maxRecords = 200;
+
+/** How many records, bodies, entries or callbacks went, by the name of the policy. */
+export type Deleted = Record<string, number>;
+
+const ago = (ms: number) => new Date(Date.now() - ms);
+
+/**
+ * Deletes what is older than RETENTION says: records by their newest event, bodies of the quarantine, entries of the access
+ * log; and withheld callbacks by ERASURE_KEEP. A record of which a callback waits or that is held stays.
+ *
+ * @param dryRun counts and changes nothing
+ */
+export async function applyRetention(
+  core: Core,
+  { dryRun = false, signal }: { dryRun?: boolean; signal?: AbortSignal } = {},
+): Promise<Deleted> {
+  const { config, db, families } = core;
+  const { quarantine, access_log: accessLog, ...kept } = config.retention;
+  const deleted: Deleted = {};
+  for (const family of families) {
+    const ms = kept[family.name];
+    if (ms !== undefined)
+      deleted[family.name] = await expireRecords(core, family.name, ago(ms), dryRun, signal);
+  }
+  if (quarantine !== undefined) {
+    // What was acknowledged stays until somebody drops it.
+    const old = sql`from receiver.quarantine where last_received_at < ${ago(quarantine)} and not acknowledged`;
+    deleted.quarantine = await countRows(
+      core,
+      dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`,
+    );
+  }
+  if (accessLog !== undefined && !dryRun) {
+    const { rows } = await sql<{ count: string }>`
+      select receiver.trim_access_log(${ago(accessLog)}) as count`.execute(db);
+    deleted.access_log = Number(rows[0]!.count);
+  }
+  deleted.withheld = await destroyWithheld(core, { dryRun });
+  return deleted;
+}
+
+/** Destroys what was withheld for ERASURE_KEEP since its receipt, unless the patient is held. @returns how many callbacks */
+export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<number> {
+  const old = sql`from receiver.withheld w where received_at <= ${ago(core.config.erasure.keepMs)} and not exists (
+    select from receiver.erased e join receiver.holds h using (hash) where e.erasure = w.erasure
+  )`;
+  return countRows(core, dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`);
+}
+
+const countRows = async ({ db }: Core, query: ReturnType<typeof sql>): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    with rows as (${query}) select count(*)::int as count from rows`.execute(db);
+  return rows[0]!.count;
+};
+
+async function expireRecords(
+  core: Core,
+  name: string,
+  before: Date,
+  dryRun: boolean,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { pool, families } = core;
+  const family = families.find((one) => one.name === name)!;
+  let count = 0;
+  for (let last: RecordKey | undefined; ; ) {
+    signal?.throwIfAborted();
+    const { rows } = await pool.query<RecordKey>(expired, [
+      ...[name, before, last?.businessId ?? null, last?.recordId ?? null, maxRecords],
+    ]);
+    if (rows.length === 0) return count;
+    last = rows.at(-1);
+    if (dryRun) {
+      count += rows.length;
+      continue;
+    }
+    const keys = [rows.map(({ businessId }) => businessId), rows.map(({ recordId }) => recordId)];
+    // Inserts wait for a moment: none comes between the look at a record and its end.
+    const locks = `${mergeLock(limits)}; ${planSettings}; lock table receiver.erased in exclusive mode`;
+    count += await inTransaction(pool, locks, async (client) => {
+      const gone = await client.query<RecordKey>(removal, [name, before, ...keys]);
+      const ended = [
+        gone.rows.map(({ businessId }) => businessId),
+        gone.rows.map(({ recordId }) => recordId),
+      ];
+      await client.query(mergeStatements(family).records, [
+        fingerprintOf(families),
+        true,
+        'erased',
+        ...ended,
+      ]);
+      return gone.rows.length;
+    });
+  }
+}
+
+/** SQL for whether a record `r` of the family $1 has no event since $2, waits for nothing and is not held. */
+const isExpired = `
+not exists (
+  select from receiver.inbox i left join receiver.pending_deliveries p using (id)
+  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) and (i.event_time >= $2 or p.id is not null)
+) and (not exists (select from receiver.holds) or not exists (
+  select from receiver.inbox i cross join unnest(i.subjects) s
+  -- What only refers to a record of a patient is the patient's.
+  left join receiver.inbox o on s like 'r:%' and s = concat_ws(':', 'r', o.family, o.business_id, o.record_id)
+    and o.business_id = i.business_id and o.family = split_part(s, ':', 2)
+  cross join unnest(coalesce(o.subjects, array[s])) named
+  join receiver.holds h on h.hash = receiver.hash_of(named)
+  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)
+))`;
+
+const expired = `
+select business_id as "businessId", record_id as "recordId", $1 as family from (
+  select distinct business_id, record_id from receiver.inbox
+  where family = $1 and event_time < $2 and ($3::text is null or (business_id, record_id) > ($3, $4))
+) r
+where ${isExpired} order by 1, 2 limit $5`;
+
+const removal = `
+with r as materialized (
+  select * from unnest($3::text[], $4::text[]) as r(business_id, record_id) where ${isExpired}
+), gone as (
+  delete from receiver.inbox i using r
+  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) returning i.id
+), resent as (
+  delete from receiver.resends where id in (select id from gone)
+)
+select business_id as "businessId", record_id as "recordId", $1 as family from r`;
