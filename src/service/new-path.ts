@@ -14,6 +14,7 @@ import { openPool } from '../receiver/store/pools.ts';
 import { prepare } from '../receiver/store/prepare.ts';
 import type { Tables } from '../receiver/store/tables.ts';
 import { createMerge } from '../receiver/worker/merge.ts';
+import { startEmbeddedPostgres } from '../store/embedded/index.ts';
 import { startTasks } from '../tasks.ts';
 import { startEmbedded } from './open-stores.ts';
 import { startParts } from './start-parts.ts';
@@ -49,13 +50,17 @@ export async function openNewPath(env: Environment) {
     const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
     return { config, families, db, pool, merge, log };
   };
-  const openDatabase = async (log: Log, onStop: OnStop) =>
-    config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+  /** A command may share it with the receiver. */
+  const openEmbedded = async (log: Log, onStop: OnStop) => {
+    const { url, stop } = await startEmbeddedPostgres(config.dataDir, log);
+    onStop(stop);
+    return url;
+  };
 
   const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
     startParts(
       async (onStop) => {
-        const databaseUrl = await openDatabase(log, onStop);
+        const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
         const core = openCore(databaseUrl, 'receiver features', log, onStop);
         const routes = features.flatMap((feature) => feature.routes?.(core) ?? []);
         const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
@@ -74,7 +79,8 @@ export async function openNewPath(env: Environment) {
         `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
       );
     const { stop } = await startParts(async (onStop) => {
-      await run(openCore(await openDatabase(log, onStop), 'receiver command', log, onStop));
+      const url = config.databaseUrl ?? (await openEmbedded(log, onStop));
+      await run(openCore(url, 'receiver command', log, onStop));
       return '';
     }, log);
     await stop();

@@ -244,8 +244,8 @@ function findReducible(
   const named = list.filter(({ names }) => names.length > 0);
   const found = new Map<Known, string>();
   for (const known of named) {
-    const erasure = known.isReduced ? undefined : byName(known)?.erasure;
-    if (erasure) found.set(known, erasure);
+    const entry = known.isReduced ? undefined : byName(known);
+    if (entry) found.set(known, entry.erasure);
   }
   for (const known of list) {
     if (known.isReduced || known.names.length > 0) continue;
