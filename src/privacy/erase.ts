@@ -103,7 +103,9 @@ async function continueErasure(
         (family, business_id, record_id) > (${last?.family ?? ''}, ${last?.businessId ?? ''}, ${last?.recordId ?? ''}))
       order by 1, 2, 3 limit ${maxRecords}`.execute(core.db);
     if (rows.length === 0) break;
-    onProgress?.(await reduceRecords(core, rows));
+    // Not as an argument: that would not be evaluated without onProgress.
+    const reduced = await reduceRecords(core, rows);
+    onProgress?.(reduced);
     last = rows.at(-1);
   }
   const { rows } = await sql<Certificate>`

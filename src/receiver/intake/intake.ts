@@ -110,10 +110,11 @@ export function createIntake(options: IntakeOptions): Intake {
   /**
    * Whether the time of an event lets it be stored, by both clocks. Only where this process's says no, PostgreSQL's is asked.
    *
-   * @returns `unknown`: this process's clock says no, and PostgreSQL's is not known
+   * @returns `unknown`: this process's clock says no, and PostgreSQL's is not known, or does not say whether the record is stored
    * @throws InvalidCallback: no earlier event could replace what one of the future makes
    */
-  const judgeTime = async ({ eventMs, family }: Delivery): Promise<'expired' | 'unknown' | undefined> => {
+  const judgeTime = async (delivery: Delivery): Promise<'expired' | 'unknown' | undefined> => {
+    const { eventMs, family } = delivery;
     const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
     const judge = (nowMs: number) => {
       if (eventMs > nowMs + dayMs) return 'future';
@@ -123,7 +124,17 @@ export function createIntake(options: IntakeOptions): Intake {
     const fault = judge(own) && byBothClocks(judge, own, await clock.current());
     if (fault === 'future')
       throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
-    return fault;
+    return fault && isOfRecord(delivery);
+  };
+
+  /** A record goes as a whole, once its newest event is too old: until then it takes late callbacks. */
+  const isOfRecord = async ({ businessId, family, recordId }: Delivery) => {
+    const text = `select from receiver.inbox where business_id = $1 and family = $2 and record_id = $3 limit 1`;
+    const values = [businessId, family, recordId];
+    return pool.query({ text, values, query_timeout: circuit.timeoutMs }).then(
+      ({ rowCount }) => (rowCount === 1 ? undefined : 'expired'),
+      () => 'unknown' as const,
+    );
   };
 
   const insert = async (deliveries: Delivery[]): Promise<ReceiveResult[]> => {

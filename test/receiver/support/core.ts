@@ -1,0 +1,38 @@
+import { createLog } from '../../../src/common/log.ts';
+import type { Config } from '../../../src/config/config.ts';
+import type { Core } from '../../../src/feature.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
+import type { ReceiverDatabase } from './database.ts';
+
+/** What features work with, on a test's database. */
+export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> = {}): Core {
+  const log = createLog('silent');
+  const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+  const defaults = { retention: {}, erasure: { keepMs: 365 * 86_400_000 } };
+  return { config: { ...defaults, ...config } as Config, families, db, pool, merge, log };
+}
+
+/** Merges all that waits. */
+export async function mergeAll({ merge, families: list }: Core): Promise<void> {
+  for (const { name } of list) {
+    let isFull = true;
+    while (isFull) ({ isFull } = await merge(name));
+  }
+}
+
+/** The text of every row of every table, without what is withheld. */
+export async function everything({ pool }: Pick<Core, 'pool'>): Promise<string> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname in ('public', 'receiver') and tablename <> 'withheld'`,
+  );
+  const texts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const { rows } = await pool.query<{ text: string }>(`select t::text as text from ${name} t`);
+      return rows.map(({ text }) => `${name} ${text}`).join('\n');
+    }),
+  );
+  return texts.join('\n');
+}
