@@ -58,9 +58,9 @@ begin
     -- What was erased stays erased, and what was logged stays as it is.
     revoke delete on receiver.erased from receiver_service;
     revoke insert, update, delete on receiver.kysely_migration from receiver_service;
-    if to_regclass('receiver.access_log') is not null then
-      revoke update, delete on receiver.access_log from receiver_service;
-    end if;
+    grant select, insert on public.access_log to receiver_service;
+    revoke update on receiver.withheld from receiver_service;
+    grant execute on function receiver.trim_access_log to receiver_service;
   end if;
 end
 $$;

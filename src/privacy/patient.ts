@@ -3,9 +3,8 @@ import type { Core } from '../feature.ts';
 import { patientSubject } from '../receiver/families/subjects.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
 import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/gate.ts';
-import { keyOf } from '../receiver/store/migrate.ts';
+import { keyOf, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { tableOf } from '../receiver/worker/merge-statement.ts';
 
 /** The ids mean nobody, or several people. */
 export class UnclearPatient extends Error {
@@ -84,7 +83,7 @@ export async function readPatient(
 
 /**
  * Everything that is held about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. A row
- * of a record that names several people has what is known of all of them.
+ * of a record that names several people has what is known of all of them. Contents of health records are left out.
  */
 export async function exportPatient(
   core: Core,
@@ -111,5 +110,10 @@ export async function exportPatient(
     callback: JSON.parse(body.toString()),
   }));
   const ids = subjects.map((subject) => subject.slice(2));
-  return `${JSON.stringify({ ids, callbacks, rows, access }, null, 2)}\n`;
+  return `${JSON.stringify({ ids, callbacks, rows, access }, withoutContents, 2)}\n`;
 }
+
+const withoutContents = (key: string, value: unknown) =>
+  key === 'entries' && Array.isArray(value)
+    ? value.map((entry) => ({ ...entry, content: undefined }))
+    : value;

@@ -1,4 +1,4 @@
-import type { Family } from '../families/family.ts';
+import { type Family, hasPersonalKey } from '../families/family.ts';
 import { columnsOf, keyOf, literal, quoted, tableOf, valuesOf } from '../store/columns.ts';
 
 /** What a merging statement returns: counts. No time-out ends a frozen client that is being sent rows. */
@@ -142,9 +142,10 @@ with ours as materialized (
   where k.is_mine and ${isRow} and k.n <> all(array(select n from versions)) returning ${returned}`
   }
 ), told as (
+  -- The feed keeps keys, so it has none that identify a person.
   insert into receiver.changes (family, business_id, record_id, kind)
   select ${literal(family.name)}, business_id, record_id, coalesce($3::text, case when is_deleted then 'deleted' else 'changed' end)
-  from (select * from written union all select *, true from gone) changed where $2::boolean
+  from (select * from written union all select *, true from gone) changed where $2::boolean${hasPersonalKey(family) ? ' and false' : ''}
 ), read as materialized (
   select id, true as is_read from versions ${isDue ? dueOnes : ''}
 ), seen as materialized (

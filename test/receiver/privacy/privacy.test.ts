@@ -1,0 +1,258 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import type { Core } from '../../../src/feature.ts';
+import { listAccess, logAccess } from '../../../src/privacy/access-log.ts';
+import { addPrivacyCommands } from '../../../src/privacy/commands.ts';
+import { continueErasures, erasePatient, previewErasure } from '../../../src/privacy/erase.ts';
+import { applyErasures, exportErasures } from '../../../src/privacy/erasures.ts';
+import { holdPatient, releasePatient } from '../../../src/privacy/holds.ts';
+import { exportPatient, identifyPatient, readPatient } from '../../../src/privacy/patient.ts';
+import { applyRetention } from '../../../src/privacy/retention.ts';
+import { answerRequest, checkUserDeletions } from '../../../src/privacy/user-deletions.ts';
+import type { Family } from '../../../src/receiver/families/family.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { samples } from '../../../src/sandbox/samples.ts';
+import { until } from '../../support/until.ts';
+import { coreOf, everything, mergeAll } from '../support/core.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+let core: Core;
+beforeEach(() => {
+  core = coreOf(database);
+});
+
+const day = 86_400;
+const now = Math.floor(Date.now() / 1000);
+
+/** Stores callbacks and merges them. */
+async function store(...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((one) => deliveryOf(one));
+  expect(await insertDeliveries(database.pool, deliveries, 60_000)).not.toContain('gated');
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
+const receipt = (receipt_id: number, data: object, event_time = now - day) => ({
+  ...{ event: 'receipt.created', event_time, business_id: 'b1' },
+  data: { receipt_id, ...data },
+});
+const actor = 'somebody';
+
+it('an erasure leaves nothing personal in any field of any family, and the feed, log and tables without the key of an account', async () => {
+  for (const family of families as readonly Family[]) {
+    const { data, ...envelope } = (samples as Record<string, { data: Record<string, unknown> }>)[
+      family.name
+    ]!;
+    const marked = Object.entries(family.fields)
+      .filter(
+        ([name, field]) => field.personal !== false && !field.fromEnvelope && !field.refersTo && name in data,
+      )
+      .map(([name, { kind }]) => {
+        if (kind === 'text' || kind === 'name') return [name, `CANARY ${name}`];
+        return [name, kind === 'nested' ? { x: 'CANARY' } : data[name]];
+      });
+    const further = { unknown_field: 'CANARY', patient: { id: 'CANARY-P', name: 'CANARY' } };
+    await store({
+      event_time: now - day,
+      ...envelope,
+      data: { ...data, ...Object.fromEntries(marked), ...further },
+    });
+  }
+  await erasePatient(core, await identifyPatient(core, ['CANARY-P']), { actor });
+  await mergeAll(core);
+  const left = (await everything(core)).split('\n').filter((line) => line.includes('CANARY'));
+  expect(left).toEqual([]);
+  expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([
+    { n: families.length },
+  ]);
+});
+
+it('an erasure that is killed in the middle is completed by a later process', async () => {
+  const count = 300;
+  await store(
+    ...Array.from({ length: count }, (_, n) => receipt(n, { patient_oid: 'CANARY', net_amount: 5 })),
+  );
+  const program = join(import.meta.dirname, 'erase-once.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', program, database.url, 'p:platform:CANARY'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await everything(core)).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  await mergeAll(core);
+  expect(await everything(core)).not.toContain('CANARY');
+  expect(
+    await database.rows('select sum(net_amount)::int as sum, count(name)::int as names from receipts'),
+  ).toEqual([{ sum: 5 * count, names: 0 }]);
+});
+
+it('an id that may mean several people has to be chosen', async () => {
+  const of = (business_id: string, data: object) => ({
+    ...{ event: 'appointment.created', event_time: now - day, business_id },
+    data: { appointment_id: 'a', ...data },
+  });
+  await store(
+    of('b1', { partner_patient_id: '7' }),
+    of('b2', { partner_patient_id: '7' }),
+    receipt(1, { patient_oid: '8' }),
+  );
+  await expect(identifyPatient(core, ['7'])).rejects.toThrow('Choose: partner:b1:7, partner:b2:7');
+  await expect(identifyPatient(core, ['9'])).rejects.toThrow('No stored callback names 9');
+  expect(await identifyPatient(core, ['partner:b2:7', '8'])).toEqual(['p:partner:b2:7', 'p:platform:8']);
+});
+
+it('a preview names what is reduced, what names somebody else too, and what has an id as text; a person decides about that', async () => {
+  const [, both, note] = await store(
+    receipt(1, { patient_oid: 'CANARY' }),
+    { event: 'x.y', event_time: now, data: { patient_id: 'CANARY', pid: 'B' } },
+    { event: 'x.note', event_time: now, data: { text: 'about CANARY' } },
+  );
+  await database.rows(
+    `insert into receiver.quarantine (id, path, reason, errors, body) values (gen_random_uuid(), '/x', 'invalid', '[]', 'CANARY: not json')`,
+  );
+  const subjects = await identifyPatient(core, ['CANARY']);
+  const found = await previewErasure(core, subjects);
+  expect(found).toMatchObject({
+    callbacks: { 'receipt.created': 1, 'x.y': 1 },
+    shared: [both],
+    mentions: [{ id: note, where: 'callback' }, { where: 'quarantine' }],
+  });
+  await erasePatient(core, subjects, { actor, also: found.mentions.map(({ id }) => id) });
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('an export has the callbacks and rows of the patient, nothing of others, and no contents of health records', async () => {
+  await store(
+    receipt(1, { patient_oid: 'A', name: 'Asha' }),
+    { ...receipt(1, { net_amount: 70 }, now - day + 1), event: 'receipt.updated' },
+    receipt(2, { patient_oid: 'B', name: 'Berta' }),
+    {
+      event: 'abha.hiu_data_push',
+      event_time: now,
+      data: { oid: 'A', transaction_id: 't', entries: [{ content: 'SECRET' }] },
+    },
+  );
+  const data = await readPatient(core, ['p:platform:A']);
+  const text = await exportPatient(core, ['p:platform:A'], data);
+  expect(JSON.parse(text)).toMatchObject({
+    callbacks: [{ callback: { data: { name: 'Asha' } } }, { callback: { data: { net_amount: 70 } } }, {}],
+    rows: { receipts: [{ name: 'Asha', net_amount: 70 }] },
+  });
+  expect(text).not.toMatch(/Berta|SECRET/);
+});
+
+it('a record goes once its newest event is too old, unless it waits or is held; withheld data by its receipt', async () => {
+  const old = (days: number) => now - days * day;
+  core = coreOf(database, { retention: { receipt: 10 * day * 1000 }, erasure: { keepMs: 0 } });
+  await store(
+    receipt(1, { patient_oid: 'A' }, old(20)),
+    receipt(2, { patient_oid: 'B' }, old(20)),
+    { ...receipt(2, { net_amount: 1 }, old(5)), event: 'receipt.updated' },
+    receipt(3, { patient_oid: 'HELD' }, old(20)),
+    receipt(4, { patient_oid: 'C' }, old(20)),
+  );
+  await database.rows(`insert into receiver.pending_deliveries (id, family, next_at)
+    select id, family, 'infinity' from receiver.inbox where record_id = '4'`);
+  await holdPatient(core, ['p:platform:HELD'], actor);
+  expect(await applyRetention(core, { dryRun: true })).toMatchObject({ receipt: 1 });
+  expect(await applyRetention(core)).toMatchObject({ receipt: 1 });
+  const ids = async () =>
+    (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
+  expect(await ids()).toEqual([2, 3, 4]);
+  expect(await database.rows(`select count(*)::int as n from receiver.inbox where record_id = '1'`)).toEqual([
+    { n: 0 },
+  ]);
+
+  await erasePatient(core, ['p:platform:HELD'], { actor });
+  const withheld = () => database.rows('select count(*)::int as n from receiver.withheld');
+  expect(await withheld()).toEqual([{ n: 1 }]);
+  expect(await releasePatient(core, ['p:platform:HELD'])).toBe(true);
+  expect(await applyRetention(core)).toMatchObject({ receipt: 1, withheld: 1 });
+  expect(await ids()).toEqual([2, 4]);
+});
+
+it('the list of erasures erases again what a restored backup has brought back, and begins a new epoch of the feed', async () => {
+  const callbacks = [
+    receipt(1, { patient_oid: 'CANARY', net_amount: 5 }),
+    receipt(2, { patient_oid: 'B', name: 'Berta' }),
+  ];
+  const [id] = await store(...callbacks);
+  await erasePatient(core, ['p:platform:CANARY'], { actor });
+  const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
+  await writeFile(file, await exportErasures(core));
+  expect(await readFile(file, 'utf8')).not.toContain('CANARY');
+  // As before the erasure.
+  await database.rows(
+    'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
+  );
+  await store(...callbacks);
+  const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
+  const before = await epoch();
+  expect(await applyErasures(core, file)).toEqual({ erasures: 1, callbacks: 1 });
+  expect(await epoch()).not.toEqual(before);
+  const text = await everything(core);
+  expect(text).not.toContain('CANARY');
+  expect(text).toContain('Berta');
+  expect(await database.rows('select sum(net_amount)::int as sum from receipts')).toEqual([{ sum: 5 }]);
+  expect(await insertDeliveries(database.pool, [deliveryOf(callbacks[0]!)], 60_000)).toEqual(['gated']);
+  expect(id).toBeDefined();
+});
+
+it('a user.delete of the platform is a check until somebody has answered it', async () => {
+  const request = (patient: string) => ({ event: 'user.delete', event_time: now, data: { oid: patient } });
+  const [erased, answered] = await store(request('A'), request('B'));
+  expect((await checkUserDeletions(core)).map(({ subject }) => subject).sort()).toEqual(
+    [erased, answered].sort(),
+  );
+  await erasePatient(core, ['p:platform:A'], { actor });
+  await answerRequest(core, answered!, actor);
+  expect(await checkUserDeletions(core)).toEqual([]);
+});
+
+it('nothing is shown or done without an entry in the access log, which has no id', async () => {
+  await store(receipt(1, { patient_oid: 'CANARY' }));
+  const run = async (...args: string[]) => {
+    const program = new Command().exitOverride();
+    addPrivacyCommands(
+      program,
+      (action) =>
+        (...given) =>
+          action(core, ...given),
+    );
+    const written: string[] = [];
+    const spy = jest
+      .spyOn(process.stdout, 'write')
+      .mockImplementation((text) => written.push(String(text)) > 0);
+    await program.parseAsync(['node', 'receiver', ...args]).finally(() => spy.mockRestore());
+    return written.join('');
+  };
+  expect(await run('patient', 'show', 'CANARY')).toContain('receipt.created');
+  const of = { subjects: ['p:platform:CANARY'] };
+  expect(await listAccess(core, of, 10)).toMatchObject([{ action: 'reveal', rows: 1 }]);
+  expect(JSON.stringify(await listAccess(core, {}, 10))).not.toContain('CANARY');
+  expect(await run('audit', 'list', '--patient', 'CANARY')).toContain('reveal');
+
+  await database.rows('alter table access_log rename to away');
+  const commands = [
+    'patient show',
+    'patient export',
+    'patient hold',
+    'patient erase --yes',
+    'patient erase --dry-run',
+  ];
+  for (const command of commands)
+    await expect(run(...command.split(' '), 'CANARY')).rejects.toThrow('could not be written');
+  expect(await everything(core)).toContain('CANARY');
+  expect(await database.rows('select from receiver.holds')).toEqual([]);
+  await database.rows('alter table away rename to access_log');
+  await logAccess(core, { actor: { id: actor }, action: 'x', ...of });
+  expect(await listAccess(core, { actor, since: new Date(now * 1000) }, 10)).toHaveLength(1);
+});
