@@ -21,6 +21,8 @@ const allowed = table({
   common: '../package.json',
   config: 'common',
   receiver: '../db',
+  'feature.ts': 'receiver',
+  'tasks.ts': 'feature.ts',
   families: 'receiver',
   store: 'receiver ../db',
   queue: 'receiver store',
@@ -30,7 +32,8 @@ const allowed = table({
   // Middle: what the receiver does.
   intake: 'families receiver store',
   apply: 'families intake receiver store',
-  privacy: 'apply families intake store',
+  privacy: 'apply families feature.ts intake receiver store',
+  'features.ts': 'feature.ts privacy',
   changes: 'families privacy receiver store',
   destinations: 'changes families receiver store',
   alerts: 'health receiver store',
@@ -49,7 +52,7 @@ const allowed = table({
 
   // Composition.
   service:
-    'alerts changes client console destinations families health http intake metrics privacy queue receiver reconcile store worker',
+    'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',
   'cli.ts': 'client commands diagnostics families sandbox service',
 });

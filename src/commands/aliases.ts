@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
+import { print } from '../common/output.ts';
 import type { Environment } from '../config/config.ts';
 import {
   type AliasChange,
@@ -10,7 +11,6 @@ import {
   findAliasFault,
   readAliases,
 } from '../store/aliases.ts';
-import { print } from './output.ts';
 import { commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 const columns = ['kind', 'id', 'alias'] as const;

@@ -1,6 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import QueryStream from 'pg-query-stream';
+import { parseTime } from '../common/arguments.ts';
 import { csvWriter } from '../common/csv.ts';
+import { printTable } from '../common/output.ts';
 import {
   type AccessFilter,
   countPatients,
@@ -9,8 +11,6 @@ import {
   patientsSeen,
 } from '../privacy/log/audit.ts';
 import { mayBeIdle } from '../store/transactions.ts';
-import { parseTime } from './arguments.ts';
-import { printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 export const addAuditCommand: AddCommand = (program, env) => {

@@ -4,6 +4,7 @@ import { familiesInFeed } from '../changes/families.ts';
 import { openFeed } from '../changes/open-feed.ts';
 import { readPage } from '../changes/read-page.ts';
 import { createRecordReader, readColumns } from '../changes/read-records.ts';
+import { print, printTable } from '../common/output.ts';
 import type { Environment } from '../config/config.ts';
 import {
   addDestination,
@@ -19,7 +20,6 @@ import { isAccepted, post } from '../destinations/post.ts';
 import { secretText } from '../destinations/sign.ts';
 import { testMessage } from '../destinations/to-message.ts';
 import { families } from '../families/index.ts';
-import { print, printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 interface AddOptions {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type pg from 'pg';
 import { keepEpoch } from '../changes/open-feed.ts';
 import { createLog } from '../common/log.ts';
+import { print, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import { type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
@@ -12,7 +13,6 @@ import { markMoved } from '../store/embedded/moved.ts';
 import { hasDatabase } from '../store/embedded/place.ts';
 import { migrate } from '../store/migrate.ts';
 import { withClient } from '../store/pool.ts';
-import { print, withProgress } from './output.ts';
 import { type AddCommand, logCommand } from './with-database.ts';
 
 /** `receiver move`: copies the embedded database to a server, which the receiver uses from then on. */

@@ -3,6 +3,8 @@ import { readFile, unlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import { sql } from 'kysely';
+import { parseUuid } from '../common/arguments.ts';
+import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import { families } from '../families/index.ts';
 import { notAnalyzed } from '../privacy/analyze.ts';
@@ -19,8 +21,6 @@ import { isBeingErased } from '../privacy/erasure/running.ts';
 import { accessTo, jsonOf, withPatient } from '../privacy/export.ts';
 import type { Patient } from '../privacy/find-deliveries.ts';
 import { holdPatient, isHeld, releasePatient } from '../privacy/hold.ts';
-import { parseUuid } from './arguments.ts';
-import { print, printCounts, printTable, withProgress } from './output.ts';
 import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 type PatientOptions = Pick<Patient, 'businessId'>;

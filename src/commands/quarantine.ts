@@ -1,4 +1,6 @@
 import { Option } from 'commander';
+import { parseTime, parseUuid } from '../common/arguments.ts';
+import { describeGroup, print, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Environment } from '../config/config.ts';
 import { families } from '../families/index.ts';
@@ -15,8 +17,6 @@ import { adviceOn, replayQuarantine } from '../intake/replay-quarantine.ts';
 import { withoutHealthRecords } from '../intake/secrets.ts';
 import { patientsNamedIn } from '../intake/subject-of-body.ts';
 import { quarantineReasons } from '../store/tables.ts';
-import { parseTime, parseUuid } from './arguments.ts';
-import { describeGroup, print, printTable, withProgress } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase, withDatabase } from './with-database.ts';
 
 export const addQuarantineCommand: AddCommand = (program, env) => {

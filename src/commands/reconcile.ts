@@ -1,3 +1,5 @@
+import { parseDay } from '../common/arguments.ts';
+import { print, printTable, withProgress } from '../common/output.ts';
 import { families } from '../families/index.ts';
 import { createIntake } from '../intake/intake.ts';
 import { databaseCircuit } from '../intake/probe-inbox.ts';
@@ -6,8 +8,6 @@ import { findDays } from '../reconcile/due.ts';
 import type { Platform } from '../reconcile/platform.ts';
 import { type Counts, reconcile } from '../reconcile/reconcile.ts';
 import { createLeases } from '../store/lease.ts';
-import { parseDay } from './arguments.ts';
-import { print, printTable, withProgress } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 /** The days without RECONCILE. */

@@ -1,10 +1,10 @@
 import { Option } from 'commander';
 import { adviceOn, countDeliveries, type ReplayFilter, replayDeliveries } from '../apply/replay.ts';
+import { parseTime, parseUuid } from '../common/arguments.ts';
+import { describeGroup, print, withProgress } from '../common/output.ts';
 import { families } from '../families/index.ts';
 import { checkAllStates, countUnsettled } from '../privacy/check-states.ts';
 import { deliveryStatuses } from '../store/tables.ts';
-import { parseTime, parseUuid } from './arguments.ts';
-import { describeGroup, print, withProgress } from './output.ts';
 import { type AddCommand, commandActor, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 export const addReplayCommand: AddCommand = (program, env) => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { printTable, withProgress } from '../common/output.ts';
 import { families } from '../families/index.ts';
 import { pauseFor, runRetention } from '../privacy/retention/retention.ts';
 import { createLeases } from '../store/lease.ts';
-import { printTable, withProgress } from './output.ts';
 import { type AddCommand, commandActor, type Opened, onDatabase } from './with-database.ts';
 
 export const addRetentionCommand: AddCommand = (program, env) => {

@@ -1,8 +1,8 @@
 import pg from 'pg';
+import { print, printTable } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import { readerUrl } from '../store/embedded/cluster.ts';
 import { withClient } from '../store/pool.ts';
-import { print, printTable } from './output.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
 
 // Every value as PostgreSQL's text.

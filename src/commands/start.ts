@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:net';
 import { type Command, Option } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
+import { print } from '../common/output.ts';
 import { type Config, type Environment, parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
 import type { DailyClient } from '../reconcile/daily.ts';
@@ -9,7 +10,6 @@ import type { Platform } from '../reconcile/platform.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
-import { print } from './output.ts';
 import { type Opened, withDatabase } from './with-database.ts';
 
 /** The part of the composition that commands use. */

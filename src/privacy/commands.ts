@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { parseTime, parseUuid } from '../commands/arguments.ts';
-import { print, printCounts, printTable, withProgress } from '../commands/output.ts';
+import { parseTime, parseUuid } from '../common/arguments.ts';
+import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
 import { type AccessFilter, commandActor, listAccess, logAccess } from './access-log.ts';

@@ -116,7 +116,7 @@ it('a preview names what is reduced, what names somebody else too, and what has 
     { event: 'x.note', event_time: now, data: { text: 'about CANARY' } },
   );
   await database.rows(
-    `insert into receiver.quarantine (id, path, reason, errors, body) values (gen_random_uuid(), '/x', 'invalid', '[]', 'CANARY: not json')`,
+    `insert into receiver.quarantine (id, path, family, reason, errors, body) values (gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', 'CANARY: not json')`,
   );
   const subjects = await identifyPatient(core, ['CANARY']);
   const found = await previewErasure(core, subjects);

@@ -1,10 +1,15 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { createLog } from '../../../src/common/log.ts';
+import { logAccess } from '../../../src/privacy/access-log.ts';
+import { erasePatient } from '../../../src/privacy/erase.ts';
+import { applyRetention } from '../../../src/privacy/retention.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
+import { coreOf } from '../support/core.ts';
+import type { ReceiverDatabase } from '../support/database.ts';
 import { apply } from './apply.ts';
 
 // Its own, because roles belong to a server.
@@ -53,8 +58,19 @@ it('a service that owns nothing starts, stores and merges, and takes no erasure 
     ]);
     expect((await pool.query('select status from public.deliveries')).rows).toEqual([{ status: 'applied' }]);
     expect((await pool.query('table reporting.receipts')).rows).toHaveLength(1);
+    const core = coreOf(
+      { pool, db: new Kysely({ dialect: new PostgresDialect({ pool }) }) } as ReceiverDatabase,
+      {
+        retention: { access_log: 366 * 86_400_000 },
+      },
+    );
+    await logAccess(core, { actor: { id: 'somebody' }, action: 'erase', subjects: ['p:platform:A'] });
+    await erasePatient(core, ['p:platform:A'], { actor: 'somebody' });
+    expect(await applyRetention(core)).toMatchObject({ access_log: 0 });
     for (const query of [
       'delete from receiver.erased',
+      'delete from access_log',
+      `update access_log set actor = ''`,
       'drop table receipts',
       'drop view reporting.receipts',
     ])

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { isDay } from '../common/days.ts';
-import { uuid } from '../common/uuid.ts';
+import { isDay } from './days.ts';
+import { uuid } from './uuid.ts';
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,7 +1,7 @@
 import cliProgress from 'cli-progress';
 import Table from 'cli-table3';
-import type { MessageGroup } from '../common/message-groups.ts';
-import { printable } from '../common/printable.ts';
+import type { MessageGroup } from './message-groups.ts';
+import { printable } from './printable.ts';
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
