@@ -41,13 +41,13 @@ begin
     select business_id, receipt_id, reporting.day(issued_at) as day, last_event, deleted_at, %s
     from (
       select *, created_at as issued_at, (select received_at from receiver.inbox where id = delivery_id) as received_at
-      from public.receipts where reporting.day(created_at) is not null
+      from public.receipts where created_at is not null
       union all
       select *, (
         select min(i.event_time) from receiver.inbox i
         where i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text
       ), (select received_at from receiver.inbox where id = delivery_id)
-      from public.receipts r where reporting.day(created_at) is null
+      from public.receipts r where created_at is null
     ) r
   $$, shown);
 

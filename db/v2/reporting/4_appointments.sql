@@ -33,13 +33,13 @@ select business_id, appointment_id, reporting.day(booked_at) as day, booked_at,
        (select i.received_at from receiver.inbox i where i.id = a.delivery_id) as received_at, custom_attributes, workflow_data,
        partner_meta, nullif(start_time, 'epoch') as starts_at
 from (
-  select *, created_at as booked_at from public.appointments where reporting.day(created_at) is not null
+  select *, created_at as booked_at from public.appointments where created_at is not null
   union all
   select *, (
     select min(i.event_time) from receiver.inbox i
     where i.business_id = a.business_id and i.family = 'appointment' and i.record_id = a.appointment_id
   )
-  from public.appointments a where reporting.day(created_at) is null
+  from public.appointments a where created_at is null
 ) a
 where deleted_at is null;
 

@@ -121,3 +121,11 @@ it('reporting_masked reads of every view what is not personal, and no table', ()
     ])
       await expect(rows(query)).rejects.toMatchObject({ code: '42501' });
   }));
+
+it('a merge looks rows up by their keys, also of a new table: every other index of it is partial', async () => {
+  const others = `select indexrelid::regclass::text as name, indpred is not null as is_partial from pg_index
+    where indrelid::regclass::text = any($1) and not indisprimary`;
+  const found = await database.rows(others, [families.map(({ table }) => table)]);
+  expect(found.length).toBeGreaterThan(3);
+  expect(found.filter(({ is_partial }) => !is_partial)).toEqual([]);
+});
