@@ -43,8 +43,7 @@ from (
 ) a
 where deleted_at is null;
 
--- An appointment that another one replaces does not take place. Names and phones are on receipts, which the patient's callbacks
--- lead to.
+-- An appointment that another one replaces does not take place. Names and phones are on the patient's receipts.
 create or replace view reporting.schedule as
 select a.business_id, a.appointment_id, reporting.day(a.starts_at) as day, a.starts_at, a.status, a.state, a.clinic_id, a.doctor_id,
        a.patient_id, a.booked_at, a.partner_appointment_id, a.partner_clinic_id, a.partner_doctor_id, a.partner_patient_id,
@@ -53,9 +52,8 @@ from reporting.appointments a
 left join lateral (
   select (array_agg(r.name order by r.issued_at desc, r.receipt_id desc) filter (where r.name <> ''))[1] as patient_name,
          (array_agg(r.mobile order by r.issued_at desc, r.receipt_id desc) filter (where r.mobile <> ''))[1] as mobile
-  from receiver.inbox i
-  join reporting.receipts r on r.business_id = i.business_id and r.receipt_id = i.record_id::bigint and r.delivery_id = i.id
-  where i.subjects @> array['p:platform:' || a.patient_id] and i.family = 'receipt' and i.business_id = a.business_id
+  from reporting.receipts r
+  where r.business_id = a.business_id and r.patient_id = a.patient_id
 ) person on true
 where a.starts_at is not null and a.state <> 'rescheduled';
 

@@ -13,11 +13,13 @@ begin
       ('receipts_undated', 'public.receipts', 'The same, of the others', '(business_id) where created_at is null'),
       ('receipts_due', 'public.receipts', 'Who has to pay a business',
        '(business_id) where deleted_at is null and reporting.amount_due(net_amount, amount_paid, amount_due) > 0'),
+      ('receipts_patient', 'public.receipts', 'The receipts of a patient',
+       '(business_id, patient_oid) where patient_oid is not null'),
       ('appointments_day', 'public.appointments', 'A month of a business',
        '(business_id, reporting.day(created_at)) where created_at is not null'),
       ('appointments_undated', 'public.appointments', 'The same, of the others', '(business_id) where created_at is null'),
       ('appointments_start', 'public.appointments', 'A day of a schedule',
-       '(business_id, reporting.day(nullif(start_time, ''epoch''))) where start_time is not null'),
+       '(business_id, reporting.day(nullif(start_time, ''epoch''))) where nullif(start_time, ''epoch'') is not null'),
       -- Callbacks are stored nearly in this order. It has a row for 128 pages, and none for those that are being filled.
       ('inbox_day', 'receiver.inbox', 'The callbacks of some days', 'using brin (reporting.day(received_at))')
     ) as indexes (name, table_name, question, definition)
