@@ -1,15 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import { commandActor, logAccess } from '../common/access-log.ts';
 import { parseTime, parseUuid } from '../common/arguments.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
-import { type AccessFilter, commandActor, listAccess, logAccess } from './access-log.ts';
+import { type AccessFilter, listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, listErasures } from './erasures.ts';
-import { holdPatient, isHeld, releasePatient } from './holds.ts';
-import { exportPatient, identifyPatient, readPatient, subjectsLike } from './patient.ts';
+import { heldOf, holdPatient, releasePatient } from './holds.ts';
+import { exportPatient, identifyPatient, readPatient, subjectsLike, UnclearPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
 import { answerRequest } from './user-deletions.ts';
 
@@ -63,7 +64,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
           ...[id, event, businessId, new Date(eventMs), new Date(receivedAt / 1000)],
         ]),
       );
-      print((await isHeld(core, subjects)) ? 'There is a hold.' : 'There is no hold.');
+      print((await heldOf(core, subjects)).length > 0 ? 'There is a hold.' : 'There is no hold.');
     }),
   );
   sub('export', 'write everything that is held, and who looked at it, as JSON')
@@ -101,7 +102,12 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
   sub('release', 'release a hold').action(
     onCore(async (core, ids: string[]) => {
       // The patient may have been erased meanwhile.
-      const subjects = (await Promise.all(ids.map((id) => subjectsLike(core, id)))).flat();
+      const subjects: string[] = [];
+      for (const id of ids) {
+        const held = await heldOf(core, await subjectsLike(core, id));
+        if (held.length > 1) throw new UnclearPatient(id, held);
+        subjects.push(...held);
+      }
       await logAccess(core, { actor: commandActor(), action: 'release', subjects });
       print((await releasePatient(core, subjects)) ? 'Hold released.' : 'There is no such hold.');
     }),

@@ -79,14 +79,16 @@ where not exists (
 )
 on conflict (hash) do update set until = excluded.until`;
 
-/** Continues erasures that were interrupted. @returns how many */
+/** Continues erasures that were interrupted. @returns how many @throws AggregateError of those that could not be completed */
 export async function continueErasures(core: Core, signal?: AbortSignal): Promise<number> {
   const { rows } = await sql<{ id: string; subjects: string[] }>`
     select id, subjects from receiver.erasures where completed_at is null`.execute(core.db);
+  const errors: unknown[] = [];
   for (const { id, subjects } of rows) {
     signal?.throwIfAborted();
-    await continueErasure(core, id, subjects);
+    await continueErasure(core, id, subjects).catch((error) => errors.push(error));
   }
+  if (errors.length > 0) throw new AggregateError(errors, 'Erasures could not be completed');
   return rows.length;
 }
 
@@ -122,23 +124,30 @@ async function continueErasure(
  */
 export async function reduceRecords(core: Core, records: readonly RecordKey[]): Promise<number> {
   const { pool, families, merge } = core;
-  const first = `${mergeLock(limits)}; ${planSettings}; lock table receiver.erased in exclusive mode; set local statement_timeout = ${statementMs}`;
+  const first = `${mergeLock(limits)}; lock table receiver.erased in exclusive mode; set local statement_timeout = ${statementMs}`;
   const reduce = () =>
     inTransaction(pool, first, async (client) => {
+      const ours = await client.query(isOurs, [fingerprintOf(families)]);
+      if (ours.rowCount === 0) throw new Error('The tables are made for other families: set FAMILIES');
       const { reductions, removed } = await applyGate(client, families, [], records);
-      for (const { family, erasure } of reductions.map(({ record, erasure }) => ({ ...record, erasure })))
-        await client.query(count, [erasure, family]);
+      await client.query(count, [
+        reductions.map(({ erasure }) => erasure),
+        reductions.map(({ record }) => record.family),
+      ]);
+      // The plans of a merge; not before: a search by subjects needs others.
+      if (removed.length > 0) await client.query(planSettings);
       // Their keys name a person, and nothing would merge them later: their rows go in the same transaction.
       for (const family of families) {
         const own = removed.filter((one) => one.family === family.name);
         if (own.length === 0) continue;
         const keys = [own.map(({ businessId }) => businessId), own.map(({ recordId }) => recordId)];
-        const { rows } = await client.query<{ locked: number[]; isOurs: boolean }>(
-          mergeStatements(family).records,
-          [fingerprintOf(families), false, null, ...keys],
-        );
+        const { rows } = await client.query<{ locked: number[] }>(mergeStatements(family).records, [
+          fingerprintOf(families),
+          false,
+          null,
+          ...keys,
+        ]);
         if (rows[0]!.locked.length > 0) throw new RowLocked();
-        if (!rows[0]!.isOurs) throw new Error('The tables are made for other families');
       }
       return reductions;
     });
@@ -163,9 +172,13 @@ class RowLocked extends Error {
   }
 }
 
+const isOurs = `select from receiver.settings where name = 'families' and value = $1`;
 const count = `
-update receiver.erasures set counts = counts || jsonb_build_object($2::text, coalesce((counts->>$2)::int, 0) + 1)
-where id = $1 and completed_at is null`;
+update receiver.erasures e set counts = e.counts || (
+  select jsonb_object_agg(family, n + coalesce((e.counts->>family)::int, 0))
+  from (select family, count(*) as n from unnest($1::uuid[], $2::text[]) as r(erasure, family) where erasure = e.id group by family) c
+)
+where id = any($1) and completed_at is null`;
 
 export interface Preview {
   /** The callbacks that would be reduced, by family and event. */

@@ -74,7 +74,7 @@ export async function applyErasures(
       select * from jsonb_populate_recordset(null::receiver.erased, ${JSON.stringify(erased)}::jsonb)
       on conflict (hash) do update set until = greatest(erased.until, excluded.until)`.execute(tx);
     await sql`
-      insert into receiver.settings values ('feed_epoch', gen_random_uuid())
+      insert into receiver.settings values ('feed_epoch', right(gen_random_uuid()::text, 12))
       on conflict (name) do update set value = excluded.value`.execute(tx);
   });
   let callbacks = 0;

@@ -13,6 +13,15 @@ export async function holdPatient(
   return rows.length > 0;
 }
 
+/** Those of these subjects that have a hold. */
+export async function heldOf({ db }: Pick<Core, 'db'>, subjects: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    select s as subject from unnest(${[...subjects]}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(
+    db,
+  );
+  return rows.map(({ subject }) => subject);
+}
+
 /** @returns whether there was a hold */
 export async function releasePatient(
   { db }: Pick<Core, 'db'>,
@@ -23,12 +32,5 @@ export async function releasePatient(
     where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) returning hash`.execute(
     db,
   );
-  return rows.length > 0;
-}
-
-export async function isHeld({ db }: Pick<Core, 'db'>, subjects: readonly string[]): Promise<boolean> {
-  const { rows } = await sql`
-    select from receiver.holds
-    where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) limit 1`.execute(db);
   return rows.length > 0;
 }

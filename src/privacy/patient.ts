@@ -8,7 +8,14 @@ import { inTransaction } from '../receiver/store/pools.ts';
 
 /** The ids mean nobody, or several people. */
 export class UnclearPatient extends Error {
-  override name = 'UnclearPatient';
+  constructor(id: string, subjects: readonly string[]) {
+    super(
+      subjects.length === 0
+        ? `No stored callback names ${id}`
+        : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
+    );
+    this.name = new.target.name;
+  }
 }
 
 const kinds = ['platform', 'partner', 'abha'] as const;
@@ -27,10 +34,10 @@ export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly st
     const { rows } = await sql<{ subject: string }>`
       select subject from unnest(${candidates}::text[]) subject
       where exists (select from receiver.inbox where subjects @> array[subject])`.execute(db);
-    if (rows.length === 0) throw new UnclearPatient(`No stored callback names ${id}`);
-    if (rows.length > 1)
+    if (rows.length !== 1)
       throw new UnclearPatient(
-        `${id} may be several people. Choose: ${rows.map(({ subject }) => subject.slice(2)).join(', ')}`,
+        id,
+        rows.map(({ subject }) => subject),
       );
     found.push(rows[0]!.subject);
   }
@@ -114,6 +121,4 @@ export async function exportPatient(
 }
 
 const withoutContents = (key: string, value: unknown) =>
-  key === 'entries' && Array.isArray(value)
-    ? value.map((entry) => ({ ...entry, content: undefined }))
-    : value;
+  key.toLowerCase() === 'entries' ? undefined : value;

@@ -3,7 +3,7 @@ import type { Core } from '../feature.ts';
 import type { RecordKey } from '../receiver/intake/gate.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
+import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
 
 const limits = { mergeLockMs: 10_000, idleMs: 5_000 };
 /** Records of one step. */
@@ -93,12 +93,11 @@ async function expireRecords(
         gone.rows.map(({ businessId }) => businessId),
         gone.rows.map(({ recordId }) => recordId),
       ];
-      await client.query(mergeStatements(family).records, [
-        fingerprintOf(families),
-        true,
-        'erased',
-        ...ended,
-      ]);
+      const values = [fingerprintOf(families), true, 'erased', ...ended];
+      const merged = await client.query<Merged>(mergeStatements(family).records, values);
+      const { isOurs, locked } = merged.rows[0]!;
+      if (!isOurs) throw new Error('The tables are made for other families: set FAMILIES');
+      if (locked.length > 0) throw new Error(`Another session locks rows of ${family.table} that have to go`);
       return gone.rows.length;
     });
   }
@@ -114,6 +113,7 @@ not exists (
   -- What only refers to a record of a patient is the patient's.
   left join receiver.inbox o on s like 'r:%' and s = concat_ws(':', 'r', o.family, o.business_id, o.record_id)
     and o.business_id = i.business_id and o.family = split_part(s, ':', 2)
+    and o.record_id = substr(s, length(concat_ws(':', 'r', split_part(s, ':', 2), i.business_id, '')) + 1)
   cross join unnest(coalesce(o.subjects, array[s])) named
   join receiver.holds h on h.hash = receiver.hash_of(named)
   where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)

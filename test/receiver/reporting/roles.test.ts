@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { logAccess } from '../../../src/common/access-log.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { logAccess } from '../../../src/privacy/access-log.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { applyRetention } from '../../../src/privacy/retention.ts';
 import { families } from '../../../src/receiver/families/index.ts';

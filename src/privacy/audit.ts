@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import type { Core } from '../feature.ts';
+
+export interface AccessFilter {
+  /** The id or the name of an actor. */
+  actor?: string | undefined;
+  action?: string | undefined;
+  /** Entries about one of these. */
+  subjects?: readonly string[] | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+export interface AccessEntry {
+  entry: string;
+  at: Date;
+  actor: string;
+  actor_name: string | null;
+  address: string | null;
+  action: string;
+  subjects: string[];
+  filter: Record<string, unknown>;
+  rows: number | null;
+}
+
+/** Entries of the access log, newest first. */
+export async function listAccess(
+  { db }: Pick<Core, 'db'>,
+  { actor, action, subjects, since, until }: AccessFilter,
+  limit: number,
+): Promise<AccessEntry[]> {
+  const hashes = sql<
+    string[]
+  >`array(select receiver.hash_of(s) from unnest(${[...(subjects ?? [])]}::text[]) s)`;
+  return db
+    .selectFrom('public.access_log')
+    .selectAll()
+    .$if(actor !== undefined, (query) =>
+      query.where((or) => or.or([or('actor', '=', actor!), or('actor_name', '=', actor!)])),
+    )
+    .$if(action !== undefined, (query) => query.where('action', '=', action!))
+    .$if(subjects !== undefined, (query) => query.where(sql<boolean>`subjects && ${hashes}`))
+    .$if(since !== undefined, (query) => query.where('at', '>=', since!))
+    .$if(until !== undefined, (query) => query.where('at', '<', until!))
+    .orderBy('entry', 'desc')
+    .limit(limit)
+    .execute();
+}
