@@ -1,5 +1,6 @@
 import type { Feature } from './feature.ts';
+import { feed } from './feed/feature.ts';
 import { privacy } from './privacy/feature.ts';
 
 /** Everything beside the path of a callback. */
-export const features: readonly Feature[] = [privacy];
+export const features: readonly Feature[] = [feed, privacy];

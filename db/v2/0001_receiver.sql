@@ -7,8 +7,9 @@ create table receiver.settings (
   name  text primary key,
   value text not null
 );
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names';
-insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid()));
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
+insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid())),
+  ('feed_epoch', right(gen_random_uuid()::text, 12));
 
 create table receiver.tasks (
   name       text        primary key,
@@ -115,7 +116,9 @@ create table receiver.changes (
   record_id   text        not null,
   kind        text        not null
 );
-comment on table receiver.changes is 'What merges have changed, in the order of their commits: changed, deleted or erased';
+comment on table receiver.changes is 'What merges have changed, in the order of their commits: changed, deleted or erased. Without families whose records'' ids identify a patient';
+-- Is it the newest of its record?
+create index changes_record on receiver.changes (business_id, family, record_id, position);
 
 -- Not strict, so that PostgreSQL inlines it.
 create function receiver.time_of_number(value numeric) returns timestamptz
@@ -230,6 +233,30 @@ create table receiver.heartbeats (
   at timestamptz primary key
 );
 comment on table receiver.heartbeats is 'The minutes in which a receiver could take callbacks; reporting.outages has the gaps';
+
+--------------------------------------------------------------------------------------------------------------- Feed
+
+create table receiver.destinations (
+  id            text        primary key,
+  url           text        not null,
+  families      text[]      not null,
+  business_id   text,
+  is_public     boolean     not null,
+  secret        text        not null,
+  place         text        not null,
+  position      bigint      not null,
+  outcome       text,
+  attempts      integer     not null default 0,
+  failing_since timestamptz,
+  next_at       timestamptz not null default now(),
+  paused        text,
+  created_at    timestamptz not null default now()
+);
+comment on table  receiver.destinations          is 'Where changes are sent to, as signed webhooks';
+comment on column receiver.destinations.place    is 'PUBLIC_URL, server and database where somebody has confirmed it: elsewhere, as in a copy, nothing is sent';
+comment on column receiver.destinations.position is 'Each change up to it was accepted or skipped';
+comment on column receiver.destinations.outcome  is 'The status of the last attempt, or the code of its error';
+comment on column receiver.destinations.paused   is 'command, gone (it answered 410) or failing; null: it is not paused';
 
 ---------------------------------------------------------------------------------------------------- What people query
 

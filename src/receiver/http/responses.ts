@@ -30,6 +30,7 @@ const table = [
   row(403, [request.AddressNotAllowed, TenantNotAllowed]),
   row(404, [request.NotFound]),
   row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
+  row(410, [request.CursorUnknown]),
   row(413, [request.BodyTooLarge]),
   row(415, [request.UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),

@@ -65,6 +65,22 @@ interface OwnTables {
     record_id: string;
     kind: 'changed' | 'deleted' | 'erased';
   };
+  'receiver.destinations': {
+    id: string;
+    url: string;
+    families: string[];
+    business_id: string | null;
+    is_public: boolean;
+    secret: string;
+    place: string;
+    position: ColumnType<string, string | number, string | number>;
+    outcome: string | null;
+    attempts: Generated<number>;
+    failing_since: Date | null;
+    next_at: Generated<Date>;
+    paused: 'command' | 'gone' | 'failing' | null;
+    created_at: Generated<Date>;
+  };
   'receiver.erased': {
     hash: string;
     until: ColumnType<Date | number, Date | string, Date | string>;

@@ -55,7 +55,7 @@ export interface MergeRequest {
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly RecordKey[];
-  /** Default: true. */
+  /** Default: true. Records whose ids may identify a patient are never told. */
   tellsFeed?: boolean;
   /** The kind of the changes; default: by their events. */
   kind?: 'erased';

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { print, printTable } from '../common/output.ts';
+import type { Core, OnCore } from '../feature.ts';
+import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';
+import { familiesInFeed, readHead, readPage } from './page.ts';
+import { isAccepted, post } from './send.ts';
+
+type AddOptions = { families: string[]; business?: string; public?: true; all?: true; insecure?: true };
+type Action = (core: Core, one: Destination) => Promise<unknown>;
+
+/** `receiver destinations …` */
+export function addDestinationsCommand(program: Command, onCore: OnCore): void {
+  const group = program.command('destinations').description('where changes are sent to, as signed webhooks');
+  group
+    .command('add <url>')
+    .description('send changes to an address from now on, and print the secret that signs them')
+    .requiredOption('--families <names>', 'whose changes, comma-separated', (text) => text.split(','))
+    .option('--business <id>', 'only those of one business')
+    .option('--public', 'without personal columns')
+    .option('--all', 'first all records that are there')
+    .option('--insecure', 'permit an address without TLS')
+    .action(onCore(add));
+  group.command('list').description('list them').action(onCore(list));
+  const about = (name: string, description: string, run: Action) => {
+    const find = async (core: Core, id: string) => {
+      const one = (await listDestinations(core)).find((listed) => listed.id === id);
+      if (!one) throw new Error(`There is no destination ${id}: receiver destinations list`);
+      await run(core, one);
+    };
+    group.command(`${name} <id>`).description(description).action(onCore(find));
+  };
+  about('test', 'send it a signed message without data, and print the status', test);
+  about('pause', 'send it nothing until it is resumed', pause);
+  about('resume', 'continue where it was; confirm it after a move of the database or of PUBLIC_URL', resume);
+  about('skip', 'leave out the next change, which it does not accept', skip);
+  about('remove', 'forget it', remove);
+}
+
+async function add(core: Core, address: string, options: AddOptions): Promise<void> {
+  const { families, business: business_id = null, public: is_public = false, all, insecure } = options;
+  const { href: url, protocol, hostname, username, password } = new URL(address);
+  const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && (insecure || isLocal)))
+    throw new Error('Changes would be sent without TLS: use https, or permit http with --insecure');
+  if (username || password) throw new Error('The address must have no user and no password');
+  const known = familiesInFeed(core.families);
+  if (!families.every((name) => known.includes(name)))
+    throw new Error(`--families must name some of ${known.join(', ')}`);
+  const id = `d-${randomUUID().slice(-8)}`;
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const position = String(all ? 0 : (await readHead(core.db)).head);
+  const destination = { id, url, families, business_id, is_public, secret, position, place: here(core) };
+  await core.db.insertInto('receiver.destinations').values(destination).execute();
+  print(`${id} is added. Its secret, which is not shown again:\n${secret}`);
+}
+
+async function list(core: Core): Promise<void> {
+  const rows = (await listDestinations(core)).map((one) => {
+    const state = one.paused ? `paused: ${one.paused}` : one.isHere ? 'active' : 'confirmed elsewhere';
+    const what = [one.families.join(', '), one.business_id, one.is_public ? 'public' : 'all'];
+    return [one.id, one.url, ...what, state, one.outcome, one.attempts, one.next_at];
+  });
+  printTable(['id', 'address', 'families', 'business', 'columns', 'state', 'last', 'failed', 'next'], rows);
+}
+
+async function test(_core: Core, one: Destination): Promise<void> {
+  const body = JSON.stringify({ type: 'destination.test', timestamp: new Date(), data: {} });
+  const message = { id: `msg_${randomUUID()}`, body };
+  const outcome = await post(one, message, defaultLimits.timeoutMs, new AbortController().signal);
+  print(outcome);
+  if (!isAccepted(outcome)) process.exitCode = 1;
+}
+
+const pause: Action = ({ db }, { id }) => update(db, id).set({ paused: 'command' }).execute();
+
+async function resume(core: Core, one: Destination): Promise<void> {
+  await moveTo(core.db, one, Number(one.position), null);
+  await update(core.db, one.id)
+    .set({ paused: null, place: here(core) })
+    .execute();
+}
+
+const remove: Action = ({ db }, { id }) =>
+  db.deleteFrom('receiver.destinations').where('id', '=', id).execute();
+
+async function skip(core: Core, one: Destination): Promise<void> {
+  if (one.attempts === 0) throw new Error('There is no change that it has not accepted');
+  const at = { ...(await readHead(core.db)), after: Number(one.position), limit: 1 };
+  const unlogged = { ...core, logAccess: async () => {} };
+  const selection = { ...one, is_public: true };
+  const { changes, next } = await readPage(unlogged, selection, { id: 'command', name: 'skip' }, at);
+  if (!(await moveTo(core.db, one, next, null))) throw new Error('It was accepted in the meantime');
+  for (const { family, record_id } of changes) print(`${family} ${record_id} is skipped`);
+}

@@ -1,0 +1,100 @@
+import { type Selectable, sql } from 'kysely';
+import type { Check, Core } from '../feature.ts';
+import type { Db, Tables } from '../receiver/store/tables.ts';
+
+export type Destination = Selectable<Tables['receiver.destinations']>;
+
+const hourMs = 3_600_000;
+
+/**
+ * In milliseconds: how long a destination may take to answer; the interval of looks for changes; the pause after a failure,
+ * which doubles; how long a destination fails before a check warns, and before it is paused.
+ */
+export const defaultLimits = {
+  timeoutMs: 15_000,
+  lookMs: 1_000,
+  firstPauseMs: 5_000,
+  maxPauseMs: 12 * hourMs,
+  warnAfterMs: hourMs,
+  pauseAfterMs: 72 * hourMs,
+};
+export type Limits = typeof defaultLimits;
+
+/** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
+export const here = ({ config }: Pick<Core, 'config'>) => sql<string>`(
+  select concat_ws(' ', ${config.publicUrl ?? null}::text, system_identifier, oid, datname)
+  from pg_control_system(), pg_database where datname = current_database())`;
+const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+const isDue = (core: Core) => sql<boolean>`paused is null and next_at <= now() and place = ${here(core)}`;
+
+/** The destinations, and whether each was confirmed here. */
+export const listDestinations = (core: Core) =>
+  core.db
+    .selectFrom('receiver.destinations')
+    .selectAll()
+    .select(sql<boolean>`place = ${here(core)}`.as('isHere'))
+    .orderBy('created_at')
+    .limit(1_000)
+    .execute();
+
+/** The ids of those to which something may have to be sent now. */
+export async function findDue(core: Core): Promise<string[]> {
+  const head = sql<string>`(select max(position) from receiver.changes)`;
+  const due = core.db.selectFrom('receiver.destinations').where(isDue(core)).where('position', '<', head);
+  return (await due.select('id').limit(1_000).execute()).map(({ id }) => id);
+}
+
+export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);
+
+/** Takes a destination that is due for one request. Until that is settled, or the lease is over, nobody else sends to it. */
+export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
+  update(core.db, id)
+    .set({ next_at: later(leaseMs) })
+    .where(isDue(core))
+    .returningAll()
+    .executeTakeFirst();
+
+/**
+ * Moves a destination to a position, and makes it due.
+ *
+ * @returns false where it has moved since: another process has sent to it, or somebody has skipped a change
+ */
+export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
+  const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: later(0) };
+  const moved = await update(db, id).set(values).where('position', '=', position).executeTakeFirst();
+  return moved.numUpdatedRows === 1n;
+}
+
+/** Notes that a change was not accepted: it is sent again later, unless the destination is thereby paused. */
+export async function noteFailure(db: Db, one: Destination, outcome: string, limits: Limits): Promise<void> {
+  const pauseMs = Math.min(limits.firstPauseMs * 2 ** one.attempts, limits.maxPauseMs);
+  const values = {
+    outcome,
+    attempts: one.attempts + 1,
+    failing_since: sql<Date>`coalesce(failing_since, now())`,
+    next_at: later(pauseMs * (0.75 + Math.random() / 2)),
+    paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
+      when failing_since < ${later(-limits.pauseAfterMs)} then 'failing' end)`,
+  };
+  await update(db, one.id).set(values).where('position', '=', one.position).execute();
+}
+
+/** A check of each destination. */
+export const checkDestinations = async (core: Core, { warnAfterMs }: Limits): Promise<Check[]> =>
+  (await listDestinations(core)).map(({ id, paused, isHere, outcome, failing_since: since }): Check => {
+    const detail = `The last attempt: ${outcome ?? 'none yet'}`;
+    const check = { name: 'destination', subject: id, detail, ...(since && { since }) };
+    const command = (name: string) => `receiver destinations ${name} ${id}`;
+    if (paused === 'command') return { ...check, status: 'ok', title: 'Somebody has paused webhooks' };
+    if (!isHere) {
+      const title =
+        'Webhooks were confirmed with another PUBLIC_URL, or in a database of which this may be a copy';
+      const todo = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
+      return { ...check, status: 'fail', title, todo };
+    }
+    const isLong = since !== null && Date.now() - since.getTime() > warnAfterMs;
+    if (!paused && !isLong) return { ...check, status: 'ok', title: 'Webhooks are sent' };
+    const title = `Webhooks are not accepted${paused ? ', and are paused' : ''}`;
+    const todo = `Mend the endpoint, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
+    return { ...check, status: paused ? 'fail' : 'warn', title, todo };
+  });

@@ -1,0 +1,25 @@
+import { logAccess } from '../common/access-log.ts';
+import type { Feature } from '../feature.ts';
+import { addDestinationsCommand } from './commands.ts';
+import { checkDestinations, defaultLimits } from './destinations.ts';
+import { trimChanges } from './page.ts';
+import { createRoute } from './route.ts';
+import { sendChanges } from './send.ts';
+
+const dayMs = 86_400_000;
+
+/** The feed of changes, and webhooks. */
+export const feed: Feature = {
+  name: 'feed',
+  routes: (core) => createRoute({ ...core, logAccess }),
+  tasks: (core) => [
+    {
+      name: 'destinations',
+      everyMs: defaultLimits.lookMs,
+      run: (signal) => sendChanges({ ...core, logAccess }, defaultLimits, signal),
+    },
+    { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
+  ],
+  commands: addDestinationsCommand,
+  checks: (core) => checkDestinations(core, defaultLimits),
+};

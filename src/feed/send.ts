@@ -1,0 +1,103 @@
+import { Webhook } from 'standardwebhooks';
+import { pause } from '../common/pause.ts';
+import { type Destination, findDue, type Limits, moveTo, noteFailure, take } from './destinations.ts';
+import { type Change, type FeedCore, readHead, readPage } from './page.ts';
+
+/** What was read before is not sent: it may have been erased meanwhile. */
+const maxAgeMs = 5_000;
+
+/**
+ * Sends changes to the destinations until the signal is aborted: to each one after the other, and none waits for another.
+ *
+ * @throws the database's error
+ */
+export async function sendChanges(core: FeedCore, limits: Limits, signal: AbortSignal): Promise<void> {
+  const running = new Map<string, Promise<void>>();
+  const start = (id: string) => {
+    const sending = sendTo(core, id, limits, signal)
+      .catch((err) => core.log.limited('warn', { destination: id }, 'webhooks are delayed', { err }))
+      .finally(() => running.delete(id));
+    running.set(id, sending);
+  };
+  try {
+    while (!signal.aborted) {
+      for (const id of await findDue(core)) if (!running.has(id)) start(id);
+      await pause(limits.lookMs, signal);
+    }
+  } finally {
+    await Promise.all(running.values());
+  }
+}
+
+/** Sends a destination what it has not, until a change is not accepted. The position follows: each is sent at least once. */
+async function sendTo(core: FeedCore, id: string, limits: Limits, signal: AbortSignal): Promise<void> {
+  const { db, log } = core;
+  for (let isMore = true; isMore && !signal.aborted; ) {
+    const one = await take(core, id, 2 * limits.timeoutMs);
+    if (!one) return;
+    const readAt = performance.now();
+    const at = { ...(await readHead(db)), after: Number(one.position), limit: 1 };
+    const { changes, next, more } = await readPage(core, one, { id: 'destination', name: id }, at);
+    if (performance.now() - readAt > maxAgeMs)
+      throw new Error('The database is too slow to send what it has');
+    if (signal.aborted) return;
+    let outcome = one.outcome;
+    for (const change of changes) {
+      outcome = await post(one, messageOf(change), limits.timeoutMs, signal);
+      if (isAccepted(outcome)) continue;
+      if (signal.aborted) return;
+      const about = { destination: id, family: change.family, record: change.record_id };
+      log.warn({ ...about, attempts: one.attempts + 1, outcome }, 'a webhook was not accepted');
+      return noteFailure(db, one, outcome, limits);
+    }
+    isMore = (await moveTo(db, one, next, outcome)) && more;
+  }
+}
+
+export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);
+
+/**
+ * Sends a message once, signed after the Standard Webhooks specification. Redirects are not followed, and nothing of the
+ * response but its status is read.
+ *
+ * @param message its id is the same for each attempt
+ * @returns the status, or the code of the error
+ */
+export async function post(
+  { url, secret }: Destination,
+  { id, body }: { id: string; body: string },
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const now = new Date();
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'webhook-receiver',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, now, body),
+  };
+  // AbortSignal.any would keep two kilobytes for each request as long as the task runs.
+  const ending = new AbortController();
+  const end = () => ending.abort(new DOMException('', 'TimeoutError'));
+  const timer = setTimeout(end, timeoutMs);
+  signal.addEventListener('abort', end);
+  try {
+    const init = { method: 'POST', headers, body, redirect: 'manual', signal: ending.signal } as const;
+    const response = await fetch(url, init);
+    void response.body?.cancel().catch(() => {});
+    return String(response.status);
+  } catch (error) {
+    // Never a message: it could repeat the address, which may contain a secret.
+    const { name, cause } = error as { name?: string; cause?: { code?: string } };
+    return String(cause?.code ?? name).slice(0, 60);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
+}
+
+function messageOf({ cursor, family, kind, at, json }: Change) {
+  const about = JSON.stringify({ type: `${family}.${kind}`, timestamp: at });
+  return { id: `msg_${cursor.replace('.', '_')}`, body: `${about.slice(0, -1)},"data":${json}}` };
+}
