@@ -4,7 +4,7 @@ import type { Log } from './log.ts';
 
 /** The user who sees or does something. */
 export interface Actor {
-  /** `admin-token`, the subject of the identity provider, the user of a command, or `receiver`. */
+  /** `admin-token`, the subject of the identity provider, or the user of a command. */
   id: string;
   name?: string | undefined;
   /** The address of the request, or the host of a command. */

@@ -71,7 +71,7 @@ export const appointment = defineFamily({
     action: optional(notPersonal(text)),
     created_at: saidTime,
     modified_at: saidTime,
-    // Of the platform's read API: callbacks need not have it.
+    // The platform's read API has it; callbacks need not.
     start_time: optional(time),
     custom_attributes: optional(nested),
     partner_meta: nested,

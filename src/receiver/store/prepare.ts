@@ -14,7 +14,7 @@ interface Dependencies {
   /** Without a connection pooler, where there is such an address. */
   url: string;
   families: readonly Family[];
-  /** Of the days of reports. */
+  /** The time zone of the days of reports. */
   timezone: string;
   connectTimeoutMs: number;
   /** Whether callbacks can be taken without the database: then an outage delays it, and not the start. */
