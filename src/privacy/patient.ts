@@ -3,8 +3,9 @@ import type { Core } from '../feature.ts';
 import { patientSubject } from '../receiver/families/subjects.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
 import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/gate.ts';
-import { keyOf, tableOf } from '../receiver/store/columns.ts';
+import { tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 /** The ids mean nobody, or several people. */
 export class UnclearPatient extends Error {
@@ -103,7 +104,7 @@ export async function exportPatient(
     if (ids.length === 0) continue;
     const found = await sql<{ row: unknown }>`
       select to_jsonb(t) as row from unnest(${ids.map((one) => one.businessId)}::text[], ${ids.map((one) => one.recordId)}::text[]) k(business_id, record_id)
-      join ${sql.raw(tableOf(family))} t on t.business_id = k.business_id and t.${sql.ref(keyOf(family).at(-1)!)}::text = k.record_id
+      join ${sql.raw(tableOf(family))} t on ${sql.raw(isRowOf(family))}
     `.execute(core.db);
     rows[family.table] = found.rows.map(({ row }) => row);
   }
