@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
-import { applyGate, findCallbacks, type RecordKey } from '../receiver/intake/gate.ts';
+import { applyGate, findCallbacks, gateLock, type RecordKey } from '../receiver/intake/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -25,7 +25,6 @@ export interface EraseOptions {
   onProgress?: (callbacks: number) => void;
 }
 
-const limits = { mergeLockMs: 10_000, idleMs: 5_000 };
 const statementMs = 10_000;
 const maxRecords = 20;
 const retryMs = 500;
@@ -44,7 +43,7 @@ export async function erasePatient(
   { actor, also = [], onProgress }: EraseOptions,
 ): Promise<Certificate> {
   const id = randomUUID();
-  await inTransaction(core.pool, 'lock table receiver.erased in exclusive mode', async (client) => {
+  await inTransaction(core.pool, gateLock(statementMs), async (client) => {
     // By a person's word, these callbacks name the patient. A body of the quarantine goes as a whole.
     await client.query(nameSubjects, [also, subjects]);
     await client.query(withholdBodies, [also, id]);
@@ -124,7 +123,7 @@ async function continueErasure(
  */
 export async function reduceRecords(core: Core, records: readonly RecordKey[]): Promise<number> {
   const { pool, families, merge } = core;
-  const first = `${mergeLock(limits)}; lock table receiver.erased in exclusive mode; set local statement_timeout = ${statementMs}`;
+  const first = `${mergeLock()}; ${gateLock(statementMs)}`;
   const reduce = () =>
     inTransaction(pool, first, async (client) => {
       const ours = await client.query(isOurs, [fingerprintOf(families)]);

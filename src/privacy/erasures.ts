@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Core } from '../feature.ts';
-import type { RecordKey } from '../receiver/intake/gate.ts';
+import { gateLock, type RecordKey } from '../receiver/intake/gate.ts';
 import { type Certificate, reduceRecords } from './erase.ts';
 
 /** The certificates of erasures, newest first. */
@@ -42,6 +42,8 @@ export async function exportErasures({ db }: Pick<Core, 'db'>): Promise<string> 
 
 /** Records of one step. */
 const maxRecords = 500;
+/** The list may be long. */
+const statementMs = 60_000;
 
 /**
  * Erases again what a restored backup has brought back, and begins a new epoch of the feed.
@@ -57,7 +59,7 @@ export async function applyErasures(
 ): Promise<{ erasures: number; callbacks: number }> {
   const { salt, erasures, erased } = list.parse(JSON.parse(await readFile(file, 'utf8')));
   await core.db.transaction().execute(async (tx) => {
-    await sql`lock table receiver.erased in exclusive mode`.execute(tx);
+    await sql.raw(gateLock(statementMs)).execute(tx);
     const { rows } = await sql<{ other: boolean; used: boolean }>`
       select value <> ${salt} as other, exists (select from receiver.erased) as used
       from receiver.settings where name = 'salt'`.execute(tx);

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
-import type { RecordKey } from '../receiver/intake/gate.ts';
+import { gateLock, type RecordKey } from '../receiver/intake/gate.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
 
-const limits = { mergeLockMs: 10_000, idleMs: 5_000 };
 /** Records of one step. */
 const maxRecords = 200;
+const statementMs = 10_000;
 
 /** How many records, bodies, entries or callbacks went, by the name of the policy. */
 export type Deleted = Record<string, number>;
@@ -86,7 +86,7 @@ async function expireRecords(
     }
     const keys = [rows.map(({ businessId }) => businessId), rows.map(({ recordId }) => recordId)];
     // Inserts wait for a moment: none comes between the look at a record and its end.
-    const locks = `${mergeLock(limits)}; ${planSettings}; lock table receiver.erased in exclusive mode`;
+    const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
     count += await inTransaction(pool, locks, async (client) => {
       const gone = await client.query<RecordKey>(removal, [name, before, ...keys]);
       const ended = [

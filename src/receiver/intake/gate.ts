@@ -39,6 +39,19 @@ export const isReduced = ({ subjects }: Pick<Delivery, 'subjects'>) => subjects.
 /** A salted hash of a patient, among the subjects of a reduced callback. */
 const hashedPrefix = 'e:';
 
+const frozenMs = 5_000;
+
+/**
+ * SQL of the first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of
+ * a process that is frozen.
+ *
+ * @param timeoutMs of each of its statements, and of its waits for locks
+ */
+export const gateLock = (timeoutMs: number): string =>
+  `set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
+   set local idle_in_transaction_session_timeout = ${frozenMs}; set local tcp_user_timeout = ${frozenMs};
+   lock table receiver.erased in exclusive mode`;
+
 /**
  * Stores deliveries that may concern an erasure: reduced, where they do. It holds the gate's table meanwhile, which every
  * insert takes in share mode.
@@ -52,9 +65,8 @@ export async function storeGated(
   deliveries: readonly Delivery[],
   timeoutMs: number,
 ): Promise<Set<string>> {
-  const settings = `set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs}; set local synchronous_commit = on`;
-  const lock = 'lock table receiver.erased in exclusive mode';
-  return inTransaction(pool, `${settings}; ${lock}`, async (client) => {
+  const first = `${gateLock(timeoutMs)}; set local synchronous_commit = on`;
+  return inTransaction(pool, first, async (client) => {
     const { duplicates } = await applyGate(client, families, deliveries, []);
     return duplicates;
   });

@@ -44,7 +44,7 @@ export function mergeStatements(family: Family): MergeStatements {
  *
  * @param limits the longest wait for others, and the time after which a frozen process is ended, in milliseconds
  */
-export const mergeLock = ({ mergeLockMs, idleMs }: { mergeLockMs: number; idleMs: number }): string =>
+export const mergeLock = ({ mergeLockMs, idleMs } = { mergeLockMs: 10_000, idleMs: 5_000 }): string =>
   `set local statement_timeout = ${mergeLockMs}; set local lock_timeout = 0;
   set local idle_in_transaction_session_timeout = ${idleMs}; set local tcp_user_timeout = ${idleMs};
   lock table receiver.merge_lock in exclusive mode`;

@@ -46,7 +46,9 @@ export interface RebuildCounts {
   left: number;
 }
 
-const limits = { mergeLockMs: 10_000, idleMs: 5_000, statementMs: 2_000 };
+const statementMs = 2_000;
+/** With the wait for others that merge. */
+const stepMs = 12_000;
 const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000-0000-0000-000000000000' };
 
 /**
@@ -107,8 +109,8 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     ids: readonly string[],
     gate: 'row share' | 'exclusive' = 'row share',
   ): Promise<{ changed: Delivery[]; removed: RecordKey[] }> => {
-    const first = `${mergeLock(limits)}; lock table receiver.erased in ${gate} mode;
-      set local statement_timeout = ${limits.statementMs}`;
+    const first = `${mergeLock()}; lock table receiver.erased in ${gate} mode;
+      set local statement_timeout = ${statementMs}`;
     const step = async (client: pg.PoolClient) => {
       const { rows } = await client.query<Delivery>(
         `select ${storedColumns} from receiver.inbox
@@ -130,7 +132,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       const { removed } = isGated ? await applyGate(client, families, [], changed) : { removed: [] };
       return { changed, removed };
     };
-    const written = await inTransaction(pool, first, step, limits.mergeLockMs + limits.statementMs);
+    const written = await inTransaction(pool, first, step, stepMs);
     return written ?? write(ids, 'exclusive');
   };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
-import { storeGated } from '../../../src/receiver/intake/gate.ts';
+import { gateLock, storeGated } from '../../../src/receiver/intake/gate.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll } from '../support/core.ts';
@@ -245,4 +245,12 @@ it('the gate does not let a callback pass that was being stored while the erasur
   await Promise.all([...deliveries.map((one) => store(one)), erase('p:platform:A')]);
   expect(await database.rows('select count(*)::int as n from receiver.inbox')).toEqual([{ n: 60 }]);
   expect(await bodies()).not.toContain('CANARY');
+});
+
+it('a process that is frozen while it has the gate keeps nobody else from storing', async () => {
+  const frozen = await database.pool.connect();
+  frozen.on('error', () => {}); // PostgreSQL ends its session
+  await frozen.query(`begin; ${gateLock(60_000)}`);
+  expect(await store(receipt({ net_amount: 1 }))).toEqual(['accepted']);
+  frozen.release(true);
 });
