@@ -162,22 +162,26 @@ create table receiver.erasures (
   started_at   timestamptz not null default now(),
   completed_at timestamptz,
   until        timestamptz not null,
+  names        text[]      not null,
   subjects     text[],
   counts       jsonb       not null default '{}'
 );
 comment on table  receiver.erasures          is 'The certificates of erasures';
 comment on column receiver.erasures.until    is 'The newest event that it erases';
-comment on column receiver.erasures.subjects is 'Whom it erases, until it is complete';
+comment on column receiver.erasures.names    is 'Salted hashes of whom it erases';
+comment on column receiver.erasures.subjects is 'Whom it erases, and callbacks that a person has named (d:<id>), until it is complete';
 comment on column receiver.erasures.counts   is 'The callbacks that it reduced, by family';
 
 create table receiver.withheld (
   id          uuid        primary key,
   erasure     uuid        not null,
+  family      text        not null,
+  business_id text,
+  record_id   text,
   delivery    jsonb       not null,
   received_at timestamptz not null
 );
-comment on table  receiver.withheld    is 'Callbacks as they were before an erasure, until ERASURE_KEEP after their receipt';
-comment on column receiver.withheld.id is 'The id of the callback that was reduced';
+comment on table receiver.withheld is 'Callbacks, and bodies of the quarantine, as they were before an erasure, until ERASURE_KEEP after their receipt';
 
 create table receiver.holds (
   hash  text        primary key,
@@ -212,8 +216,9 @@ create index access_log_subjects on public.access_log using gin (subjects);
 
 create function receiver.hash_of(subject text) returns text
   language sql stable parallel safe
-  return encode(sha256(convert_to((select value from receiver.settings where name = 'salt') || subject, 'UTF8')), 'hex');
-comment on function receiver.hash_of is 'The salted hash of a subject or a record';
+  return case when subject like 'e:%' then substr(subject, 3)
+    else encode(sha256(convert_to((select value from receiver.settings where name = 'salt') || subject, 'UTF8')), 'hex') end;
+comment on function receiver.hash_of is 'The salted hash of a subject or a record; a reduced callback has it already, as e:<hash>';
 
 ----------------------------------------------------------------------------------------------------- Beside the path
 

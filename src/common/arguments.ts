@@ -22,6 +22,12 @@ export function parseDay(text: string): string {
   throw new InvalidArgumentError('A day must be a date such as 2026-01-31.');
 }
 
+/** A positive number of rows. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('A number of rows must be a whole number of 1 or more.');
+}
+
 /** An id of a delivery or of a quarantined body. */
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { commandActor, logAccess } from '../common/access-log.ts';
-import { parseTime, parseUuid } from '../common/arguments.ts';
+import { parseCount, parseTime, parseUuid } from '../common/arguments.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
@@ -27,7 +27,7 @@ export function addPrivacyCommands(program: Command, onCore: OnCore): void {
     .option('--patient <id>', 'only about this patient')
     .option('--since <time>', 'only entries at this time or later', parseTime)
     .option('--until <time>', 'only entries before this time', parseTime)
-    .option('--limit <n>', 'maximum number of entries', Number, 100)
+    .option('--limit <n>', 'maximum number of entries', parseCount, 100)
     .action(onCore(printAccess));
   program
     .command('retention')
@@ -54,7 +54,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
 
   sub('show', 'list what is held, without its content').action(
     onCore(async (core, ids: string[]) => {
-      const subjects = await identifyPatient(core, ids);
+      const subjects = await identify(core, ids);
       const { deliveries } = await readPatient(core, subjects);
       const rows = deliveries.length;
       await logAccess(core, { actor: commandActor(), action: 'reveal', subjects, rows });
@@ -71,7 +71,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
     .option('--output <file>', 'the file to create', 'patient.json')
     .action(
       onCore(async (core, ids: string[], { output }: { output: string }) => {
-        const subjects = await identifyPatient(core, ids);
+        const subjects = await identify(core, ids);
         const data = await readPatient(core, subjects);
         const rows = data.deliveries.length;
         await logAccess(core, { actor: commandActor(), action: 'export', subjects, rows });
@@ -93,7 +93,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
     });
   sub('hold', 'keep data from retention and from destruction, until it is released').action(
     onCore(async (core, ids: string[]) => {
-      const subjects = await identifyPatient(core, ids);
+      const subjects = await identify(core, ids);
       await logAccess(core, { actor: commandActor(), action: 'hold', subjects });
       const isNew = await holdPatient(core, subjects, commandActor().id);
       print(isNew ? 'Hold placed.' : 'There is a hold already.');
@@ -114,32 +114,46 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
   );
 }
 
+/** @throws UnclearPatient, whose message has ids of patients: so an entry comes first */
+async function identify(core: Core, ids: readonly string[]): Promise<string[]> {
+  try {
+    return await identifyPatient(core, ids);
+  } catch (error) {
+    if (error instanceof UnclearPatient && error.subjects.length > 0)
+      await logAccess(core, { actor: commandActor(), action: 'reveal', subjects: error.subjects });
+    throw error;
+  }
+}
+
 async function preview(core: Core, ids: readonly string[]): Promise<void> {
-  const subjects = await identifyPatient(core, ids);
+  const subjects = await identify(core, ids);
   const found = await previewErasure(core, subjects);
   await logAccess(core, { actor: commandActor(), action: 'reveal', subjects });
   printTable(['event', 'callbacks'], Object.entries(found.callbacks));
   if (found.shared.length > 0)
-    print(`These name somebody else too, who loses them as well:\n${found.shared.join('\n')}`);
+    print(`These belong to somebody else too, who loses them as well:\n${found.shared.join('\n')}`);
   if (found.mentions.length > 0) {
     print('These have an id as text. Look at each, and pass those of the patient with --also:');
     printTable(
       ['id', 'where'],
       found.mentions.map(({ id, where }) => [id, where]),
     );
+    if (found.hasMore) print('There are more, which are listed once these are gone.');
   }
   print('Dry run: nothing was changed.');
 }
 
 async function erase(core: Core, ids: readonly string[], also: readonly string[]): Promise<void> {
-  const subjects = await identifyPatient(core, ids);
+  const subjects = await identify(core, ids);
   const actor = commandActor();
   await logAccess(core, { actor, action: 'erase', subjects });
-  const { id, counts } = await withProgress('callbacks', undefined, ({ advance }) =>
+  const { id, counts, completedAt } = await withProgress('callbacks', undefined, ({ advance }) =>
     erasePatient(core, subjects, { actor: actor.id, also, onProgress: advance }),
   );
   printTable(['family', 'callbacks'], Object.entries(counts));
   print(`Certificate ${id}. The originals are withheld for ERASURE_KEEP after their receipt.`);
+  if (completedAt === null)
+    print('It is not complete: rows could not be written yet. The receiver tries again: erasures list');
 }
 
 function addErasuresCommands(program: Command, onCore: OnCore): void {
@@ -149,7 +163,7 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
   erasures
     .command('list')
     .description('print the certificates, newest first')
-    .option('--limit <n>', 'maximum number of rows', Number, 100)
+    .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(
       onCore(async (core, { limit }: { limit: number }) => {
         const rows = await listErasures(core, limit);
@@ -181,10 +195,10 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .action(
       onCore(async (core, file: string) => {
         await logAccess(core, { actor: commandActor(), action: 'erasures apply' });
-        const done = await withProgress('records', undefined, ({ advance }) =>
+        const count = await withProgress('callbacks', undefined, ({ advance }) =>
           applyErasures(core, file, advance),
         );
-        print(`${done.erasures} erasures, ${done.callbacks} callbacks reduced`);
+        print(`${count} erasures are applied`);
       }),
     );
   erasures

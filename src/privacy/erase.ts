@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
-import { applyGate, findCallbacks, gateLock, type RecordKey } from '../receiver/intake/gate.ts';
+import { findCallbacks, type RecordKey } from '../receiver/intake/find-reductions.ts';
+import { applyGate, gateLock } from '../receiver/intake/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
 import { destroyWithheld } from './retention.ts';
 
 export interface Certificate {
@@ -18,15 +18,24 @@ export interface Certificate {
   counts: Record<string, number>;
 }
 
+export const certificate = sql`id, actor, started_at as "startedAt", completed_at as "completedAt", counts`;
+
 export interface EraseOptions {
   actor: string;
-  /** Callbacks and bodies of the quarantine that have an id as text, as the preview lists them. */
+  /** Ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them. */
   also?: readonly string[];
   onProgress?: (callbacks: number) => void;
 }
 
+interface StepOptions {
+  onProgress?: ((callbacks: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 const statementMs = 10_000;
+/** Records and callbacks of one step. */
 const maxRecords = 20;
+const maxCallbacks = 500;
 const retryMs = 500;
 const maxRetries = 20;
 
@@ -35,7 +44,8 @@ const maxRetries = 20;
  * days and deletions stay. Later callbacks of earlier events are stored reduced. The originals are withheld for ERASURE_KEEP.
  *
  * @param subjects of the patient, see identifyPatient
- * @throws the database's error: what was begun is continued by `continueErasures`
+ * @returns the certificate, complete unless a row could not be written yet
+ * @throws Error where `also` has an unknown id; the database's error: what was begun is continued by `continueErasures`
  */
 export async function erasePatient(
   core: Core,
@@ -44,26 +54,34 @@ export async function erasePatient(
 ): Promise<Certificate> {
   const id = randomUUID();
   await inTransaction(core.pool, gateLock(statementMs), async (client) => {
-    // By a person's word, these callbacks name the patient. A body of the quarantine goes as a whole.
-    await client.query(nameSubjects, [also, subjects]);
-    await client.query(withholdBodies, [also, id]);
-    await client.query(addErasure, [id, subjects, actor]);
-    await client.query(addSubjects, [id, subjects]);
+    const bodies = await client.query<{ id: string }>(withholdBodies, [also, id]);
+    const callbacks = await client.query<{ id: string }>(
+      'select id from receiver.inbox where id = any($1::uuid[])',
+      [also],
+    );
+    const known = [...bodies.rows, ...callbacks.rows].map((row) => row.id);
+    const unknown = also.filter((one) => !known.includes(one.toLowerCase()));
+    if (unknown.length > 0)
+      throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
+    await client.query(addErasure, [id, subjects, callbacks.rows.map((row) => `d:${row.id}`), actor]);
+    await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
   });
-  return continueErasure(core, id, subjects, onProgress);
+  return continueErasure(core, id, { onProgress });
 }
 
-const nameSubjects = 'update receiver.inbox set subjects = subjects || $2::text[] where id = any($1::uuid[])';
 const withholdBodies = `
 with gone as (delete from receiver.quarantine where id = any($1::uuid[]) returning *)
-insert into receiver.withheld (id, erasure, delivery, received_at) select id, $2, to_jsonb(gone), received_at from gone`;
+insert into receiver.withheld (id, erasure, family, delivery, received_at)
+select id, $2, family, to_jsonb(gone), received_at from gone returning id`;
 const addErasure = `
-insert into receiver.erasures (id, subjects, actor, until)
-select $1, $2, $3, greatest(now(), max(event_time)) from receiver.inbox where subjects && $2::text[]`;
-const addSubjects = `
+insert into receiver.erasures (id, subjects, names, actor, until)
+select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
+from receiver.inbox where subjects && $2::text[]`;
+const addHashes = `
 insert into receiver.erased (hash, until, erasure)
-select receiver.hash_of(s), (select until from receiver.erasures where id = $1), $1 from unnest($2::text[]) s
+select receiver.hash_of(s), case when s like 'd:%' then 'infinity' else until end, id
+from receiver.erasures, unnest(subjects) s where id = $1
 on conflict (hash) do update set until = greatest(erased.until, excluded.until), erasure = excluded.erasure`;
 // Those that name nobody else.
 const addRecords = `
@@ -73,143 +91,182 @@ from (select distinct business_id, family, record_id from receiver.inbox where s
 where not exists (
   select from receiver.inbox i, unnest(i.subjects) s
   where (i.business_id, i.family, i.record_id) = (own.business_id, own.family, own.record_id)
-    and (s like 'p:%' or s like 'e:%') and s <> all($2)
-    and s <> all(array(select 'e:' || receiver.hash_of(mine) from unnest($2) mine))
+    and (s like 'p:%' or s like 'e:%')
+    and receiver.hash_of(s) <> all(array(select receiver.hash_of(mine) from unnest($2) mine))
 )
 on conflict (hash) do update set until = excluded.until`;
 
-/** Continues erasures that were interrupted. @returns how many @throws AggregateError of those that could not be completed */
+/**
+ * Continues erasures that were interrupted, or whose rows could not be written.
+ *
+ * @returns how many @throws AggregateError of those that failed
+ */
 export async function continueErasures(core: Core, signal?: AbortSignal): Promise<number> {
-  const { rows } = await sql<{ id: string; subjects: string[] }>`
-    select id, subjects from receiver.erasures where completed_at is null`.execute(core.db);
+  const { rows } = await sql<{ id: string; isListed: boolean }>`
+    select id, subjects is null as "isListed" from receiver.erasures where completed_at is null`.execute(
+    core.db,
+  );
   const errors: unknown[] = [];
-  for (const { id, subjects } of rows) {
-    signal?.throwIfAborted();
-    await continueErasure(core, id, subjects).catch((error) => errors.push(error));
-  }
+  const attempt = (work: Promise<unknown>) => work.catch((error) => errors.push(error));
+  for (const { id, isListed } of rows) if (!isListed) await attempt(continueErasure(core, id, { signal }));
+  if (rows.some(({ isListed }) => isListed)) await attempt(continueList(core, { signal }));
   if (errors.length > 0) throw new AggregateError(errors, 'Erasures could not be completed');
   return rows.length;
 }
 
-async function continueErasure(
-  core: Core,
-  id: string,
-  subjects: readonly string[],
-  onProgress?: (callbacks: number) => void,
-): Promise<Certificate> {
-  for (let last: RecordKey | undefined; ; ) {
-    const { rows } = await sql<RecordKey>`
-      select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-      where subjects && ${[...subjects]}::text[] and (${last === undefined} or
-        (family, business_id, record_id) > (${last?.family ?? ''}, ${last?.businessId ?? ''}, ${last?.recordId ?? ''}))
-      order by 1, 2, 3 limit ${maxRecords}`.execute(core.db);
-    if (rows.length === 0) break;
-    // Not as an argument: that would not be evaluated without onProgress.
-    const reduced = await reduceRecords(core, rows);
-    onProgress?.(reduced);
-    last = rows.at(-1);
-  }
-  const { rows } = await sql<Certificate>`
-    update receiver.erasures set completed_at = now(), subjects = null where id = ${id}
-    returning id, actor, started_at as "startedAt", completed_at as "completedAt", counts`.execute(core.db);
+async function continueErasure(core: Core, id: string, options: StepOptions): Promise<Certificate> {
+  const { rows } = await sql<{ subjects: string[] }>`
+    select subjects from receiver.erasures where id = ${id}`.execute(core.db);
+  for await (const records of recordsOf(core, rows[0]!.subjects)) await reduceRecords(core, records, options);
+  return complete(core, id);
+}
+
+/** Continues erasures that come from a list, which has no subjects: all stored callbacks are looked at. */
+export async function continueList(core: Core, options: StepOptions): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from receiver.erasures where completed_at is null and subjects is null`.execute(core.db);
+  for await (const records of gatedRecords(core)) await reduceRecords(core, records, options);
+  for (const { id } of rows) await complete(core, id);
+}
+
+/** Completes an erasure if none of its callbacks has to be merged. */
+async function complete(core: Core, id: string): Promise<Certificate> {
+  await mergeWithheld(core, id);
+  await sql`
+    update receiver.erasures set completed_at = now(), subjects = null
+    where id = ${id} and completed_at is null and not exists (
+      select from receiver.withheld w join receiver.pending_deliveries using (id) where w.erasure = ${id}
+    )`.execute(core.db);
   await destroyWithheld(core);
+  const { rows } = await sql<Certificate>`
+    select ${certificate} from receiver.erasures where id = ${id}`.execute(core.db);
   return rows[0]!;
 }
 
-/**
- * Reduces what of these records belongs to erased people, and merges them.
- *
- * @returns the number of callbacks that were reduced
- */
-export async function reduceRecords(core: Core, records: readonly RecordKey[]): Promise<number> {
+async function* recordsOf({ db }: Core, subjects: readonly string[]): AsyncGenerator<RecordKey[]> {
+  const ids = subjects.filter((one) => one.startsWith('d:')).map((one) => one.slice(2));
+  for (let last: RecordKey | undefined; ; ) {
+    const { rows } = await sql<RecordKey>`
+      select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
+      where (subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[])) and (${last === undefined} or
+        (family, business_id, record_id) > (${last?.family ?? ''}, ${last?.businessId ?? ''}, ${last?.recordId ?? ''}))
+      order by 1, 2, 3 limit ${maxRecords}`.execute(db);
+    if (rows.length === 0) return;
+    yield rows;
+    last = rows.at(-1);
+  }
+}
+
+/** Records that are looked at in one query. */
+const maxLooked = 500;
+
+/** The records with a callback that somebody's erasure may concern: all stored ones are looked at. */
+async function* gatedRecords({ db }: Core): AsyncGenerator<RecordKey[]> {
+  for (let last: RecordKey | undefined; ; ) {
+    const { rows } = await sql<RecordKey & { isGated: boolean }>`
+      select family, business_id as "businessId", record_id as "recordId",
+             receiver.hash_of(concat_ws(':', 'r', family, business_id, record_id)) in (select hash from receiver.erased)
+             or bool_or(exists (select from unnest(subjects || concat('d:', id)) s where receiver.hash_of(s) in (select hash from receiver.erased))) as "isGated"
+      from receiver.inbox
+      where ${last === undefined} or (business_id, family, record_id)
+            > (${last?.businessId ?? ''}, ${last?.family ?? ''}, ${last?.recordId ?? ''})
+      group by business_id, family, record_id order by business_id, family, record_id limit ${maxLooked}`.execute(
+      db,
+    );
+    yield rows.filter(({ isGated }) => isGated);
+    last = rows.at(-1);
+    if (rows.length < maxLooked) return;
+  }
+}
+
+/** Reduces what of these records belongs to erased people, in steps, and merges them. */
+async function reduceRecords(
+  core: Core,
+  records: readonly RecordKey[],
+  { onProgress, signal }: StepOptions,
+): Promise<void> {
   const { pool, families, merge } = core;
-  const first = `${mergeLock()}; ${gateLock(statementMs)}`;
   const reduce = () =>
-    inTransaction(pool, first, async (client) => {
+    inTransaction(pool, gateLock(statementMs), async (client) => {
       const ours = await client.query(isOurs, [fingerprintOf(families)]);
       if (ours.rowCount === 0) throw new Error('The tables are made for other families: set FAMILIES');
-      const { reductions, removed } = await applyGate(client, families, [], records);
-      await client.query(count, [
-        reductions.map(({ erasure }) => erasure),
-        reductions.map(({ record }) => record.family),
-      ]);
-      // The plans of a merge; not before: a search by subjects needs others.
-      if (removed.length > 0) await client.query(planSettings);
-      // Their keys name a person, and nothing would merge them later: their rows go in the same transaction.
-      for (const family of families) {
-        const own = removed.filter((one) => one.family === family.name);
-        if (own.length === 0) continue;
-        const keys = [own.map(({ businessId }) => businessId), own.map(({ recordId }) => recordId)];
-        const { rows } = await client.query<{ locked: number[] }>(mergeStatements(family).records, [
-          fingerprintOf(families),
-          false,
-          null,
-          ...keys,
-        ]);
-        if (rows[0]!.locked.length > 0) throw new RowLocked();
-      }
-      return reductions;
+      return applyGate(client, families, [], records, maxCallbacks);
     });
-  for (let tries = 0; ; tries += 1) {
+  for (let tries = 0, isComplete = records.length === 0; !isComplete; ) {
+    signal?.throwIfAborted();
     try {
-      const reductions = await reduce();
+      const done = await reduce();
+      isComplete = done.isComplete;
       for (const { name } of families) {
-        const own = reductions.filter(({ record }) => record.family === name).map(({ record }) => record);
-        if (own.length > 0) await merge(name, { records: own, kind: 'erased' });
+        const own = done.reductions.filter(({ record }) => record.family === name);
+        const ids = own.map(({ delivery }) => delivery.id);
+        if (ids.length > 0) await merge(name, { ids, kind: 'erased' });
       }
-      return reductions.length;
+      onProgress?.(done.reductions.length);
     } catch (error) {
-      if (tries >= maxRetries || !(error instanceof RowLocked || faultOf(error) === 'timeout')) throw error;
-      await sleep(retryMs);
+      tries += 1;
+      if (tries > maxRetries || faultOf(error) !== 'timeout') throw error;
+      await sleep(retryMs, undefined, { signal });
     }
   }
 }
 
-class RowLocked extends Error {
-  constructor() {
-    super('Another session locks a row that has to go');
-  }
+/** Merges what of an erasure still waits. What cannot be merged now waits on. */
+async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
+  const { rows } = await sql<{ family: string; ids: string[] }>`
+    select p.family, array_agg(p.id) as ids from receiver.withheld w join receiver.pending_deliveries p using (id)
+    where w.erasure = ${id} group by p.family`.execute(db);
+  for (const { family, ids } of rows)
+    for (let at = 0; at < ids.length; at += maxCallbacks)
+      await merge(family, { ids: ids.slice(at, at + maxCallbacks), kind: 'erased' });
 }
 
 const isOurs = `select from receiver.settings where name = 'families' and value = $1`;
-const count = `
-update receiver.erasures e set counts = e.counts || (
-  select jsonb_object_agg(family, n + coalesce((e.counts->>family)::int, 0))
-  from (select family, count(*) as n from unnest($1::uuid[], $2::text[]) as r(erasure, family) where erasure = e.id group by family) c
-)
-where id = any($1) and completed_at is null`;
 
 export interface Preview {
-  /** The callbacks that would be reduced, by family and event. */
+  /** The callbacks that would be reduced, by event. */
   callbacks: Record<string, number>;
-  /** Those that name others too, who lose them as well: their ids. */
+  /** The ids of those that belong to others too, who lose them as well. */
   shared: string[];
   /** Callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];
+  /** Whether there are more of them. */
+  hasMore: boolean;
 }
 
-const maxMentions = 200;
+const maxMentions = 500;
 
 /** What an erasure would do. */
 export async function previewErasure({ pool, db }: Core, subjects: readonly string[]): Promise<Preview> {
-  const found = await inTransaction(pool, 'set transaction read only', (client) =>
+  const { found, isOfPatient } = await inTransaction(pool, 'set transaction read only', (client) =>
     findCallbacks(client, subjects),
   );
   const callbacks: Record<string, number> = {};
   for (const { delivery } of found) callbacks[delivery.event] = (callbacks[delivery.event] ?? 0) + 1;
-  const shared = found.filter(({ delivery }) =>
-    delivery.subjects.some((one) => one.startsWith('p:') && !subjects.includes(one)),
-  );
+  const shared = found.filter(({ owners }) => !owners.every(isOfPatient));
   const ids = found.map(({ delivery }) => delivery.id);
-  const words = subjects.map((subject) => subject.slice(subject.lastIndexOf(':') + 1));
-  const { rows: mentions } = await sql<Preview['mentions'][number]>`
-    with words as (select '%' || replace(replace(w, '\\', '\\\\'), '%', '\\%') || '%' as word from unnest(${words}::text[]) w)
+  const words = subjects.map(mentionOf);
+  const { rows } = await sql<Preview['mentions'][number]>`
     (select id, 'callback' as where from receiver.inbox
-     where id <> all(${ids}::uuid[]) and envelope::text ilike any(select word from words) order by id limit ${maxMentions})
+     where id <> all(${ids}::uuid[]) and envelope::text ~* any(${words}::text[]) order by id limit ${maxMentions + 1})
     union all
     (select id, 'quarantine' from receiver.quarantine
-     where encode(body, 'escape') ilike any(select word from words) order by id limit ${maxMentions})`.execute(
-    db,
-  );
-  return { callbacks, shared: shared.map(({ delivery }) => delivery.id), mentions };
+     where encode(body, 'escape') ~* any(${words}::text[]) order by id limit ${maxMentions + 1})`.execute(db);
+  return {
+    callbacks,
+    shared: shared.map(({ delivery }) => delivery.id),
+    mentions: rows.slice(0, maxMentions),
+    hasMore: rows.length > maxMentions,
+  };
+}
+
+/** A regular expression for the id of a subject as a word of a text, also as JSON and `encode` write it. */
+function mentionOf(subject: string): string {
+  const [, kind, id] = /^p:(platform|abha|partner:[^:]*):(.*)$/s.exec(subject)!;
+  const quoted = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  // With or without hyphens, as people write it.
+  const plain = kind === 'abha' ? [...id!].map(quoted).join('-?') : quoted(id!);
+  const asJson = quoted(JSON.stringify(id).slice(1, -1));
+  const escaped = quoted(JSON.stringify(id).slice(1, -1).replaceAll('\\', '\\\\'));
+  return `(^|[^[:alnum:]])(${[...new Set([plain, asJson, escaped])].join('|')})($|[^[:alnum:]])`;
 }

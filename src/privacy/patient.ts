@@ -1,40 +1,46 @@
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
 import { patientSubject } from '../receiver/families/subjects.ts';
+import { canonicalJson } from '../receiver/intake/canonical-json.ts';
+import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
-import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/gate.ts';
+import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/find-reductions.ts';
 import { tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
-/** The ids mean nobody, or several people. */
+/** An id means nobody, or several people. */
 export class UnclearPatient extends Error {
+  /** Whom it may mean. */
+  readonly subjects: readonly string[];
+
   constructor(id: string, subjects: readonly string[]) {
     super(
       subjects.length === 0
-        ? `No stored callback names ${id}`
+        ? `No stored callback names ${id}. Where only a body of the quarantine does, say platform:<id>`
         : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
     );
     this.name = new.target.name;
+    this.subjects = subjects;
   }
 }
-
-const kinds = ['platform', 'partner', 'abha'] as const;
 
 /**
  * The subjects of one patient.
  *
- * @param ids as callbacks have them; or, where one means several people, `platform:<id>`, `partner:<business>:<id>` or
- *   `abha:<address or number>`
+ * @param ids as callbacks have them; or `platform:<id>`, `partner:<business>:<id>` or `abha:<address or number>`, also of
+ *   somebody whom no stored callback names
  * @throws UnclearPatient with what to choose from; nothing is guessed
  */
 export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) {
-    const candidates = await subjectsLike({ db }, id);
+    const { subjects, isExplicit } = await candidatesOf({ db }, id);
     const { rows } = await sql<{ subject: string }>`
-      select subject from unnest(${candidates}::text[]) subject
-      where exists (select from receiver.inbox where subjects @> array[subject])`.execute(db);
+      select subject from unnest(${subjects}::text[]) subject
+      where ${isExplicit} or exists (select from receiver.inbox where subjects @> array[subject])`.execute(
+      db,
+    );
     if (rows.length !== 1)
       throw new UnclearPatient(
         id,
@@ -46,11 +52,15 @@ export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly st
 }
 
 /** The subjects that an id may mean, whether or not a callback names them. */
-export async function subjectsLike({ db }: Pick<Core, 'db'>, id: string): Promise<string[]> {
-  const [kind, ...rest] = id.split(':');
-  if (kinds.includes(kind as 'abha') && rest.length === (kind === 'partner' ? 2 : 1)) {
-    const [business, text] = kind === 'partner' ? rest : ['', rest[0]];
-    return [patientSubject(kind as 'abha', text, business!)].filter((one) => one !== undefined);
+export const subjectsLike = async (core: Pick<Core, 'db'>, id: string): Promise<string[]> =>
+  (await candidatesOf(core, id)).subjects;
+
+async function candidatesOf({ db }: Pick<Core, 'db'>, id: string) {
+  const explicit = /^(platform|abha):(.+)$/s.exec(id) ?? /^(partner):(?<business>[^:]*):(.+)$/s.exec(id);
+  if (explicit) {
+    const kind = explicit[1] as 'platform' | 'abha' | 'partner';
+    const subject = patientSubject(kind, explicit.at(-1), explicit.groups?.business ?? '');
+    return { subjects: subject ? [subject] : [], isExplicit: true };
   }
   const { rows } = await sql<{ business_id: string }>`
     with recursive b as (
@@ -59,11 +69,12 @@ export async function subjectsLike({ db }: Pick<Core, 'db'>, id: string): Promis
       select (select i.business_id from receiver.inbox i where i.business_id > b.business_id order by 1 limit 1) from b
       where b.business_id is not null
     ) select business_id from b where business_id is not null`.execute(db);
-  return [
+  const subjects = [
     patientSubject('platform', id, ''),
     patientSubject('abha', id, ''),
     ...rows.map(({ business_id }) => patientSubject('partner', id, business_id)),
   ].filter((one) => one !== undefined);
+  return { subjects, isExplicit: false };
 }
 
 export interface PatientData {
@@ -77,7 +88,7 @@ export async function readPatient(
   { pool }: Pick<Core, 'pool'>,
   subjects: readonly string[],
 ): Promise<PatientData> {
-  const found = await inTransaction(
+  const { found } = await inTransaction(
     pool,
     'set transaction isolation level repeatable read, read only',
     (client) => findCallbacks(client, subjects),
@@ -102,24 +113,32 @@ export async function exportPatient(
   for (const family of core.families) {
     const ids = data.records.filter((record) => record.family === family.name);
     if (ids.length === 0) continue;
-    const found = await sql<{ row: unknown }>`
-      select to_jsonb(t) as row from unnest(${ids.map((one) => one.businessId)}::text[], ${ids.map((one) => one.recordId)}::text[]) k(business_id, record_id)
+    const found = await sql<{ row: string }>`
+      select to_jsonb(t)::text as row from unnest(${ids.map((one) => one.businessId)}::text[], ${ids.map((one) => one.recordId)}::text[]) k(business_id, record_id)
       join ${sql.raw(tableOf(family))} t on ${sql.raw(isRowOf(family))}
     `.execute(core.db);
-    rows[family.table] = found.rows.map(({ row }) => row);
+    rows[family.table] = found.rows.map(({ row }) => withAllDigits(row));
   }
-  const { rows: access } = await sql`
-    select at, actor, action from public.access_log
+  const { rows: access } = await sql<{ entry: string }>`
+    select json_build_object('at', at, 'actor', actor, 'action', action)::text as entry from public.access_log
     where subjects && array(select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) order by entry
   `.execute(core.db);
   const callbacks = data.deliveries.map(({ id, body, receivedAt }) => ({
     id,
     received_at: new Date(receivedAt / 1000).toISOString(),
-    callback: JSON.parse(body.toString()),
+    callback: withAllDigits(body.toString()),
   }));
   const ids = subjects.map((subject) => subject.slice(2));
-  return `${JSON.stringify({ ids, callbacks, rows, access }, withoutContents, 2)}\n`;
+  const entries = access.map(({ entry }) => JSON.parse(entry));
+  return canonicalJson({ ids, callbacks, rows, access: entries });
 }
 
-const withoutContents = (key: string, value: unknown) =>
-  key.toLowerCase() === 'entries' ? undefined : value;
+/** JSON without contents of health records, and with all digits of numbers. */
+const withAllDigits = (json: string) => withoutContents(withDecimals(json, JSON.parse(json)));
+
+function withoutContents(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Decimal) return value;
+  if (Array.isArray(value)) return value.map(withoutContents);
+  const kept = Object.entries(value).filter(([key]) => key.toLowerCase() !== 'entries');
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutContents(inner)]));
+}

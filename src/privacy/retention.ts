@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
-import { gateLock, type RecordKey } from '../receiver/intake/gate.ts';
+import type { RecordKey } from '../receiver/intake/find-reductions.ts';
+import { gateLock } from '../receiver/intake/gate.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
+import { isUnanswered } from './user-deletions.ts';
 
 /** Records of one step. */
 const maxRecords = 200;
@@ -51,9 +53,13 @@ export async function applyRetention(
 
 /** Destroys what was withheld for ERASURE_KEEP since its receipt, unless the patient is held. @returns how many callbacks */
 export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<number> {
-  const old = sql`from receiver.withheld w where received_at <= ${ago(core.config.erasure.keepMs)} and not exists (
-    select from receiver.erased e join receiver.holds h using (hash) where e.erasure = w.erasure
-  )`;
+  const old = sql`from receiver.withheld w where received_at <= ${ago(core.config.erasure.keepMs)}
+    -- Its row has not gone yet.
+    and not exists (select from receiver.pending_deliveries p where p.id = w.id)
+    and (not exists (select from receiver.holds) or not exists (
+      select from receiver.holds h where h.hash = any((select names from receiver.erasures e where e.id = w.erasure)
+        || array(select receiver.hash_of(s) from jsonb_array_elements_text(w.delivery->'delivery'->'subjects') s))
+    ))`;
   return countRows(core, dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`);
 }
 
@@ -107,7 +113,8 @@ async function expireRecords(
 const isExpired = `
 not exists (
   select from receiver.inbox i left join receiver.pending_deliveries p using (id)
-  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) and (i.event_time >= $2 or p.id is not null)
+  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)
+    and (i.event_time >= $2 or p.id is not null or ${isUnanswered})
 ) and (not exists (select from receiver.holds) or not exists (
   select from receiver.inbox i cross join unnest(i.subjects) s
   -- What only refers to a record of a patient is the patient's.

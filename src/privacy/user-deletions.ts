@@ -2,10 +2,14 @@ import { sql } from 'kysely';
 import type { Check, Core } from '../feature.ts';
 import { userDelete } from '../receiver/families/other.ts';
 
-// An erasure of the user marks it as reduced.
-const unanswered = sql`receiver.inbox i
-  where family = 'other' and event = ${userDelete} and not ('reduced' = any(subjects))
-    and not exists (select from receiver.answered a where a.id = i.id)`;
+/** SQL for whether a callback `i` is a request to delete a user that nobody has answered: an erasure of all whom it names does. */
+export const isUnanswered = `(
+  i.family = 'other' and i.event = '${userDelete}' and not exists (select from receiver.answered a where a.id = i.id)
+  and not ('reduced' = any(i.subjects) and not exists (
+    select from unnest(i.subjects) s where s like 'e:%' and receiver.hash_of(s) not in (select hash from receiver.erased)
+  ))
+)`;
+const unanswered = sql`receiver.inbox i where ${sql.raw(isUnanswered)}`;
 
 /** The requests of the platform to delete a user that nobody has answered. */
 export async function checkUserDeletions({ db }: Pick<Core, 'db'>): Promise<Check[]> {

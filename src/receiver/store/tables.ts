@@ -92,12 +92,16 @@ interface OwnTables {
     started_at: Generated<Date>;
     completed_at: Date | null;
     until: Time;
+    names: string[];
     subjects: string[] | null;
     counts: JSONColumnType<Record<string, number>>;
   };
   'receiver.withheld': {
     id: string;
     erasure: string;
+    family: string;
+    business_id: string | null;
+    record_id: string | null;
     delivery: JSONColumnType<object>;
     received_at: Time;
   };

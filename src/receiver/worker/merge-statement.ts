@@ -77,8 +77,17 @@ given as materialized (
   where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int
 ), due as materialized (select id from given union select id from others)`;
 
-const dueRecords = (family: Family) => `${dueDeliveries(family, '$4', '$5')}, found as materialized (
+/**
+ * Common table expressions of due callbacks with their records: `stored`, and originals of an erasure, `withheld`: their
+ * record may have lost its last callback.
+ */
+const dueRecords = (family: Family) => `${dueDeliveries(family, '$4', '$5')}, stored as materialized (
   select id, business_id, record_id from receiver.inbox where exists (select from ours) and id = any(array(select id from due))
+), withheld as materialized (
+  select id, business_id, record_id from receiver.withheld
+  where exists (select from ours) and id = any(array(select id from due where id <> all(array(select id from stored))))
+), found as materialized (
+  select * from stored union all select * from withheld
 ), records as materialized (
   select business_id, record_id, row_number() over () as n from found group by business_id, record_id
 )`;
@@ -91,6 +100,7 @@ const givenRecords = `records as materialized (
 // A pending row whose callback somebody has deleted would be due for ever.
 const dueOnes = `
   union all select id, true from due where exists (select from ours) and id <> all(array(select id from found))
+  union all select w.id, true from withheld w join tried k using (business_id, record_id) where k.is_mine
   union all select f.id, false from found f join tried k using (business_id, record_id) where not k.is_mine`;
 
 function generate(family: Family, mode: 'due' | 'records'): string {
@@ -135,12 +145,9 @@ with ours as materialized (
   where ${row('t')} operator(pg_catalog.*<>) ${row('excluded')}
   returning ${returned}, t.deleted_at is not null as is_deleted
 ), gone as (
-  ${
-    isDue
-      ? `select null as business_id, null as record_id where false`
-      : `delete from ${table} t using tried k
-  where k.is_mine and ${isRow} and k.n <> all(array(select n from versions)) returning ${returned}`
-  }
+  delete from ${table} t using tried k
+  where ${isDue ? 'exists (select from withheld) and ' : ''}k.is_mine and ${isRow} and k.n <> all(array(select n from versions))
+  returning ${returned}
 ), told as (
   -- The feed keeps keys, so it has none that identify a person.
   insert into receiver.changes (family, business_id, record_id, kind)

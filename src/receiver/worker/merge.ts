@@ -51,7 +51,7 @@ export interface MergeOptions {
 }
 
 export interface MergeRequest {
-  /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
+  /** Deliveries that are merged, without a `kind` together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly RecordKey[];
@@ -224,11 +224,17 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   /** @returns records with what of them waits. A later merge reads it all, so its error is theirs. */
   const candidatesOf = async ({ name }: Family, records: string, values: unknown[]) => {
     const { rows } = await pool.query<Candidate>({
-      text: `${records}
+      text: `${records}, withheld as (
+          select w.* from receiver.pending_deliveries join receiver.withheld w using (id) where w.family = $1
+        )
         select k.business_id as "businessId", k.record_id as "recordId",
                coalesce(array_agg(p.id) filter (where p.id is not null), '{}') as ids
         from records k
-        left join receiver.inbox i on (i.business_id, i.family, i.record_id) = (k.business_id, $1, k.record_id)
+        left join lateral (
+          select id from receiver.inbox where (business_id, family, record_id) = (k.business_id, $1, k.record_id)
+          union all
+          select id from withheld w where (w.business_id, w.record_id) = (k.business_id, k.record_id)
+        ) i on true
         left join receiver.pending_deliveries p on p.id = i.id
         group by k.business_id, k.record_id order by min(p.next_at)`,
       values: [name, ...values],
@@ -270,7 +276,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     const { family } = run;
     const size = sizes.get(family.name) ?? limits.maxDeliveries;
     const some = ids.slice(0, size);
-    const due = [some, size - some.length];
+    const due = [some, run.kind ? 0 : size - some.length];
     try {
       const { isFull } = await attempt(run, 'due', size, due);
       run.result.isFull = isFull || ids.length > size;
@@ -279,7 +285,8 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
       if (faultInMerge(error) === 'slow') sizes.set(family.name, Math.ceil(size / parts));
       run.result.isFull = true;
       const records = `with ${dueDeliveries(family, '$2', '$3')}, records as (
-        select distinct business_id, record_id from due join receiver.inbox using (id))`;
+        select business_id, record_id from due join receiver.inbox using (id)
+        union select business_id, record_id from due join receiver.withheld using (id))`;
       await retry(run, error, records, due);
     }
   };

@@ -5,7 +5,8 @@ import { type Family, takesEveryEvent } from '../families/family.ts';
 import { canonicalJson } from '../intake/canonical-json.ts';
 import { withDecimals } from '../intake/decimal.ts';
 import { type Delivery, storedColumns } from '../intake/delivery.ts';
-import { applyGate, isReduced, type RecordKey, subjectOf } from '../intake/gate.ts';
+import { isReduced, type RecordKey, subjectOf } from '../intake/find-reductions.ts';
+import { applyGate } from '../intake/gate.ts';
 import { toJsonb, updateDeliveries } from '../intake/insert.ts';
 import { describe } from '../intake/intake.ts';
 import { createParse } from '../intake/parse.ts';
@@ -103,12 +104,12 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
    * Writes what callbacks are, and reduces what thereby turns out to belong to people who were erased.
    *
    * @param gate the lock of the gate's table: as inserts take it, or as the reduction needs it
-   * @returns the callbacks that were changed, and records that have lost one
+   * @returns the callbacks that were changed
    */
   const write = async (
     ids: readonly string[],
     gate: 'row share' | 'exclusive' = 'row share',
-  ): Promise<{ changed: Delivery[]; removed: RecordKey[] }> => {
+  ): Promise<Delivery[]> => {
     const first = `${mergeLock()}; lock table receiver.erased in ${gate} mode;
       set local statement_timeout = ${statementMs}`;
     const step = async (client: pg.PoolClient) => {
@@ -120,7 +121,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       );
       const changed = rows.flatMap((row) => identify(row) ?? []);
       // Changed since by others, or not for this process to change: the merge says so.
-      if (changed.length === 0) return { changed, removed: [] };
+      if (changed.length === 0) return changed;
       const gated = await client.query(
         `select from unnest($1::text[]) s where exists (select from receiver.erased)
            and exists (select from receiver.erased where hash = receiver.hash_of(s)) limit 1`,
@@ -129,8 +130,8 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       const isGated = gated.rows.length > 0;
       if (isGated && gate === 'row share') return undefined;
       await client.query(updateDeliveries, [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))]);
-      const { removed } = isGated ? await applyGate(client, families, [], changed) : { removed: [] };
-      return { changed, removed };
+      if (isGated) await applyGate(client, families, [], changed);
+      return changed;
     };
     const written = await inTransaction(pool, first, step, stepMs);
     return written ?? write(ids, 'exclusive');
@@ -185,9 +186,9 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       if (stored.length === 0) break;
       const { ids, unreadable } = findChanged(stored);
       try {
-        const { changed, removed } = ids.length > 0 ? await write(ids) : { changed: [], removed: [] };
+        const changed = ids.length > 0 ? await write(ids) : [];
         counts.changed += changed.length;
-        await mergeRecords([...stored, ...changed, ...removed], counts, signal);
+        await mergeRecords([...stored, ...changed], counts, signal);
       } catch (error) {
         if (faultOf(error) !== 'timeout' || size === 1) throw error;
         // The step was too large, or others have kept the lock for long.

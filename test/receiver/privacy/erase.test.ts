@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { erasePatient } from '../../../src/privacy/erase.ts';
+import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { gateLock, storeGated } from '../../../src/receiver/intake/gate.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { until } from '../../support/until.ts';
 import { coreOf, everything, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
@@ -13,7 +14,7 @@ const database = useReceiverDatabase();
 beforeEach(() => clear());
 const clear = () =>
   database.rows(
-    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld, receiver.resends, receiver.holds, receipts',
+    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld, receiver.resends, receiver.holds, receipts, health_accounts, review_requests',
   );
 
 /** Stores deliveries as the intake does. */
@@ -114,6 +115,7 @@ it('an erasure beside random histories leaves nothing of the erased where anythi
         ...arriving.slice(cut).map(({ delivery }) => store(delivery)),
       ]);
       await mergeAll(core);
+      await until(async () => (await continueErasures(core)) === 0);
       const text = await everything(core);
       for (const one of all.filter((callback) => owner(callback, all) === 'A'))
         for (const key of personal) if (one.data[key]) expect(text).not.toContain(one.data[key]);
@@ -222,6 +224,89 @@ it('what is identified by a patient’s address goes as a whole, and its resend 
   expect(await store(late)).toEqual(['accepted']);
   expect(await bodies()).toBe('[]');
   expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([{ n: 2 }]);
+});
+
+it('the row of an account goes, whatever is stored of it between the steps of an erasure', async () => {
+  const core = coreOf(database);
+  const account = (event: string) =>
+    deliveryOf({ event, event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } });
+  await store(account('abha.created'));
+  await mergeAll(core);
+  expect(await everything(core)).toContain('public.health_accounts');
+  // Ends behind the first step.
+  const erasing = erasePatient({ ...core, families: [] }, ['p:platform:A'], { actor: 'somebody' });
+  await expect(erasing).rejects.toThrow('other families');
+  await store(account('abha.hip_profile_share'));
+  await mergeAll(core);
+  await continueErasures(core);
+  expect(await continueErasures(core)).toBe(0);
+  expect(await everything(core)).not.toContain('canary@abdm');
+});
+
+it('an erasure is complete only once every row is written, and no earlier', async () => {
+  const core = coreOf(database);
+  await store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+  await mergeAll(core);
+  const other = await database.pool.connect();
+  await other.query('begin; select from receipts for update');
+  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null, counts: { receipt: 1 } });
+  expect(await everything(core)).toContain('CANARY');
+  await other.query('commit');
+  other.release();
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('a record with more callbacks than one step takes is erased', async () => {
+  const core = coreOf(database);
+  const count = 1_200;
+  await store(
+    ...Array.from({ length: count }, (_, n) =>
+      receipt({ patient_oid: 'A', name: `CANARY ${n}` }, { event_time: start + n }),
+    ),
+  );
+  await mergeAll(core);
+  expect(await erase('p:platform:A')).toMatchObject({
+    completedAt: expect.any(Date),
+    counts: { receipt: count },
+  });
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('a callback about one patient at the admission of another takes nothing of the other’s but what follows it', async () => {
+  const at = (seconds: number, event: string, data: object, transaction_id?: string) =>
+    deliveryOf({ event, event_time: start + seconds, business_id: 'b', transaction_id, data });
+  const part = (seconds: number, id: string, note: string) =>
+    at(seconds, 'ipd_admissions_events.created', { id, note }, `ipd/b/admissions/a-1/events/${id}`);
+  await store(
+    at(0, 'ipd_admissions.created', { id: 'a-1', pid: 'B', ipid: 'kept' }),
+    part(1, 'e-1', 'kept'),
+    at(2, 'ipd_admissions.updated', { id: 'a-1', pid: 'A', ipid: 'CANARY' }),
+    part(3, 'e-2', 'CANARY'),
+    at(4, 'ipd_admissions.updated', { id: 'a-1', pid: 'B', ipid: 'kept' }),
+    part(5, 'e-3', 'kept'),
+  );
+  await erase('p:platform:A');
+  await store(part(6, 'e-4', 'kept'));
+  expect(await bodies()).not.toContain('CANARY');
+  const kept = `select from receiver.inbox where envelope::text like '%kept%'`;
+  expect(await database.rows(kept)).toHaveLength(5);
+});
+
+it('a review request that is reduced leaves no row under its old id', async () => {
+  const core = coreOf(database);
+  await store(
+    deliveryOf({
+      event: 'google_review.request',
+      event_time: start,
+      data: { patient_id: 'A', name: 'CANARY' },
+    }),
+  );
+  await mergeAll(core);
+  await erase('p:platform:A');
+  await mergeAll(core);
+  expect(await everything(core)).not.toContain('CANARY');
+  expect(await database.rows('select count(*)::int as n from review_requests')).toEqual([{ n: 1 }]);
 });
 
 it('equal ids of two businesses, and the partner’s own ids of patients, never touch each other', async () => {

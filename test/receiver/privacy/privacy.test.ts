@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ import { answerRequest, checkUserDeletions } from '../../../src/privacy/user-del
 import type { Family } from '../../../src/receiver/families/family.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { samples } from '../../../src/sandbox/samples.ts';
 import { until } from '../../support/until.ts';
 import { coreOf, everything, mergeAll } from '../support/core.ts';
@@ -130,9 +132,52 @@ it('a preview names what is reduced, what names somebody else too, and what has 
   expect(await everything(core)).not.toContain('CANARY');
 });
 
+it('what a person has named for an erasure is reduced alone and for good; an unknown id is refused', async () => {
+  const [, note, lean] = await store(
+    receipt(1, { patient_oid: 'CANARY-A' }),
+    receipt(2, { patient_oid: 'B', remarks: 'as CANARY-A says' }),
+    { ...receipt(2, { remarks: 'kept' }, now - day + 1), event: 'receipt.updated' },
+  );
+  const subjects = await identifyPatient(core, ['CANARY-A']);
+  await expect(erasePatient(core, subjects, { actor, also: [randomUUID()] })).rejects.toThrow(
+    'No callback and no body',
+  );
+  expect(await database.rows('select from receiver.erasures')).toEqual([]);
+  await erasePatient(core, subjects, { actor, also: [note!] });
+  expect(await createRebuild(core)()).toMatchObject({ changed: 0, rows: 0 });
+  const text = await everything(core);
+  expect(text).not.toContain('CANARY-A');
+  expect(text).toContain('kept');
+  expect(text).toContain(lean);
+});
+
+it('a preview finds an id as people and JSON write it, and no part of another word', async () => {
+  const texts = [
+    'about 12-3456-7890-1234, who',
+    'about 12345678901234.',
+    'not 123456789012345',
+    'x-a"b_c',
+    'not x-a"bXc',
+  ];
+  const ids = await store(...texts.map((text) => ({ event: 'x.note', event_time: now, data: { text } })));
+  await database.rows(
+    `insert into receiver.quarantine (id, path, family, reason, errors, body)
+     values (gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', convert_to('{"n": "x-a\\"b_c"', 'UTF8'))`,
+  );
+  const mentions = async (subject: string) =>
+    (await previewErasure(core, [subject])).mentions.map(({ id, where }) =>
+      where === 'callback' ? id : where,
+    );
+  expect(await mentions('p:abha:12345678901234')).toEqual([ids[0], ids[1]].sort());
+  expect(await mentions('p:platform:x-a"b_c')).toEqual([ids[3], 'quarantine']);
+  // Nobody names it, so it has to be said what it is.
+  await expect(identifyPatient(core, ['x-a"b_c'])).rejects.toThrow('No stored callback names');
+  expect(await identifyPatient(core, ['platform:x:y'])).toEqual(['p:platform:x:y']);
+});
+
 it('an export has the callbacks and rows of the patient, nothing of others, and no contents of health records', async () => {
   await store(
-    receipt(1, { patient_oid: 'A', name: 'Asha' }),
+    receipt(1, { patient_oid: 'A', name: 'Asha', amount_paid: 1 }),
     { ...receipt(1, { net_amount: 70 }, now - day + 1), event: 'receipt.updated' },
     receipt(2, { patient_oid: 'B', name: 'Berta' }),
     {
@@ -180,6 +225,45 @@ it('a record goes once its newest event is too old, unless it waits or is held; 
   expect(await ids()).toEqual([2, 4]);
 });
 
+it('whoever is held keeps what was withheld of an erasure, and of somebody else’s that names the held one too', async () => {
+  core = coreOf(database, { retention: { other: 10 * day * 1000 }, erasure: { keepMs: 0 } });
+  const of = (data: object) => ({ event: 'x.y', event_time: now - 20 * day, data });
+  await store(of({ patient_id: 'A' }), of({ list: [{ pid: 'B' }, { pid: 'HELD' }] }));
+  await holdPatient(core, ['p:platform:A', 'p:platform:HELD'], actor);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  // Takes the gate of the first one over.
+  await erasePatient(core, ['p:platform:A', 'p:platform:B'], { actor });
+  const kept = async () => [
+    ...(await database.rows('select count(*)::int as withheld from receiver.withheld')),
+    ...(await database.rows('select count(*)::int as reduced from receiver.inbox')),
+  ];
+  await applyRetention(core);
+  expect(await kept()).toEqual([{ withheld: 2 }, { reduced: 2 }]);
+  await releasePatient(core, ['p:platform:A', 'p:platform:HELD']);
+  await mergeAll(core);
+  await applyRetention(core);
+  expect(await kept()).toEqual([{ withheld: 0 }, { reduced: 0 }]);
+});
+
+it('a list of erasures that was interrupted is continued', async () => {
+  const callbacks = Array.from({ length: 30 }, (_, n) =>
+    receipt(n, { patient_oid: 'CANARY', net_amount: 5 }),
+  );
+  await store(...callbacks);
+  await erasePatient(core, ['p:platform:CANARY'], { actor });
+  const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
+  await writeFile(file, await exportErasures(core));
+  await database.rows(
+    'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
+  );
+  await store(...callbacks);
+  const interrupted = applyErasures({ ...core, families: [] }, file);
+  await expect(interrupted).rejects.toThrow('other families');
+  expect(await everything(core)).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
 it('the list of erasures erases again what a restored backup has brought back, and begins a new epoch of the feed', async () => {
   const callbacks = [
     receipt(1, { patient_oid: 'CANARY', net_amount: 5 }),
@@ -197,7 +281,7 @@ it('the list of erasures erases again what a restored backup has brought back, a
   await store(...callbacks);
   const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
   const before = await epoch();
-  expect(await applyErasures(core, file)).toEqual({ erasures: 1, callbacks: 1 });
+  expect(await applyErasures(core, file)).toBe(1);
   expect(await epoch()).not.toEqual(before);
   const text = await everything(core);
   expect(text).not.toContain('CANARY');
@@ -215,6 +299,15 @@ it('a user.delete of the platform is a check until somebody has answered it', as
   );
   await erasePatient(core, ['p:platform:A'], { actor });
   await answerRequest(core, answered!, actor);
+  expect(await checkUserDeletions(core)).toEqual([]);
+  // The erasure of one of two is no answer, and retention takes none that waits for one.
+  await store({ event: 'user.delete', event_time: now - 9 * day, data: { oid: 'C', pid: 'D' } });
+  await erasePatient(core, ['p:platform:C'], { actor });
+  expect(await applyRetention(coreOf(database, { retention: { other: 5 * day * 1000 } }))).toMatchObject({
+    other: 0,
+  });
+  expect(await checkUserDeletions(core)).toHaveLength(1);
+  await erasePatient(core, ['p:platform:D'], { actor });
   expect(await checkUserDeletions(core)).toEqual([]);
 });
 
@@ -240,6 +333,15 @@ it('nothing is shown or done without an entry in the access log, which has no id
   expect(await listAccess(core, of, 10)).toMatchObject([{ action: 'reveal', rows: 1 }]);
   expect(JSON.stringify(await listAccess(core, {}, 10))).not.toContain('CANARY');
   expect(await run('audit', 'list', '--patient', 'CANARY')).toContain('reveal');
+  const partner = (business_id: string) => ({
+    ...{ event: 'appointment.created', event_time: now, business_id },
+    data: { appointment_id: 'a', partner_patient_id: 'CANARY' },
+  });
+  await store(partner('b1'));
+  await expect(run('patient', 'show', 'CANARY')).rejects.toThrow('Choose');
+  expect(await listAccess(core, { action: 'reveal', subjects: ['p:partner:b1:CANARY'] }, 10)).toHaveLength(1);
+  await database.rows('truncate receiver.inbox cascade');
+  await store(receipt(1, { patient_oid: 'CANARY' }, now));
 
   await database.rows('alter table access_log rename to away');
   const commands = [
