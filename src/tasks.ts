@@ -33,7 +33,7 @@ async function repeat(
   const renew = async () => (await pool.query(renewal, [name, holder, leaseMs])).rowCount === 1;
   while (!stop.aborted) {
     try {
-      if ((await pool.query(lease, [name, holder, leaseMs])).rowCount === 1) {
+      if ((await pool.query(lease, [name, holder, leaseMs, everyMs])).rowCount === 1) {
         const isDone = await runOnce(run, renew, stop).then(
           () => true,
           (error) => {
@@ -76,7 +76,8 @@ const interval = (ms: string) => `${ms} * interval '1 millisecond'`;
 const lease = `
 insert into receiver.tasks as t (name, holder, held_until) values ($1, $2, now() + ${interval('$3')})
 on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
-where t.due_at <= now() and t.held_until <= now()`;
+-- A clock that was ahead does not keep it for long.
+where (t.due_at <= now() or t.due_at > now() + ${interval('$4')}) and t.held_until <= now()`;
 const renewal = `update receiver.tasks set held_until = now() + ${interval('$3')} where name = $1 and holder = $2`;
 const release = `
 update receiver.tasks set held_until = '-infinity', due_at = now() + ${interval('$3')} where name = $1 and holder = $2`;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { commandActor, logAccess } from '../common/access-log.ts';
 import { print, printTable } from '../common/output.ts';
 import type { Core, OnCore } from '../feature.ts';
 import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';
@@ -26,6 +27,8 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
     const find = async (core: Core, id: string) => {
       const one = (await listDestinations(core)).find((listed) => listed.id === id);
       if (!one) throw new Error(`There is no destination ${id}: receiver destinations list`);
+      const filter = { destination: id };
+      await logAccess(core, { actor: commandActor(), action: `destination ${name}`, filter });
       await run(core, one);
     };
     group.command(`${name} <id>`).description(description).action(onCore(find));
@@ -51,6 +54,8 @@ async function add(core: Core, address: string, options: AddOptions): Promise<vo
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const position = String(all ? 0 : (await readHead(core.db)).head);
   const destination = { id, url, families, business_id, is_public, secret, position, place: here(core) };
+  const filter = { destination: id, families: families.join(), business: business_id, public: is_public };
+  await logAccess(core, { actor: commandActor(), action: 'destination add', filter });
   await core.db.insertInto('receiver.destinations').values(destination).execute();
   print(`${id} is added. Its secret, which is not shown again:\n${secret}`);
 }
