@@ -16,6 +16,7 @@ export interface Core {
   pool: pg.Pool;
   merge: Merge;
   log: Log;
+  features: readonly Feature[];
 }
 
 /** Work that repeats: in one process at a time, where the role is not `receiver`. */

@@ -34,13 +34,12 @@ const allowed = table({
   apply: 'families intake receiver store',
   privacy: 'apply families feature.ts intake receiver store',
   feed: 'feature.ts receiver',
-  'features.ts': 'feature.ts feed privacy',
   changes: 'families privacy receiver store',
   destinations: 'changes families receiver store',
   alerts: 'health receiver store',
   'sign-in': 'privacy store',
   reconcile: 'families intake privacy receiver store',
-  reports: 'families health store',
+  reports: 'families store',
   search: 'families privacy reports store',
 
   // Edges.
@@ -48,10 +47,12 @@ const allowed = table({
   sandbox: '',
   http: 'changes families intake receiver store ../assets',
   worker: 'apply changes families intake privacy queue receiver reconcile store',
-  console: 'apply families health intake privacy queue receiver reports search sign-in store ../assets',
+  console:
+    'apply families feature.ts health intake privacy queue receiver reports search sign-in store ../assets',
   commands: 'alerts apply changes destinations families intake privacy reconcile store',
 
   // Composition.
+  'features.ts': 'console feature.ts feed privacy',
   service:
     'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',

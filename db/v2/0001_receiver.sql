@@ -234,6 +234,18 @@ comment on table  receiver.aliases            is 'Names for the ids of businesse
 comment on column receiver.aliases.alias      is 'Null: somebody removed the platform''s name, which does not come back';
 comment on column receiver.aliases.updated_by is 'Who entered it: an actor of the access log; platform: the platform''s directory';
 
+create table receiver.sessions (
+  hash       bytea       primary key,
+  actor      text        not null,
+  actor_name text,
+  roles      text[]      not null,
+  address    text        not null,
+  begun_at   timestamptz not null default now()
+);
+comment on table  receiver.sessions       is 'Who is signed in to the console';
+comment on column receiver.sessions.hash  is 'Of the cookie, with the secrets of the sign-in: a change of one ends every session';
+comment on column receiver.sessions.actor is 'An actor of the access log';
+
 create table receiver.heartbeats (
   at timestamptz primary key
 );

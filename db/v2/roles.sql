@@ -30,19 +30,13 @@ begin
     execute format('grant select on %s, %s to reporting_reader', array_to_string(shown, ', '), tables);
   end if;
 
-  -- Numbers, times and ids of deliveries, and texts with the name of a field that its family calls not personal, or of these. A new
-  -- column of another type or name is personal until it is listed.
   if exists (select from pg_roles where rolname = 'reporting_masked') then
     grant usage on schema reporting to reporting_masked;
     for one in
       select format('reporting.%I', relname) as view, string_agg(quote_ident(attname), ', ') as columns
       from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
       where relnamespace = 'reporting'::regnamespace and format('reporting.%I', relname) = any(shown)
-        and attname <> all({{personal}})
-        and (atttypid = any('{boolean,integer,bigint,numeric,date,timestamptz,interval,uuid}'::regtype[])
-          or atttypid = 'text'::regtype and attname = any({{not_personal}} || array[
-            'business_id', 'client_id', 'form_id', 'event_id', 'clearance_id', 'estimate_id', 'booking_id', 'facility_id', 'actor_id',
-            'family', 'event', 'last_event', 'state', 'source', 'reason', 'open_clearance_types']))
+        and reporting.is_public(attname, atttypid)
       group by relname
     loop
       execute format('revoke all on %s from reporting_masked', one.view);

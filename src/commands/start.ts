@@ -30,6 +30,7 @@ export interface ServiceModule {
     config: Config;
     migrate: (log: Log) => Promise<void>;
     start: (
+      config: Config,
       log: Log,
       options: { reserved: Server | undefined; signal: AbortSignal },
     ) => Promise<{ url: string; stop: () => Promise<void> }>;
@@ -73,8 +74,7 @@ export function addStartCommands(
       const signal = abortOnSignal(log);
       try {
         const service = await load();
-        if (newPath) await runUntil(signal, given, log, await service.preparePort(given), newPath.start);
-        else await run(given, log, service, signal);
+        await run(given, log, service, signal, newPath?.start);
         log.info('stopped');
         await exit(log, 0);
       } catch (error) {
@@ -102,16 +102,28 @@ export function addStartCommands(
 const pathOption = () => new Option('--path <path>').choices(['old', 'new']).default('old').hideHelp();
 
 /** Runs the receiver until the signal is aborted, which may be before it is ready. */
-async function run(given: Config, log: Log, service: ServiceModule, signal: AbortSignal): Promise<void> {
+async function run(
+  given: Config,
+  log: Log,
+  service: ServiceModule,
+  signal: AbortSignal,
+  startNew?: NewPath['start'],
+): Promise<void> {
   const reserved = await service.preparePort(given);
   const generated = provideAdminToken(given);
   const config = generated ? { ...given, adminToken: generated.token } : given;
   const start: Start = (log, options) =>
-    service.startService(config, families, log, { openPlatform: service.openPlatform, ...options });
+    startNew
+      ? startNew(config, log, options)
+      : service.startService(config, families, log, { openPlatform: service.openPlatform, ...options });
   await runUntil(signal, config, log, reserved, start, (url) => greeting(url, config, families, generated));
 }
 
-type Start = Awaited<ReturnType<ServiceModule['openNewPath']>>['start'];
+type NewPath = Awaited<ReturnType<ServiceModule['openNewPath']>>;
+type Start = (
+  log: Log,
+  options: { reserved: Server | undefined; signal: AbortSignal },
+) => ReturnType<NewPath['start']>;
 
 async function runUntil(
   signal: AbortSignal,
@@ -119,7 +131,7 @@ async function runUntil(
   log: Log,
   reserved: Server | undefined,
   start: Start,
-  greet?: (url: string) => string,
+  greet: (url: string) => string,
 ): Promise<void> {
   const running = await start(log, { reserved, signal }).catch((error) => {
     if (error !== signal.reason) throw error;
@@ -127,7 +139,7 @@ async function runUntil(
   if (!running) return;
   log.info({ role: config.role, url: running.url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
-  if (config.role !== 'worker' && !config.production) process.stdout.write(greet?.(running.url) ?? '');
+  if (config.role !== 'worker' && !config.production) process.stdout.write(greet(running.url));
   if (!signal.aborted) await once(signal, 'abort');
   await running.stop();
 }

@@ -1,7 +1,7 @@
-import express, { type ErrorRequestHandler, type RequestHandler, type Response } from 'express';
-import helmet from 'helmet';
+import express, { type ErrorRequestHandler, type Response } from 'express';
 import { describeOutage } from '../health/faults.ts';
 import { createLogAccess } from '../privacy/log/log-or-refuse.ts';
+import { enter, recordFailure } from '../sign-in/enter.ts';
 import { publicUrlSetting } from '../sign-in/origin.ts';
 import { createProvider } from '../sign-in/provider.ts';
 import { createRights } from '../sign-in/rights.ts';
@@ -14,6 +14,7 @@ import type { ConsoleDependencies, LogVisit } from './dependencies.ts';
 import { PageNotFound } from './errors.ts';
 import { loadFrame } from './frame.ts';
 import { guardRoutes } from './guard.ts';
+import { pageHeaders } from './headers.ts';
 import { navigation } from './navigation.ts';
 import { sections } from './sections.ts';
 import { readSession, requireDatabase, requireSession } from './sign-in/require-session.ts';
@@ -22,35 +23,6 @@ import { addProviderSignIn } from './sign-in/with-provider.ts';
 import { addTokenSignIn } from './sign-in/with-token.ts';
 import { actorOf } from './ui/context.ts';
 import { sendError } from './ui/error-page.tsx';
-
-const none = ["'none'"];
-const self = ["'self'"];
-
-const setHeaders = helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      defaultSrc: none,
-      scriptSrc: self,
-      styleSrc: self,
-      imgSrc: self,
-      connectSrc: self,
-      formAction: self,
-      frameAncestors: none,
-      baseUri: none,
-    },
-  },
-  // HSTS is left to the proxy in front: it concerns the whole host.
-  strictTransportSecurity: false,
-  // Other sites get nothing; our own forms need the origin.
-  referrerPolicy: { policy: 'same-origin' },
-});
-
-/** For every page: own files only, no inline scripts or styles, no caching. */
-const pageHeaders: RequestHandler = (req, res, next) => {
-  res.setHeader('Cache-Control', 'no-store');
-  setHeaders(req, res, next);
-};
 
 /** Whether somebody has signed in, or could but for the outage. */
 const isKnown = (res: Response) => Boolean(res.locals.visit ?? res.locals.entering);
@@ -90,7 +62,13 @@ export function openConsole(dependencies: ConsoleDependencies) {
     routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
   }
   app.use(readSession(signIn));
-  if (provider) addProviderSignIn(routes, provider, signIn);
+  if (provider)
+    addProviderSignIn(routes, provider, {
+      log,
+      enter: (req, res, { id, name, role }) =>
+        enter(signIn, req, res, { id, name, role }, 'identity provider'),
+      recordFailure: (req, ...failure) => recordFailure(signIn, req, 'identity provider', ...failure),
+    });
   const readForm = express.urlencoded({ extended: false, limit: '64kb' });
   app.use('/sign-in', readForm);
   addTokenSignIn(routes, signIn);

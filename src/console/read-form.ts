@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type Aliases, findIds, isAliasKind } from '../common/aliases.ts';
 import { parseLocal } from '../common/times.ts';
 import { eventsOf, type Family } from '../families/index.ts';
-import { type Aliases, findIds, isAliasKind } from '../store/aliases.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 

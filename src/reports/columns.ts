@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { read } from '../store/read.ts';
-import type { Db } from '../store/tables.ts';
 import type { TypedColumn } from './column-kinds.ts';
 import type { Report } from './report.ts';
 

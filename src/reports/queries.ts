@@ -1,7 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { daysBetween } from '../common/days.ts';
-import { allOf, businesses, read } from '../store/read.ts';
-import type { Db } from '../store/tables.ts';
+import { allOf, read, businesses as senders } from '../store/read.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Age, ages } from './ranges.ts';
@@ -12,9 +11,13 @@ export const pageRows = 200;
 /** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
 
-export type Asked = ReturnType<typeof askReport>;
+/** How a report is read. */
+export interface Asked extends Required<Question> {
+  filters: Filters;
+  matching: RawBuilder<unknown>;
+}
 type Filters = ReturnType<typeof filtersOf>;
-type Filtered = { report: Report; filters: Filters; filter: ReportFilter };
+type Filtered = Pick<Asked, 'report' | 'filters' | 'filter' | 'businesses'>;
 
 interface Question {
   report: Report;
@@ -22,13 +25,16 @@ interface Question {
   /** Those of the columns that are shown. */
   shown: readonly ReportColumn[];
   filter: ReportFilter;
+  /** A query for every business, for the indexes that begin with it. */
+  businesses?: RawBuilder<string>;
 }
 
 /** Decides how a report is read: what it can be filtered by, and which rows are `matching`. */
-export function askReport({ report, columns, shown, filter: given }: Question) {
+export function askReport({ report, columns, shown, filter: given, businesses = senders }: Question): Asked {
   const filters = filtersOf(report, columns);
   const filter = knownOf(given, filters);
-  return { report, columns, shown, filter, filters, matching: matchingOf({ report, filters, filter }) };
+  const matching = matchingOf({ report, filters, filter, businesses });
+  return { report, columns, shown, filter, businesses, filters, matching };
 }
 
 /** What a report has no column for does not filter it. */
@@ -38,7 +44,7 @@ function knownOf(filter: ReportFilter, filters: Filters): ReportFilter {
 }
 
 /** The part of a query that begins with `from`. */
-export function matchingOf({ report, filters, filter }: Filtered, further?: RawBuilder<unknown>) {
+export function matchingOf({ report, filters, filter, businesses }: Filtered, further?: RawBuilder<unknown>) {
   const { view, rowsOf } = report;
   const source =
     rowsOf === undefined || isNow(filter)

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
-import { businesses, read, unlessTimeout } from '../store/read.ts';
-import type { Db } from '../store/tables.ts';
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import { read, businesses as senders, unlessTimeout } from '../store/read.ts';
 
 /** Amounts in rupees, as PostgreSQL writes them; null: no such day has receipts. */
 export interface Takings {
@@ -38,7 +37,7 @@ const sumsOf = (name: 'net' | 'paid' | 'due') => {
 };
 
 /** Takings up to this time of the day: the sums of all, then of the clinics with the largest. */
-const takingsQuery = sql<Takings>`
+const takingsQuery = (businesses: RawBuilder<string>) => sql<Takings>`
     select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
       ${sql.join([sumsOf('net'), sumsOf('paid'), sumsOf('due')])}
     from (
@@ -53,15 +52,26 @@ const takingsQuery = sql<Takings>`
     order by "isTotal" desc, coalesce(sum(net) filter (where day = reporting.today()), 0) desc, clinic nulls last
     limit ${mostClinics + 1}`;
 
+export interface StateCount {
+  state: string;
+  appointments: number;
+  booked: number;
+}
+
 /** The appointments whose last change was received today, by their state; a change may be the booking. */
-const appointmentsQuery = sql<{ state: string; appointments: number; booked: number }>`
+const appointmentsQuery = sql<StateCount>`
   select state, count(*)::int as appointments, (count(*) filter (where day = reporting.today()))::int as booked
   from reporting.appointments
-  where business_id = any(array${businesses}) and reporting.day(received_at) = reporting.today()
+  where business_id = any(array${senders}) and reporting.day(received_at) = reporting.today()
   group by state order by appointments desc, state`;
 
 /** The appointments that begin today and tomorrow, as far as their start is known. */
-const startingQuery = sql<{ day: string; isToday: boolean; expected: number; cancelled: number }>`
+const startingQuery = (businesses: RawBuilder<string>) => sql<{
+  day: string;
+  isToday: boolean;
+  expected: number;
+  cancelled: number;
+}>`
   select day::text, day = reporting.today() as "isToday",
     (count(*) filter (where state not like 'cancelled%'))::int as expected,
     (count(*) filter (where state like 'cancelled%'))::int as cancelled
@@ -84,7 +94,7 @@ export interface NewestReceipt {
 /** The receipts of today and yesterday that were last received. */
 const newestQuery = sql<NewestReceipt>`
   select newest.business, newest.id, newest.number, newest.clinic, newest.doctor, newest.at, newest.net, newest.paid, newest.due
-  from unnest(array${businesses}) as sender
+  from unnest(array${senders}) as sender
   cross join lateral (
     select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic,
       doctor_id as doctor, applied_at as at, net_amount as net, paid_amount as paid, due_amount as due
@@ -95,7 +105,12 @@ const newestQuery = sql<NewestReceipt>`
   order by at desc limit 10`;
 
 /** Dues that are as many days old today. */
-const duesQuery = sql<{ days: number; day: string; receipts: string; due: string }>`
+const duesQuery = (businesses: RawBuilder<string>) => sql<{
+  days: number;
+  day: string;
+  receipts: string;
+  due: string;
+}>`
   select days, (reporting.today() - days)::text as day, count(r.*)::text as receipts, coalesce(sum(due_amount), 0)::text as due
   from unnest(array[30, 90]) as days
   left join reporting.outstanding_receipts r on r.day = reporting.today() - days and r.business_id = any(array${businesses})
@@ -103,14 +118,23 @@ const duesQuery = sql<{ days: number; day: string; receipts: string; due: string
 
 export type Figures = Awaited<ReturnType<typeof readToday>>;
 
+/** What depends on the tables below the views: every business, and the queries for what came today. */
+export interface TodayQueries {
+  businesses: RawBuilder<string>;
+  appointments: RawBuilder<StateCount>;
+  newest: RawBuilder<NewestReceipt>;
+}
+const usualQueries = { businesses: senders, appointments: appointmentsQuery, newest: newestQuery };
+
 /** Reads what the page Today shows. Undefined in it: the query timed out. */
-export async function readToday(db: Db) {
+export async function readToday(db: Db, queries: TodayQueries = usualQueries) {
+  const { businesses } = queries;
   const [takings, appointments, starting, newest, dues] = await Promise.all([
-    unlessTimeout(read(db, takingsQuery)),
-    unlessTimeout(read(db, appointmentsQuery)),
-    unlessTimeout(read(db, startingQuery)),
-    unlessTimeout(read(db, newestQuery)),
-    unlessTimeout(read(db, duesQuery)),
+    unlessTimeout(read(db, takingsQuery(businesses))),
+    unlessTimeout(read(db, queries.appointments)),
+    unlessTimeout(read(db, startingQuery(businesses))),
+    unlessTimeout(read(db, queries.newest)),
+    unlessTimeout(read(db, duesQuery(businesses))),
   ]);
   return { takings, appointments, starting, newest, dues };
 }

@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { daysBetween } from '../common/days.ts';
 import { read } from '../store/read.ts';
-import type { Db } from '../store/tables.ts';
 import { isSummable } from './column-kinds.ts';
 import { type Asked, isOfAge, matchingOf, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';

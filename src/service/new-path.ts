@@ -42,13 +42,13 @@ export async function openNewPath(env: Environment) {
     const { reportTimezone: timezone } = config;
     await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
   };
-  const openCore = (databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
+  const openCore = (config: Config, databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
     const { databaseMs: connectTimeoutMs } = config.timeLimits;
     const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
     onStop(() => pool.end());
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
     const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
-    return { config, families, db, pool, merge, log };
+    return { config, families, db, pool, merge, log, features };
   };
   /** A command may share it with the receiver. */
   const openEmbedded = async (log: Log, onStop: OnStop) => {
@@ -57,11 +57,16 @@ export async function openNewPath(env: Environment) {
     return url;
   };
 
-  const start = (log: Log, { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal }) =>
+  /** @param config with a generated admin token, where there is one */
+  const start = (
+    config: Config,
+    log: Log,
+    { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal },
+  ) =>
     startParts(
       async (onStop) => {
         const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-        const core = openCore(databaseUrl, 'receiver features', log, onStop);
+        const core = openCore(config, databaseUrl, 'receiver features', log, onStop);
         const routes = features.flatMap((feature) => feature.routes?.(core) ?? []);
         const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
         const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
@@ -80,7 +85,7 @@ export async function openNewPath(env: Environment) {
       );
     const { stop } = await startParts(async (onStop) => {
       const url = config.databaseUrl ?? (await openEmbedded(log, onStop));
-      await run(openCore(url, 'receiver command', log, onStop));
+      await run(openCore(config, url, 'receiver command', log, onStop));
       return '';
     }, log);
     await stop();

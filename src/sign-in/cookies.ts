@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type { CookieOptions, Request } from 'express';
 import { isSecure } from './origin.ts';
 
@@ -15,3 +16,14 @@ export const sessionOptions = (req: Request): CookieOptions => ({
   sameSite: 'strict',
   secure: isSecure(req),
 });
+
+export const newSession = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * The hash that the database has of a session's cookie. The secrets of sign-in are part of it, so that a change of one ends
+ * every session.
+ */
+export const hashOf = (cookie: string, secrets: readonly (string | undefined)[]): Buffer =>
+  createHmac('sha256', JSON.stringify(secrets.map((secret) => secret ?? '')))
+    .update(cookie)
+    .digest();

@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
 import type { Config } from '../config/config.ts';
 import type { User } from '../store/sessions.ts';
-import { type Claims, roleOf } from './roles.ts';
+import { type Claims, rolesOf } from './roles.ts';
 
 const scope = 'openid profile email';
 
@@ -60,7 +60,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
     finish: async (
       address: URL,
       { state, nonce, verifier }: Attempt,
-    ): Promise<Omit<User, 'role'> & { role: User['role'] | undefined }> => {
+    ): Promise<Omit<User, 'role'> & { role: User['role'] | undefined; roles: User['role'][] }> => {
       const known = await configuration();
       const tokens = await client.authorizationCodeGrant(known, address, {
         pkceCodeVerifier: verifier,
@@ -73,7 +73,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
       const sources: Claims[] = [claims];
       if (known.serverMetadata().userinfo_endpoint)
         sources.push(await client.fetchUserInfo(known, tokens.access_token, claims.sub));
-      return { id: claims.sub, name: nameIn(sources), role: roleOf(sources, rolesMap) };
+      const roles = rolesOf(sources, rolesMap);
+      return { id: claims.sub, name: nameIn(sources), role: roles.at(-1), roles };
     },
 
     /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */

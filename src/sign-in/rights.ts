@@ -21,13 +21,18 @@ export type May = (role: Role, method: 'GET' | 'POST', address: string) => boole
 /** What the routes take, of those that were added. */
 export function createRights() {
   const rights: { method: string; path: RegExp; takes: Takes }[] = [];
-  const may: May = (role, method, address) => {
+  /** What a route takes; undefined: there is none. */
+  const takenBy = (method: string, address: string): Takes | undefined => {
     const path = address.replace(/^\/console/, '') || '/';
-    const takes = rights.find((one) => one.method === method && one.path.test(path))?.takes;
+    return rights.find((one) => one.method === method && one.path.test(path))?.takes;
+  };
+  const may: May = (role, method, address) => {
+    const takes = takenBy(method, address);
     return takes !== undefined && (takes === 'anyone' || isEnough(role, takes));
   };
   return {
     may,
+    takenBy,
     add: (method: string, path: string, takes: Takes) =>
       void rights.push({ method, path: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`), takes }),
   };

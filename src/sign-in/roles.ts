@@ -7,15 +7,12 @@ export type Claims = Record<string, unknown>;
 const rolesClaims = ['roles', 'groups'];
 
 /**
- * The role with the most rights of a user; undefined: none.
+ * The roles of a user.
  *
  * @param sources claims of the ID token, and of userinfo
  * @param map the roles of values, e-mail addresses and domains; undefined: the values themselves are roles
  */
-export function roleOf(
-  sources: readonly Claims[],
-  map: NonNullable<Config['oidc']>['rolesMap'],
-): Role | undefined {
+export function rolesOf(sources: readonly Claims[], map: NonNullable<Config['oidc']>['rolesMap']): Role[] {
   const given = sources.flatMap((claims) => rolesClaims.flatMap((name) => valuesOf(claims[name])));
   const email = verifiedEmail(sources);
   const has = (value: string) => {
@@ -25,8 +22,11 @@ export function roleOf(
     return known.startsWith('@') ? email?.slice(email.lastIndexOf('@')) === known : email === known;
   };
   const names: readonly unknown[] = map?.filter(({ value }) => has(value)).map(({ role }) => role) ?? given;
-  return roles.findLast((role) => names.includes(role));
+  return roles.filter((role) => names.includes(role));
 }
+
+/** The role with the most rights of a user; undefined: none. */
+export const roleOf = (...given: Parameters<typeof rolesOf>): Role | undefined => rolesOf(...given).at(-1);
 
 const valuesOf = (claim: unknown): unknown[] =>
   typeof claim === 'string' ? claim.split(/[\s,]+/) : [claim].flat();

@@ -1,19 +1,9 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { readSession, sessionS, type User } from '../store/sessions.ts';
 
+export { hashOf, newSession } from './cookies.ts';
+
 export const sessionMs = sessionS * 1000;
-
-export const newSession = (): string => randomBytes(32).toString('base64url');
-
-/**
- * The hash that the database has of a session's cookie. The secrets of sign-in are part of it, so that a change of one ends
- * every session.
- */
-export const hashOf = (cookie: string, secrets: readonly (string | undefined)[]): Buffer =>
-  createHmac('sha256', JSON.stringify(secrets.map((secret) => secret ?? '')))
-    .update(cookie)
-    .digest();
 
 const maxRemembered = 1_000;
 const timeoutMs = 5_000;

@@ -1,14 +1,8 @@
 import { sql } from 'kysely';
+import type { Aliases, AliasKind } from '../common/aliases.ts';
 import type { Db } from './tables.ts';
 
-/** The kinds of ids that can have an alias. */
-export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
-export type AliasKind = (typeof aliasKinds)[number];
-
-export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some((known) => known === kind);
-
-/** Aliases by id, of each kind. */
-export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
+export * from '../common/aliases.ts';
 
 export async function readAliases(db: Db): Promise<Aliases> {
   const { rows } = await sql<{ kind: AliasKind; id: string; alias: string }>`
@@ -16,16 +10,6 @@ export async function readAliases(db: Db): Promise<Aliases> {
   const of = (wanted: AliasKind) =>
     new Map(rows.flatMap(({ kind, id, alias }) => (kind === wanted ? [[id, alias] as const] : [])));
   return { business: of('business'), clinic: of('clinic'), doctor: of('doctor') };
-}
-
-/** The ids that a text means: itself, where it is an id, those of this name, or else of a name that has it. */
-export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
-  if (aliases.has(text)) return [text];
-  const wanted = text.toLowerCase();
-  const idsOf = (isWanted: (alias: string) => boolean) =>
-    [...aliases].flatMap(([id, alias]) => (isWanted(alias.toLowerCase()) ? id : []));
-  const same = idsOf((alias) => alias === wanted);
-  return same.length > 0 ? same : idsOf((alias) => alias.includes(wanted));
 }
 
 /** `updated_by` of the names that come from the platform's directory. Those of persons win. */
@@ -88,13 +72,4 @@ export async function setPlatformAliases(db: Db, names: readonly AliasChange[]):
     on conflict (kind, id) do update set alias = excluded.alias, updated_at = now()
       where aliases.updated_by = excluded.updated_by and aliases.alias <> excluded.alias`.execute(db);
   return Number(numAffectedRows);
-}
-
-export const maxAliasLength = 200;
-
-/** The fault of an alias; undefined: it has none. */
-export function findAliasFault(id: string, alias: string): string | undefined {
-  if (id === '') return 'the id is empty';
-  if (/\p{Cc}/u.test(id + alias)) return 'the id or the alias has a control character';
-  return alias.length > maxAliasLength ? `the alias has more than ${maxAliasLength} characters` : undefined;
 }

@@ -1,21 +1,11 @@
 import { sql } from 'kysely';
-import type { AliasKind } from './aliases.ts';
+import { type AliasKind, type KnownId, mostIds } from '../common/aliases.ts';
 import { allOf, businesses, read } from './read.ts';
 import type { Db } from './tables.ts';
 
 /** Which ids to show; absent fields do not filter. */
 type IdFilter = { kind?: AliasKind | undefined; text?: string | undefined };
 
-export interface KnownId {
-  kind: AliasKind;
-  id: string;
-  alias: string | null;
-  updated_at: Date | null;
-  updated_by: string | null;
-}
-
-/** A page has as many. */
-export const mostIds = 200;
 const mostSenders = 5_000;
 
 const patternOf = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;

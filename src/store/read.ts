@@ -1,5 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Db } from './tables.ts';
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 
 export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;

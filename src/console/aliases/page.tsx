@@ -1,5 +1,4 @@
-import { aliasKinds, maxAliasLength } from '../../store/aliases.ts';
-import { type KnownId, mostIds } from '../../store/known-ids.ts';
+import { aliasKinds, type KnownId, maxAliasLength, mostIds } from '../../common/aliases.ts';
 import { useMayPost } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';

@@ -25,6 +25,8 @@ interface Download {
   /** The file's name, without its ending. */
   name: string;
   limits: Config['downloads'];
+  /** SQL for the beginning of its transaction. */
+  settings?: string;
 }
 
 /**
@@ -35,7 +37,7 @@ interface Download {
  *   LogUnavailable before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, logAccess, format, content, name, limits } = download;
+  const { query, summary, logAccess, format, content, name, limits, settings = mayBeIdle } = download;
   const { type, ending, mostRows, write } = formats[format];
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
@@ -44,7 +46,7 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
   let broken: Error | undefined;
   try {
     await client.query(within(limits.stalledMs, 'begin isolation level repeatable read read only'));
-    await client.query(within(limits.stalledMs, mayBeIdle));
+    await client.query(within(limits.stalledMs, settings));
     const counted = within(limits.totalMs, summary.sql, summary.parameters);
     const { rows: summaries } = await client.query<RowsSummary>(counted);
     if (mostRows && summaries[0]!.rows > mostRows) {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import type { Aliases } from '../../common/aliases.ts';
 import { daysBetween, formatDay, isDay } from '../../common/days.ts';
 import { formatLocal, parseLocal } from '../../common/times.ts';
 import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
 import type { Asked } from '../../reports/queries.ts';
 import { ages, daysAskedFor, ranges } from '../../reports/ranges.ts';
 import type { Report } from '../../reports/report.ts';
-import type { Aliases } from '../../store/aliases.ts';
 import { BadInput } from '../errors.ts';
 import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';

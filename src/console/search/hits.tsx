@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import type { AliasKind } from '../../common/aliases.ts';
 import { type Family, families, labelOf, meaningOf, titleOf } from '../../families/index.ts';
 import { type Hit, shownHits } from '../../search/hit.ts';
-import type { AliasKind } from '../../store/aliases.ts';
 import { recordHref, titled } from '../ui/links.ts';
 import { type Column, Table } from '../ui/table.tsx';
 import { Amount, Id, Moment, Named, Nothing, WrittenMoment } from '../ui/values.tsx';

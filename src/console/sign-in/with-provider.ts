@@ -1,13 +1,12 @@
 import type { CookieOptions, Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
+import type { Actor } from '../../common/access-log.ts';
+import type { Log } from '../../common/log.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
-import type { Actor } from '../../privacy/log/access-log.ts';
 import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
-import { enter, recordFailure } from '../../sign-in/enter.ts';
 import { originOf, ownPath } from '../../sign-in/origin.ts';
 import type { Attempt, Provider } from '../../sign-in/provider.ts';
-import { roles } from '../../sign-in/rights.ts';
-import type { SignInDependencies } from '../dependencies.ts';
+import { type Role, roles } from '../../sign-in/rights.ts';
 import type { Routes } from '../guard.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 
@@ -31,13 +30,23 @@ const refusals = {
   'no role': [403, `Your account has none of the roles ${roles.join(', ')}. One of them is needed.`],
 } as const;
 
-export function addProviderSignIn(routes: Routes, provider: Provider, dependencies: SignInDependencies) {
-  const { log } = dependencies;
+type User = Awaited<ReturnType<Provider['finish']>>;
+
+interface Enter {
+  log: Log;
+  /** Begins a session, with its entry in the access log. */
+  enter: (req: Request, res: Response, user: User & { role: Role }) => Promise<void>;
+  /** Counts and logs a failed sign-in. @throws TooManyRequests */
+  recordFailure: (req: Request, reason: string, user?: Actor) => Promise<void>;
+}
+
+export function addProviderSignIn(routes: Routes, provider: Provider, given: Enter) {
+  const { log, enter, recordFailure } = given;
 
   const refuse = async (req: Request, res: Response, reason: keyof typeof refusals, user?: Actor) => {
     const [status, text] = refusals[reason];
     try {
-      await recordFailure(dependencies, req, 'identity provider', reason, user);
+      await recordFailure(req, reason, user);
     } catch (error) {
       // The user is told the reason anyway: it reveals nothing.
       if (!(error instanceof TooManyRequests)) throw error;
@@ -69,7 +78,7 @@ export function addProviderSignIn(routes: Routes, provider: Provider, dependenci
     const cookie = readCookie(req.headers.cookie, attemptCookie);
     const attempt = readAttempt(cookie);
     if (!attempt || attempt.state !== req.query.state) return refuse(req, res, 'no attempt');
-    let user: Awaited<ReturnType<Provider['finish']>>;
+    let user: User;
     try {
       user = await provider.finish(new URL(req.originalUrl, originOf(req)), attempt);
     } catch (error) {
@@ -78,7 +87,7 @@ export function addProviderSignIn(routes: Routes, provider: Provider, dependenci
     }
     const { id, name, role } = user;
     if (!role) return refuse(req, res, 'no role', { id, name });
-    await enter(dependencies, req, res, { id, name, role }, 'identity provider');
+    await enter(req, res, { ...user, role });
     // The browser would not send the new cookie along a redirect that another site began.
     sendForward(res, 'Signed in', ownPath(attempt.next));
   });

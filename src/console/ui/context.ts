@@ -1,9 +1,9 @@
 import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Aliases } from '../../common/aliases.ts';
 import type { Actor } from '../../privacy/log/access-log.ts';
 import type { May, Role } from '../../sign-in/rights.ts';
-import type { Aliases } from '../../store/aliases.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
@@ -35,6 +35,8 @@ export interface Visit {
   /** The user, and from where. */
   actor: Actor;
   role: Role;
+  /** All of them, where a user may have several. */
+  roles?: readonly Role[];
   /** The hash of its cookie. */
   session: Buffer;
   aliases?: Aliases;

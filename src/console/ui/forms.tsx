@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useId } from 'preact/hooks';
-import { type AliasKind, isAliasKind } from '../../store/aliases.ts';
+import { type AliasKind, isAliasKind } from '../../common/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 import { words } from './links.ts';
 

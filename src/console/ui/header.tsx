@@ -18,7 +18,7 @@ export function findEntry(groups: readonly Group[], path: string): Entry | undef
 
 /** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
 export function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
-  const { navigation, actor, role, problems } = useContext(VisitContext);
+  const { navigation, actor, role, roles = [role], problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   return (
     <header class="bar">
@@ -49,7 +49,7 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
       </details>
       <details class="user">
         <summary>
-          {actor.name ?? actor.id} <span>{role}</span>
+          {actor.name ?? actor.id} <span>{roles.join(', ')}</span>
         </summary>
         <div class="popup">
           {mayOpen('/sessions') && <a href="/console/sessions">Sessions</a>}

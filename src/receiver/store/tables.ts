@@ -112,6 +112,14 @@ interface OwnTables {
     updated_at: Generated<Date>;
     updated_by: string;
   };
+  'receiver.sessions': {
+    hash: Buffer;
+    actor: string;
+    actor_name: string | null;
+    roles: string[];
+    address: string;
+    begun_at: Generated<Date>;
+  };
   'receiver.heartbeats': { at: Time };
   'public.access_log': {
     entry: GeneratedAlways<string>;

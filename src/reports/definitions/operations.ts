@@ -1,4 +1,3 @@
-import { driftOrder } from '../../health/figures.ts';
 import type { Report } from '../report.ts';
 import { newestFirst } from './parts.ts';
 
@@ -43,7 +42,7 @@ export const operations: readonly Report[] = [
     line: 'Fields and events that the documentation does not have.',
     details: ['first_seen'],
     families: [],
-    order: driftOrder,
+    order: "kind = 'missing', last_seen desc, event, field, kind, value",
   },
   {
     view: 'other_events',

@@ -1,8 +1,8 @@
+import { type Aliases, isAliasKind } from '../../common/aliases.ts';
 import { formatDay } from '../../common/days.ts';
 import { formatCount } from '../../common/numbers.ts';
 import { formatMoment } from '../../common/times.ts';
 import { words } from '../../common/words.ts';
-import { type Aliases, isAliasKind } from '../../store/aliases.ts';
 import { isSummable } from '../column-kinds.ts';
 import { labelOfColumn } from '../labels.ts';
 import type { Asked } from '../queries.ts';

@@ -11,7 +11,7 @@ export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> =
   const log = createLog('silent');
   const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
   const defaults = { retention: {}, erasure: { keepMs: 365 * 86_400_000 } };
-  return { config: { ...defaults, ...config } as Config, families, db, pool, merge, log };
+  return { config: { ...defaults, ...config } as Config, families, db, pool, merge, log, features: [] };
 }
 
 /** Merges all that waits. */

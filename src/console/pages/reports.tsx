@@ -1,0 +1,166 @@
+import type { Request, Response } from 'express';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../receiver/store/tables.ts';
+import { type ReportColumn, readComments } from '../../reports/columns.ts';
+import { describeFile, fileNameOf } from '../../reports/files/file-content.ts';
+import { type FormatName, formatNames } from '../../reports/files/formats.ts';
+import {
+  askReport,
+  pageRows,
+  queryRows,
+  type ReportRow,
+  type RowsSummary,
+  readPage,
+} from '../../reports/queries.ts';
+import { type Report, titleOf } from '../../reports/report.ts';
+import { reports as known, type ReportGroup, reportGroups } from '../../reports/reports.ts';
+import { readAges, readTotals } from '../../reports/totals.ts';
+import { takePage } from '../../store/read.ts';
+import { businesses } from '../businesses.ts';
+import { BadInput, PageNotFound, TooManyDownloads } from '../errors.ts';
+import { hasRole, type Page } from '../page.ts';
+import { oneOf, readForm } from '../read-form.ts';
+import { sendDownload } from '../reports/download.ts';
+import { type AskedForm, readReportForm } from '../reports/form.ts';
+import { ReportList } from '../reports/list.tsx';
+import { ReportPage } from '../reports/pages.tsx';
+import { ReportFilters } from '../reports/report-filters.tsx';
+import type { Visit } from '../ui/context.ts';
+import { sendPage } from '../ui/page.tsx';
+
+const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
+/** Each has one of the few connections for minutes. */
+const maxDownloads = 2;
+
+/** Reports and their downloads. Who may see personal data sees it, each time after an entry of the access log. */
+export const reports: Page = (routes, { config, pool, db, read, logAccess }) => {
+  const { reportTimezone: timezone, downloads: limits } = config;
+
+  routes.get('/reports', 'viewer', (req, res) => {
+    const { data } = readForm(req.query, { group });
+    const title = data.group ? `Reports: ${reportGroups[data.group].title}` : 'Reports';
+    sendPage(res, title, <ReportList {...data} />);
+  });
+
+  const ask = async (tx: Db, req: Request, res: Response) => {
+    const report = known.find(({ view }) => view === req.params.view);
+    if (!report) throw new PageNotFound('There is no such report.');
+    const all = await readColumns(tx, report);
+    const columns = all.filter(({ personal }) => !personal || hasRole(res, 'desk'));
+    const { aliases } = res.locals.visit as Visit;
+    // The shared pages offer what is personal by forms; here the role decides.
+    const shown = columns.map((column) => ({ ...column, personal: false }));
+    const form = readReportForm(req.query, {
+      report,
+      columns: shown,
+      shown,
+      timezone,
+      aliases,
+      revealed: false,
+    });
+    const asked = askReport({ report, columns: shown, shown, filter: form.filter, businesses });
+    const hidden = all.length - columns.length;
+    return { asked: { ...form, ...asked }, hidden, isPersonal: columns.some(({ personal }) => personal) };
+  };
+
+  routes.get('/reports/:view', 'viewer', async (req, res) => {
+    const { asked, hidden, isPersonal, found } = await read(async (tx) => {
+      const asking = await ask(tx, req, res);
+      const { asked } = asking;
+      if (Object.keys(asked.faults).length > 0) return { ...asking, found: undefined };
+      const { rows, more } = takePage(await readPage(tx, asked, asked.filter.page ?? 1), pageRows);
+      const totals = await readTotals(tx, asked);
+      const ages = asked.filters.age && !asked.filter.receipt ? await readAges(tx, asked) : undefined;
+      const comment = (await readComments(tx)).get(asked.report.view);
+      const { patients } = await summarize(tx, asked, rows);
+      return { ...asking, found: { rows, more, totals, ...(ages && { ages }), comment, patients } };
+    });
+    const title = titleOf(asked.report);
+    if (!found) return sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
+    const { patients: subjects, ...page } = found;
+    const { length: rows } = page.rows;
+    if (isPersonal) await logAccess(res, { action: 'reveal', subjects, filter: loggedOf(asked), rows });
+    const content = (
+      <>
+        {hidden > 0 && <p class="note">Names and phones are hidden: they take the role desk.</p>}
+        <ReportPage {...asked} {...page} revealed={false} person={undefined} />
+      </>
+    );
+    sendPage(res, title, content);
+  });
+
+  let running = 0;
+  const download = async (req: Request, res: Response, format: FormatName) => {
+    const { asked, isPersonal, comment } = await read(async (tx) => {
+      const asking = await ask(tx, req, res);
+      return { ...asking, comment: (await readComments(tx)).get(asking.asked.report.view) };
+    });
+    const faults = Object.values(asked.faults);
+    if (faults.length > 0) throw new BadInput(faults.join(' '));
+    const { aliases, currency } = res.locals.visit as Visit;
+    const about = { comment, revealed: isPersonal, aliases, currency, timezone };
+    const filter = { ...loggedOf(asked), format, personal: isPersonal };
+    if (running >= maxDownloads)
+      throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
+    running += 1;
+    try {
+      await sendDownload(res, pool, {
+        query: queryRows(asked).compile(db),
+        summary: summaryOf(asked, asked.matching).compile(db),
+        logAccess: ({ rows, patients }) =>
+          logAccess(res, { action: 'download', filter, rows, subjects: patients }),
+        format,
+        content: (rows) => describeFile(asked, { ...about, rows }),
+        name: fileNameOf(asked, isPersonal),
+        limits,
+        settings: `set local timezone = '${timezone}'; set local statement_timeout = ${limits.totalMs}; set local idle_in_transaction_session_timeout = 0`,
+      });
+    } finally {
+      running -= 1;
+    }
+  };
+  for (const format of formatNames)
+    routes.get(`/reports/:view/${format}`, 'viewer', (req, res) => download(req, res, format));
+};
+
+async function readColumns(db: Db, { view, rowsOf = view }: Report) {
+  const { rows } = await sql<ReportColumn>`
+    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
+           not reporting.is_public(attname, atttypid) as personal
+    from pg_attribute where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
+    order by attnum`.execute(db);
+  return rows;
+}
+
+const loggedOf = ({ report, filter }: AskedForm) => ({ report: report.view, ...filter });
+
+/** The patients of rows that are shown: their subjects. */
+async function summarize(db: Db, asked: AskedForm, rows: readonly ReportRow[]): Promise<RowsSummary> {
+  const names = sql.join(asked.shown.map(({ name }) => sql`${sql.ref(name)} text`));
+  const source = sql`from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as shown(${names}) where true`;
+  return (await summaryOf(asked, source).execute(db)).rows[0]!;
+}
+
+/**
+ * The query for the number of rows and the subjects of their patients.
+ *
+ * @param source the part of a query that begins with `from`, up to its conditions
+ */
+function summaryOf({ shown }: AskedForm, source: RawBuilder<unknown>) {
+  const plain = (column: string) => sql`lower(replace(trim(${sql.ref(column)}), '-', ''))`;
+  const subjects: Record<string, RawBuilder<unknown>> = {
+    patient_id: sql`'p:platform:' || trim(patient_id)`,
+    patient_ids: sql`'p:platform:' || jsonb_array_elements_text(patient_ids::jsonb)`,
+    partner_patient_id: sql`'p:partner:' || business_id || ':' || trim(partner_patient_id)`,
+    abha_address: sql`'p:abha:' || ${plain('abha_address')}`,
+    abha_number: sql`'p:abha:' || ${plain('abha_number')}`,
+    delivery_id: sql`unnest(array(
+      select s from receiver.inbox, unnest(subjects) s where id = delivery_id::uuid and s like 'p:%'))`,
+  };
+  const queries = shown.flatMap(({ name }) =>
+    subjects[name] ? [sql`select ${subjects[name]} as s ${source}`] : [],
+  );
+  const all = queries.length > 0 ? sql.join(queries, sql` union `) : sql`select null as s`;
+  return sql<RowsSummary>`
+    select count(*)::int as rows, array(select s from (${all}) as named where s is not null) as patients ${source}`;
+}

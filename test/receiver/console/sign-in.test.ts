@@ -1,0 +1,128 @@
+import type { Role } from '../../../src/config/roles.ts';
+import { sessionCookie } from '../../../src/sign-in/cookies.ts';
+import { type FakeProvider, signInWith, startFakeProvider } from '../../support/fake-provider.ts';
+import { oidcSettings } from '../../support/oidc-settings.ts';
+import { listen } from '../feed/support.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { adminToken, openApp, visitWith } from './support.ts';
+
+const database = useReceiverDatabase();
+beforeEach(() => database.rows('truncate receiver.sessions, public.access_log'));
+const visitor = (app: ReturnType<typeof openApp>['app'], headers: Record<string, unknown>) =>
+  visitWith(app, String(headers['set-cookie']).split(';')[0]!);
+const signIn = (app: ReturnType<typeof openApp>['app'], token: string, next = '') =>
+  visitWith(app, '').post('/sign-in', { token, next });
+
+it('the admin token opens everything, until the sign-out', async () => {
+  const { app } = openApp(database, { publicUrl: undefined });
+  const response = await signIn(app, adminToken, '/console/access-log')
+    .set('Sec-Fetch-Site', 'same-origin')
+    .expect(303)
+    .expect('Location', '/console/access-log');
+  expect(String(response.headers['set-cookie'])).toMatch(/HttpOnly; SameSite=Strict/);
+  const user = visitor(app, response.headers);
+  const { text, headers } = await user.get('/sessions').expect(200);
+  expect(text).toContain('viewer, desk, operator, privacy');
+  expect(headers['cache-control']).toBe('no-store');
+  expect(headers['content-security-policy']).toContain("script-src 'self'");
+  await user.post('/sign-out').set('Sec-Fetch-Site', 'same-origin').expect(303);
+  await user.get('/sessions').expect(401);
+  const rows = await database.rows('select action, actor from public.access_log order by entry');
+  expect(rows.map(({ action }) => action)).toEqual(['sign-in', 'audit', 'sign-out']);
+});
+
+it('leads nowhere but to pages of the console', async () => {
+  const { app } = openApp(database);
+  for (const next of ['https://other.invalid/console', '//other.invalid', '/metrics', '/console/sign-out'])
+    await signIn(app, adminToken, next).expect('Location', '/console');
+});
+
+it('after ten wrong tokens of an address the right one is refused too, and the log does not grow', async () => {
+  const { app } = openApp(database);
+  for (let n = 0; n < 10; n++) await signIn(app, `wrong-${n}`).expect(401);
+  for (const token of ['wrong', adminToken, adminToken]) {
+    const { headers } = await signIn(app, token).expect(429);
+    expect([Number(headers['retry-after']) > 0, headers['set-cookie']]).toEqual([true, undefined]);
+  }
+  expect(await database.rows('select distinct actor, action from public.access_log')).toEqual([
+    { actor: 'unknown', action: 'sign-in failed' },
+  ]);
+  expect(await database.rows('select count(*)::int as n from public.access_log')).toEqual([{ n: 10 }]);
+});
+
+it('a changed secret, an ended session and eight hours end a session', async () => {
+  const { app } = openApp(database);
+  const enter = async () => visitor(app, (await signIn(app, adminToken).expect(303)).headers);
+  const [first, second] = [await enter(), await enter()];
+  const cookie = (first.get('/today') as unknown as { _header: Record<string, string> })._header;
+  await visitWith(openApp(database, { adminToken: 'another-token-of-tests' }).app, cookie.cookie!)
+    .get('/today')
+    .expect(401);
+  await second.get('/today').expect(200);
+  await first.post('/sessions/end', { user: 'admin-token' }).expect(303);
+  await second.get('/today').expect(401);
+  const third = await enter();
+  await database.rows(`update receiver.sessions set begun_at = begun_at - interval '481 min'`);
+  await third.get('/today').expect(401);
+});
+
+describe('with an identity provider', () => {
+  let provider: FakeProvider;
+  beforeAll(async () => {
+    provider = await startFakeProvider();
+  });
+  afterAll(() => provider.stop());
+
+  const serve = async (rolesMap: string) => {
+    const oidc = oidcSettings(provider.issuer, { OIDC_ROLES_MAP: rolesMap });
+    return (await listen(openApp(database, { oidc, publicUrl: undefined }).app)).slice(0, -1);
+  };
+  const statuses = async (url: string, cookie: string, ...paths: string[]) =>
+    Promise.all(
+      paths.map(async (path) => (await fetch(`${url}/console${path}`, { headers: { cookie } })).status),
+    );
+
+  it('a user has all roles that OIDC_ROLES_MAP gives: operator alone sees no patient', async () => {
+    const url = await serve('operator=engineers,desk=reception,privacy=officer@clinic.invalid');
+    const paths = ['/today', '/access-log', '/aliases'];
+    const rolesOf = async (claims: object) => {
+      provider.become({ email: 'x@clinic.invalid', email_verified: true, ...claims });
+      const { cookie } = await signInWith(url);
+      expect(cookie).toContain(sessionCookie);
+      const [last] = await database.rows(
+        'select roles, actor_name from receiver.sessions order by begun_at desc limit 1',
+      );
+      return {
+        roles: last!.roles as Role[],
+        name: last!.actor_name,
+        statuses: await statuses(url, cookie, ...paths),
+      };
+    };
+    expect(await rolesOf({ groups: ['engineers'] })).toEqual({
+      roles: ['operator'],
+      name: 'x@clinic.invalid',
+      statuses: [200, 403, 200],
+    });
+    expect(await rolesOf({ groups: ['engineers', 'reception'] })).toMatchObject({
+      roles: ['desk', 'operator'],
+    });
+    expect(await rolesOf({ email: 'officer@clinic.invalid' })).toMatchObject({
+      roles: ['privacy'],
+      statuses: [200, 200, 200],
+    });
+  });
+
+  it('a user without a role does not come in, nor an answer that this browser has not asked for', async () => {
+    const url = await serve('viewer=staff');
+    provider.become({ roles: ['privacy'] });
+    expect(await signInWith(url)).toMatchObject({ status: 403, cookie: '' });
+    provider.become({ roles: ['staff'] });
+    const { back, status } = await signInWith(url);
+    expect(status).toBe(200);
+    expect((await fetch(back)).status).toBe(400);
+    const rows = await database.rows(
+      `select filter->>'reason' as reason from public.access_log where action = 'sign-in failed'`,
+    );
+    expect(rows).toEqual([{ reason: 'no role' }, { reason: 'no attempt' }]);
+  });
+});
