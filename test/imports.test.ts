@@ -34,6 +34,7 @@ const allowed = table({
   apply: 'families intake receiver store',
   privacy: 'apply families feature.ts intake receiver store',
   feed: 'feature.ts receiver',
+  callbacks: 'feature.ts receiver',
   changes: 'families privacy receiver store',
   destinations: 'changes families receiver store',
   alerts: 'health receiver store',
@@ -48,11 +49,11 @@ const allowed = table({
   http: 'changes families intake receiver store ../assets',
   worker: 'apply changes families intake privacy queue receiver reconcile store',
   console:
-    'apply families feature.ts health intake privacy queue receiver reports search sign-in store ../assets',
+    'apply callbacks families feature.ts health intake privacy queue receiver reports search sign-in store ../assets',
   commands: 'alerts apply changes destinations families intake privacy reconcile store',
 
   // Composition.
-  'features.ts': 'console feature.ts feed privacy',
+  'features.ts': 'callbacks console feature.ts feed privacy',
   service:
     'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',

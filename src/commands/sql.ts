@@ -1,6 +1,5 @@
 import pg from 'pg';
-import { print, printTable } from '../common/output.ts';
-import { printable } from '../common/printable.ts';
+import { printRows } from '../common/output.ts';
 import { readerUrl } from '../store/embedded/cluster.ts';
 import { withClient } from '../store/pool.ts';
 import { type AddCommand, logCommand, type Opened, onDatabase } from './with-database.ts';
@@ -22,39 +21,20 @@ export const addSqlCommand: AddCommand = (program, env) => {
     .argument('<statement>', 'for example: select count(*) from receipts')
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
     .option('--write', 'allow changes of data')
-    .action(onDatabase(env, printRows));
+    .action(onDatabase(env, printResult));
 };
 
-async function printRows(
+async function printResult(
   opened: Opened,
   statement: string,
   { json, write }: { json?: true; write?: true },
 ): Promise<void> {
   const { rows, fields } = await runLogged(opened, statement, write);
-  const names = fields.map(({ name }) => name);
-  if (!json) {
-    printTable(names, rows);
-    print(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`);
-    return;
-  }
-  const keys = distinct(names);
-  for (const row of rows) {
-    const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
-    // JSON.stringify writes no white space: all control characters are within strings.
-    print(printable(JSON.stringify(record)));
-  }
-}
-
-/** Keys for columns, of which several may have the same name: the second `a` is `a_2`, or the next that no column has. */
-function distinct(names: readonly string[]): string[] {
-  const taken = new Set(names);
-  return names.map((name, at) => {
-    if (names.indexOf(name) === at) return name;
-    let count = 2;
-    while (taken.has(`${name}_${count}`)) count += 1;
-    taken.add(`${name}_${count}`);
-    return `${name}_${count}`;
-  });
+  printRows(
+    fields.map(({ name }) => name),
+    rows,
+    json,
+  );
 }
 
 /** The log holds no statements: they may contain personal data. */

@@ -18,6 +18,37 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   print(table.toString());
 }
 
+/** Prints the rows of a query: a table, or a JSON object per line, where a second column `a` is `a_2`. */
+export function printRows(
+  names: readonly string[],
+  rows: readonly (readonly (string | null)[])[],
+  asJson = false,
+): void {
+  if (!asJson) {
+    printTable(names, rows);
+    print(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`);
+    return;
+  }
+  const keys = distinct(names);
+  for (const row of rows) {
+    const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
+    // JSON.stringify writes no white space: all control characters are within strings.
+    print(printable(JSON.stringify(record)));
+  }
+}
+
+/** Keys for columns, of which several may have the same name: the second `a` is `a_2`, or the next that no column has. */
+function distinct(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  return names.map((name, at) => {
+    if (names.indexOf(name) === at) return name;
+    let count = 2;
+    while (taken.has(`${name}_${count}`)) count += 1;
+    taken.add(`${name}_${count}`);
+    return `${name}_${count}`;
+  });
+}
+
 export const printCounts = (counts: Record<string, number>) =>
   printTable(['table', 'rows'], Object.entries(counts));
 

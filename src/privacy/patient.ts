@@ -5,7 +5,7 @@ import { canonicalJson } from '../receiver/intake/canonical-json.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
 import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/find-reductions.ts';
-import { tableOf } from '../receiver/store/columns.ts';
+import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
@@ -62,13 +62,7 @@ async function candidatesOf({ db }: Pick<Core, 'db'>, id: string) {
     const subject = patientSubject(kind, explicit.at(-1), explicit.groups?.business ?? '');
     return { subjects: subject ? [subject] : [], isExplicit: true };
   }
-  const { rows } = await sql<{ business_id: string }>`
-    with recursive b as (
-      (select business_id from receiver.inbox order by 1 limit 1)
-      union all
-      select (select i.business_id from receiver.inbox i where i.business_id > b.business_id order by 1 limit 1) from b
-      where b.business_id is not null
-    ) select business_id from b where business_id is not null`.execute(db);
+  const { rows } = await sql.raw<{ business_id: string }>(businessesOfInbox).execute(db);
   const subjects = [
     patientSubject('platform', id, ''),
     patientSubject('abha', id, ''),

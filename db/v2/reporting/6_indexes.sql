@@ -15,6 +15,7 @@ begin
        '(business_id) where deleted_at is null and reporting.amount_due(net_amount, amount_paid, amount_due) > 0'),
       ('receipts_patient', 'public.receipts', 'The receipts of a patient',
        '(business_id, patient_oid) where patient_oid is not null'),
+      ('receipts_phone', 'public.receipts', 'Whose phone is this?', '(reporting.phone_key(mobile)) where mobile is not null'),
       ('appointments_day', 'public.appointments', 'A month of a business',
        '(business_id, reporting.day(created_at)) where created_at is not null'),
       ('appointments_undated', 'public.appointments', 'The same, of the others', '(business_id) where created_at is null'),

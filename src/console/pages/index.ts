@@ -2,14 +2,30 @@ import type { Page } from '../page.ts';
 import type { Group } from '../ui/context.ts';
 import { accessLog } from './access-log.tsx';
 import { aliases } from './aliases.tsx';
+import { deliveries } from './deliveries.tsx';
 import { health } from './health.tsx';
 import { patients } from './patients.tsx';
+import { quarantine } from './quarantine.tsx';
+import { records } from './records.tsx';
 import { reports } from './reports.tsx';
+import { search } from './search.tsx';
 import { sessions } from './sessions.tsx';
 import { today } from './today.tsx';
 
 /** All pages of the console: a file each. */
-export const pages: readonly Page[] = [today, reports, patients, health, aliases, accessLog, sessions];
+export const pages: readonly Page[] = [
+  today,
+  search,
+  records,
+  reports,
+  patients,
+  deliveries,
+  quarantine,
+  health,
+  aliases,
+  accessLog,
+  sessions,
+];
 
 /** The places of the console; a user sees those that the roles open. */
 export const navigation: readonly Group[] = [
@@ -28,8 +44,8 @@ export const navigation: readonly Group[] = [
     title: 'Operations',
     entries: [
       { title: 'Health', path: '/health' },
-      { title: 'Deliveries', path: '/deliveries' },
-      { title: 'Problems', path: '/problems', also: ['/quarantine'], counted: true },
+      { title: 'Deliveries', path: '/deliveries', counted: 'failed' },
+      { title: 'Rejected', path: '/quarantine', counted: 'quarantine' },
       { title: 'Names', path: '/aliases' },
       { title: 'Access log', path: '/access-log', also: ['/sessions'] },
     ],

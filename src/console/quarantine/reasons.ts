@@ -1,4 +1,4 @@
-import type { QuarantineReason } from '../../store/tables.ts';
+import type { QuarantineReason } from '../../receiver/intake/rejection.ts';
 
 interface Reason {
   meaning: string;

@@ -15,8 +15,8 @@ export interface Entry {
   path: string;
   /** The paths of other pages that belong to it. */
   also?: readonly string[];
-  /** Whether the number of problems stands beside it. */
-  counted?: true;
+  /** The number of problems that stands beside it; true: of all. */
+  counted?: true | keyof Problems;
 }
 
 /** Entries for one kind of users. */

@@ -67,7 +67,7 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
                 <li key={entry.path}>
                   <a href={hrefTo(entry.path)} aria-current={entry === current ? 'page' : undefined}>
                     {entry.title}
-                    {entry.counted && problems && <ProblemCount {...problems} />}
+                    {entry.counted && problems && <ProblemCount problems={problems} of={entry.counted} />}
                   </a>
                 </li>
               ))}
@@ -78,8 +78,8 @@ export function Header({ current, query }: { current: Entry | undefined; query: 
   );
 }
 
-function ProblemCount({ failed, quarantine }: Problems) {
-  const count = failed + quarantine;
+function ProblemCount({ problems, of }: { problems: Problems; of: true | keyof Problems }) {
+  const count = of === true ? problems.failed + problems.quarantine : problems[of];
   if (count === 0) return null;
   return (
     <span class="count"> {count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count)}</span>

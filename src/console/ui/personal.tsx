@@ -20,15 +20,21 @@ export function ShowPersonal({ revealed, address, values = {}, what = 'personal 
   );
 }
 
-type NoteProps = PersonalProps & { hiddenAt?: string; children: ComponentChildren };
+type NoteProps = PersonalProps & { hiddenAt?: string; takes?: string; children: ComponentChildren };
 
 /** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
-export function PersonalNote({ revealed, address, hiddenAt = address, children }: NoteProps) {
+export function PersonalNote({
+  revealed,
+  address,
+  hiddenAt = address,
+  takes = 'privacy',
+  children,
+}: NoteProps) {
   const mayShow = useMayPost(`${address}/personal`);
   if (!revealed)
     return (
       <p class="note">
-        {children} {mayShow ? 'Showing it is logged.' : 'Showing it takes the role privacy.'}
+        {children} {mayShow ? 'Showing it is logged.' : `Showing it takes the role ${takes}.`}
       </p>
     );
   return (

@@ -21,6 +21,7 @@ export const admission = defineFamily({
   identifiedBy: 'id',
   orderedBy: 'updated_at',
   headline: ['status', 'totalbilled', 'totalpaid'],
+  people: { names: ['patient.name'], phones: ['patient.phone'] },
   shown: {
     money: { totalbilled: 'Billed', totalpaid: 'Paid' },
     people: { pid: 'Patient id', docid: 'Doctor', facilityid: 'Clinic' },

@@ -15,6 +15,7 @@ export const booking = defineFamily({
   table: 'bookings',
   identifiedBy: 'order_id',
   headline: ['state'],
+  people: { names: ['billing.name', 'patient.name'], phones: ['billing.phone'] },
   shown: { more: { state: 'Status' } },
   fields: {
     order_id: notPersonal(text),

@@ -58,6 +58,8 @@ export interface Family<
   headline?: readonly string[];
   /** What amounts are made of: the first less the others. */
   sums?: Readonly<Record<string, readonly string[]>>;
+  /** Where it has names and phone numbers that people search for: fields, or keys of nested ones, as `patient.name`. */
+  people?: { names: readonly string[]; phones: readonly string[] };
 }
 
 /** Names that have to be those of fields. */

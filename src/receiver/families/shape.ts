@@ -56,9 +56,11 @@ export const familySchema = z
     printed: z.string().optional(),
     headline: z.array(z.string()).optional(),
     sums: lists.optional(),
+    people: z.strictObject({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
   })
   .superRefine((family, { addIssue }) => {
-    const { fields, identifiedBy, orderedBy, createdAt, printed, headline, facts, shown, sums } = family;
+    const { fields, identifiedBy, orderedBy, createdAt, printed, headline, facts, shown, sums, people } =
+      family;
     const named: Record<string, [(string | undefined)[], KindName[]]> = {
       identifiedBy: [[identifiedBy], ['text', 'integer']],
       orderedBy: [[orderedBy], ['time']],
@@ -69,6 +71,7 @@ export const familySchema = z
       facts: [Object.entries(facts ?? {}).flat(2), []],
       shown: [Object.values(shown ?? {}).flatMap((group) => Object.keys(group ?? {})), []],
       sums: [Object.entries(sums ?? {}).flat(2), ['amount']],
+      people: [Object.values(people ?? {}).flatMap((paths) => paths.map((one) => one.split('.')[0])), []],
     };
     const issue = (message: string, ...place: string[]) => addIssue({ code: 'custom', path: place, message });
     for (const [place, [names, allowed]] of Object.entries(named))

@@ -76,9 +76,14 @@ export interface Intake {
   /**
    * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
    *
+   * @param options `receivedAt`: when it arrived, in microseconds since 1970; default: now
    * @throws Unavailable
    */
-  replay: (body: Buffer, path: string, options: { dryRun: boolean }) => Promise<ReplayResult>;
+  replay: (
+    body: Buffer,
+    path: string,
+    options: { dryRun: boolean; receivedAt?: number },
+  ) => Promise<ReplayResult>;
   /** Writes the counts of differences from the documents. */
   flush: () => Promise<void>;
   /** Resolves once everything that was received is durable. */

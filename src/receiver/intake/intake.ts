@@ -241,10 +241,10 @@ export function createIntake(options: IntakeOptions): Intake {
       await keepRejected(new Rejection(reason, message), body, route);
     },
 
-    replay: async (body, path, { dryRun }) => {
+    replay: async (body, path, { dryRun, receivedAt = arrival() }) => {
       const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
       try {
-        const { delivery, callback, misfits } = read(body, catchAll, arrival());
+        const { delivery, callback, misfits } = read(body, catchAll, receivedAt);
         if (dryRun) {
           const isExpired = (await judgeTime(delivery)) === 'expired';
           return { outcome: isExpired ? 'expired' : 'accepted', id: delivery.id };

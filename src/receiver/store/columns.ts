@@ -50,3 +50,12 @@ export function valuesOf(family: Family): string[] {
     (column) => common[column] ?? kinds[fields[column]!.kind].select('m.d', literal(column)),
   );
 }
+
+/** SQL for the businesses that callbacks have, without reading each callback. */
+export const businessesOfInbox = `
+with recursive b as (
+  (select business_id from receiver.inbox order by 1 limit 1)
+  union all
+  select (select i.business_id from receiver.inbox i where i.business_id > b.business_id order by 1 limit 1) from b
+  where b.business_id is not null
+) select business_id from b where business_id is not null`;

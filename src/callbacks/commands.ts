@@ -1,0 +1,164 @@
+import { type Command, Option } from 'commander';
+import { commandActor, logAccess } from '../common/access-log.ts';
+import { parseUuid } from '../common/arguments.ts';
+import { print, printTable, withProgress } from '../common/output.ts';
+import { printable } from '../common/printable.ts';
+import type { Core, OnCore } from '../feature.ts';
+import { quarantineReasons } from '../receiver/intake/rejection.ts';
+import { replayDeliveries } from './deliveries.ts';
+import {
+  dropQuarantined,
+  faultsOf,
+  listQuarantine,
+  type QuarantineFilter,
+  readQuarantined,
+  replayQuarantined,
+} from './quarantine.ts';
+import { search } from './search.ts';
+import { readableBody } from './shown.ts';
+import { printQuery } from './sql.ts';
+
+const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
+
+export function addCallbackCommands(program: Command, onCore: OnCore): void {
+  program
+    .command('find')
+    .description('find records by an id, a printed number, a phone number or a name; callbacks by their ids')
+    .argument('<text>')
+    .action(onCore(printFound));
+  program
+    .command('replay')
+    .description('merge callbacks again: those that failed, or the given ones')
+    .argument('[ids...]', 'of callbacks', uuids)
+    .option('--family <name>', 'only of this family')
+    .action(onCore(replay));
+  program
+    .command('sql')
+    .description('run a statement on the receiver’s database, read-only, and print its rows')
+    .argument('<statement>', 'for example: select count(*) from receipts')
+    .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
+    .action(onCore(printQuery));
+  addQuarantineCommands(program, onCore);
+}
+
+async function printFound(core: Core, text: string): Promise<void> {
+  const asked = { actor: commandActor(), mayNamePeople: true };
+  const { hits, messages, isCut } = await search(core, text, asked).catch((cause: { code?: string }) => {
+    if (cause.code !== '57014') throw cause;
+    throw new Error('The search took too long: use an id or a whole phone number', { cause });
+  });
+  for (const { kind, id } of messages) print(`${kind} ${id}`);
+  printTable(
+    ['family', 'business', 'id', 'found by', 'newest event', 'name', 'phone'],
+    hits.map((one) => [one.family.name, one.businessId, one.recordId, one.by, one.at, one.name, one.phone]),
+  );
+  if (isCut) print('There are more.');
+}
+
+async function replay(core: Core, ids: string[] | undefined, { family }: { family?: string }): Promise<void> {
+  if (family !== undefined && !core.families.some(({ name }) => name === family))
+    throw new Error(`--family must be one of ${core.families.map(({ name }) => name).join(', ')}`);
+  const given = ids?.length ? ids : undefined;
+  const filter = { family, given: given?.length };
+  await logAccess(core, { actor: commandActor(), action: 'replay', filter });
+  const count = await replayDeliveries(core, { family, ids: given });
+  print(`${count} ${count === 1 ? 'waits' : 'wait'} for a worker`);
+  const unknown = given ? new Set(given).size - count : 0;
+  if (unknown > 0) print(`${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback`);
+}
+
+type Filter = Omit<QuarantineFilter, 'ids'>;
+
+function addQuarantineCommands(program: Command, onCore: OnCore): void {
+  const group = program
+    .command('quarantine')
+    .description('callbacks that were refused behind the access checks');
+  const sub = (name: string, description: string) => group.command(name).description(description);
+  const select = (command: Command) =>
+    command
+      .option('--business <id>', 'only of this business')
+      .addOption(new Option('--reason <reason>', 'only with this reason').choices(quarantineReasons));
+  select(sub('list', 'list them, the last received first'))
+    .option('--replayed', 'also those that were replayed')
+    .option('--limit <n>', 'maximum number of rows', Number, 100)
+    .action(onCore(list));
+  sub('show', 'print their bodies').argument('<ids...>', 'of bodies', uuids).action(onCore(show));
+  select(sub('replay', 'receive them again, with the families and filters of now; those refused again stay'))
+    .argument('[ids...]', 'of bodies', uuids)
+    .option('--all', 'required where nothing selects bodies')
+    .option('--dry-run', 'show the result, and change nothing')
+    .action(onCore(replayBodies));
+  select(sub('drop', 'delete them for good, also acknowledged ones'))
+    .argument('[ids...]', 'of bodies', uuids)
+    .option('--all', 'required where nothing selects bodies')
+    .option('--replayed', 'also those that were replayed')
+    .action(onCore(drop));
+}
+
+async function list(core: Core, { limit, ...filter }: Filter & { limit: number }): Promise<void> {
+  const rows = (await listQuarantine(core, filter, limit)).map((row) => [
+    ...[row.id, row.path, row.business_id, row.reason],
+    faultsOf(row),
+    ...[row.count, row.last_received_at, row.replayed_at, row.acknowledged ? 'yes' : ''],
+  ]);
+  printTable(
+    ['id', 'path', 'business', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'],
+    rows,
+  );
+}
+
+async function show(core: Core, ids: string[]): Promise<void> {
+  const found = (await Promise.all(ids.map((id) => readQuarantined(core, id)))).flatMap((one) => one ?? []);
+  const subjects = found.flatMap((one) => one.subjects);
+  await logAccess(core, {
+    actor: commandActor(),
+    action: 'body',
+    subjects,
+    filter: { ids },
+    rows: found.length,
+  });
+  for (const { id, path, reason, body } of found)
+    print(`${printable(`# ${id} ${path} ${reason}`)}\n${printable(readableBody(body.toString()))}`);
+  if (found.length < ids.length)
+    throw new Error(`${ids.length - found.length} of these ids are not in the quarantine`);
+}
+
+interface Selection extends Filter {
+  all?: true;
+}
+
+/** @throws Error where nothing selects bodies */
+async function idsOf(
+  core: Core,
+  ids: string[] | undefined,
+  { all, ...filter }: Selection,
+): Promise<string[]> {
+  const { replayed: _, ...narrowing } = filter;
+  const given = ids?.length ? ids : undefined;
+  if (!given && !all && Object.keys(narrowing).length === 0) throw new Error('Select bodies, or use --all');
+  return (await listQuarantine(core, { ...filter, ids: given })).map(({ id }) => id);
+}
+
+async function replayBodies(
+  core: Core,
+  given: string[] | undefined,
+  { dryRun = false, ...selection }: Selection & { dryRun?: boolean },
+): Promise<void> {
+  const ids = await idsOf(core, given, selection);
+  if (!dryRun)
+    await logAccess(core, { actor: commandActor(), action: 'quarantine replay', rows: ids.length });
+  const results = await withProgress('replayed', ids.length, ({ advance }) =>
+    replayQuarantined(core, ids, { dryRun, onProgress: advance }),
+  );
+  printTable(
+    ['body', 'result', 'delivery or reason'],
+    [...results].map(([id, one]) => [id, one.outcome, one.outcome === 'rejected' ? one.reason : one.id]),
+  );
+  if (dryRun) print('Dry run: nothing was changed.');
+}
+
+async function drop(core: Core, given: string[] | undefined, selection: Selection): Promise<void> {
+  const ids = await idsOf(core, given, selection);
+  await logAccess(core, { actor: commandActor(), action: 'quarantine drop', rows: ids.length });
+  print(`${await dropQuarantined(core, ids)} dropped`);
+}

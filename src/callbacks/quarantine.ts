@@ -1,0 +1,104 @@
+import type { Core } from '../feature.ts';
+import { subjectsOf } from '../receiver/families/subjects.ts';
+import type { ReplayResult } from '../receiver/intake/delivery.ts';
+import { createIntake } from '../receiver/intake/intake.ts';
+import type { QuarantineReason } from '../receiver/intake/rejection.ts';
+import { createDatabaseClock } from '../receiver/store/clock.ts';
+
+export interface QuarantineFilter {
+  ids?: readonly string[] | undefined;
+  reason?: QuarantineReason | undefined;
+  business?: string | undefined;
+  /** Also those that were replayed. */
+  replayed?: boolean | undefined;
+}
+
+/** Bodies that were refused, without their content, the last to arrive first. */
+export function listQuarantine({ db }: Pick<Core, 'db'>, filter: QuarantineFilter, limit?: number) {
+  const { ids, reason, business, replayed } = filter;
+  return db
+    .selectFrom('receiver.quarantine')
+    .select(['id', 'path', 'family', 'business_id', 'reason', 'errors', 'acknowledged', 'count'])
+    .select(['received_at', 'last_received_at', 'replayed_at'])
+    .$if(ids !== undefined, (query) => query.where('id', 'in', ids!.length > 0 ? [...ids!] : [null!]))
+    .$if(reason !== undefined, (query) => query.where('reason', '=', reason!))
+    .$if(business !== undefined, (query) => query.where('business_id', '=', business!))
+    .$if(!replayed, (query) => query.where('replayed_at', 'is', null))
+    .orderBy('last_received_at', 'desc')
+    .orderBy('id')
+    .$if(limit !== undefined, (query) => query.limit(limit!))
+    .execute();
+}
+
+export type QuarantineLine = Awaited<ReturnType<typeof listQuarantine>>[number];
+
+/** Why it was refused, a line for each fault. */
+export const faultsOf = ({ errors }: Pick<QuarantineLine, 'errors'>): string =>
+  errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
+
+/** One with its body, and the patients that it names as far as it can be read; undefined: there is none. */
+export async function readQuarantined({ db }: Pick<Core, 'db'>, id: string) {
+  const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && { ...row, subjects: subjectsIn(row.body, row.business_id ?? '') };
+}
+
+function subjectsIn(body: Buffer, businessId: string): string[] {
+  try {
+    const family = { name: '', fields: {} };
+    return subjectsOf({ data: { body: JSON.parse(body.toString()) } }, family, businessId);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Receives bodies again, with the families and the filters of clients and businesses of now. What is accepted is marked as
+ * replayed, and keeps its arrival; what is refused again stays as it is.
+ *
+ * @param options `corrected`: the body to receive in place of the only one
+ * @returns the result of each that was not replayed before
+ * @throws Unavailable
+ */
+export async function replayQuarantined(
+  core: Core,
+  ids: readonly string[],
+  options: { dryRun?: boolean; corrected?: string; onProgress?: () => void } = {},
+): Promise<Map<string, ReplayResult>> {
+  const { dryRun = false, corrected, onProgress } = options;
+  const { config, families, pool, db, log } = core;
+  const circuit = { run: <T>(call: () => Promise<T>) => call(), timeoutMs: config.timeLimits.databaseMs };
+  const clock = createDatabaseClock(pool, { isOpen: false });
+  // The sweep finds what was stored.
+  const intake = createIntake({ config, families, pool, circuit, clock, onStored: () => {}, log });
+  const results = new Map<string, ReplayResult>();
+  try {
+    for (const id of ids) {
+      const row = await readQuarantined(core, id);
+      if (!row || row.replayed_at) continue;
+      const body = corrected === undefined ? row.body : Buffer.from(corrected);
+      const receivedAt = row.received_at.getTime() * 1000;
+      const result = await intake.replay(body, row.path, { dryRun, receivedAt });
+      results.set(id, result);
+      if (!dryRun && ['accepted', 'duplicate'].includes(result.outcome))
+        await db
+          .updateTable('receiver.quarantine')
+          .set({ replayed_at: new Date() })
+          .where('id', '=', id)
+          .execute();
+      onProgress?.();
+    }
+  } finally {
+    await intake.close();
+  }
+  return results;
+}
+
+/** Deletes bodies for good. @returns how many */
+export async function dropQuarantined({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const deleted = await db
+    .deleteFrom('receiver.quarantine')
+    .where('id', 'in', [...ids])
+    .executeTakeFirst();
+  return Number(deleted.numDeletedRows);
+}

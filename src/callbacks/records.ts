@@ -1,0 +1,212 @@
+import type pg from 'pg';
+import { uuid } from '../common/uuid.ts';
+import type { Core } from '../feature.ts';
+import { type Family, hasPersonalKey } from '../receiver/families/family.ts';
+import { keyText } from '../receiver/families/field.ts';
+import { recordSubject } from '../receiver/families/subjects.ts';
+import { misfitMark } from '../receiver/intake/read-data.ts';
+import { literal, quoted, tableOf } from '../receiver/store/columns.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
+import { isRowOf } from '../receiver/worker/merge-statement.ts';
+
+/** A record, as `inbox` has it. */
+export interface RecordKey {
+  family: Family;
+  businessId: string;
+  recordId: string;
+}
+
+/** A row with every value as text. */
+export type Row = Readonly<Record<string, string | null>>;
+
+/** A callback of a record. */
+export interface Version {
+  id: string;
+  event: string;
+  eventTime: Date;
+  receivedAt: Date;
+  /** What it says. */
+  keys: string[];
+  /** Those that it gave another value. */
+  changed: string[];
+  isReduced: boolean;
+  status: 'applied' | 'received' | 'failed';
+  error: string | null;
+}
+
+/** What is known of a record. */
+export interface RecordPage {
+  /** Undefined: none of its callbacks was applied yet. */
+  row: Row | undefined;
+  /** The callback that decided a field; what is in `extra` is called `extra.<name>`. */
+  since: ReadonlyMap<string, { id: string; at: Date }>;
+  /** The newest ones, newest first. */
+  versions: Version[];
+  isComplete: boolean;
+  /** Records that refer to it. */
+  referring: { family: string; businessId: string; id: string }[];
+  /** The patients that it is about. */
+  subjects: string[];
+}
+
+const snapshot =
+  'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
+
+/** Whether the key of a family's records may stand in an address: else the id of a delivery does. */
+export const hasPublicKey = (family: Family): boolean =>
+  family.identifiedBy !== undefined && !hasPersonalKey(family);
+
+/**
+ * The record of an address.
+ *
+ * @param id its key; where that may identify a patient, or there is none, the id of a delivery about it
+ */
+export async function findRecord(
+  { db, families }: Pick<Core, 'db' | 'families'>,
+  name: string,
+  businessId: string,
+  id: string,
+): Promise<RecordKey | undefined> {
+  const family = families.find((one) => one.name === name);
+  if (!family) return undefined;
+  if (hasPublicKey(family)) {
+    const recordId = keyText(family.fields[family.identifiedBy!]!, id);
+    return recordId === undefined ? undefined : { family, businessId, recordId };
+  }
+  if (!uuid.test(id)) return undefined;
+  const found = await db
+    .selectFrom('receiver.inbox')
+    .select(['business_id as businessId', 'record_id as recordId'])
+    .where('id', '=', id)
+    .where('family', '=', name)
+    .executeTakeFirst();
+  return found && { family, ...found };
+}
+
+/** What is known of a record: its row, and the callbacks that it was made of. Undefined: there are none. */
+export async function readRecord(
+  { pool, families }: Pick<Core, 'pool' | 'families'>,
+  key: RecordKey,
+  maxVersions = 200,
+): Promise<RecordPage | undefined> {
+  const { family, businessId, recordId } = key;
+  const of = [businessId, family.name, recordId];
+  return inTransaction(pool, snapshot, async (client) => {
+    const { rows: versions } = await client.query<Version>(versionsOf, [...of, maxVersions + 1]);
+    if (versions.length === 0) return undefined;
+    const said = await client.query<{ key: string; id: string; at: Date }>(sinceOf, of);
+    const [found] = await readRows(client, family, [key]);
+    const self = recordSubject(family.name, businessId, recordId);
+    const byKey = families.filter(hasPublicKey).map(({ name }) => name);
+    const referring = await client.query<RecordPage['referring'][number]>(referringTo, [self, byKey, 100]);
+    return {
+      row: found!.row ?? undefined,
+      since: new Map(said.rows.map(({ key, id, at }) => [fieldOf(family, key), { id, at }])),
+      versions: versions.slice(0, maxVersions),
+      isComplete: versions.length <= maxVersions,
+      referring: referring.rows,
+      subjects: await patientsOf(client, [key]),
+    };
+  });
+}
+
+const fieldOf = ({ fields }: Family, key: string) =>
+  Object.hasOwn(fields, key) ? key : `extra.${key.replace(misfitMark, '')}`;
+
+/** The rows of records of one family, in their order, with whom they name; null where there is no row. */
+export async function readRows(
+  client: Pick<pg.ClientBase, 'query'>,
+  family: Family,
+  keys: readonly Omit<RecordKey, 'family'>[],
+): Promise<{ row: Row | null; name: string | null; phone: string | null }[]> {
+  const { names = [], phones = [] } = family.people ?? {};
+  const first = (paths: readonly string[]) =>
+    `coalesce(${['null', ...paths.map((path) => `nullif(${personIn(path)}, '')`)].join(', ')})`;
+  const { rows } = await client.query(
+    `select (select json_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row,
+            ${first(names)} as name, ${first(phones)} as phone
+     from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
+     left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
+    [keys.map(({ businessId }) => businessId), keys.map(({ recordId }) => recordId)],
+  );
+  return rows;
+}
+
+/** SQL for a name or a phone number of a row `t`. @param path see `Family.people` */
+export function personIn(path: string): string {
+  const [field, key] = path.split('.');
+  return key ? `receiver.name_of(t.${quoted(field!)}->${literal(key)})` : `t.${quoted(field!)}`;
+}
+
+/** The subjects of the patients that records are about; of one that names nobody, of those that it refers to. */
+export async function patientsOf(
+  client: Pick<pg.ClientBase, 'query'>,
+  keys: readonly RecordKey[],
+): Promise<string[]> {
+  const { rows } = await client.query<{ subject: string }>(patients, [
+    keys.map(({ businessId }) => businessId),
+    keys.map(({ family }) => family.name),
+    keys.map(({ recordId }) => recordId),
+  ]);
+  return rows.map(({ subject }) => subject);
+}
+
+// Of callbacks that wait, the row has nothing.
+const versions = `versions as materialized (
+  select i.id, i.event, i.event_time, i.received_at, i.version, coalesce(i.data, i.envelope->'data') as data,
+         'reduced' = any(i.subjects) as is_reduced, p.id is null as is_applied, p.next_at = 'infinity' as is_failed, p.error
+  from receiver.inbox i left join receiver.pending_deliveries p using (id)
+  where i.business_id = $1 and i.family = $2 and i.record_id = $3
+)`;
+
+// What is older than those that are shown counts as one.
+const versionsOf = `
+with ${versions}, shown as materialized (
+  select * from versions order by version desc limit $4
+), compared as (
+  select id, version, is_applied, data from shown
+  union all
+  select null, '', true, receiver.jsonb_merge(data order by version)
+  from versions where is_applied and version < (select min(version) from shown)
+), said as (
+  select id, ltrim(key, '${misfitMark}') as key,
+         is_applied and coalesce(lag(value) over (partition by key, is_applied order by version), 'null') <> value as is_changed
+  from compared cross join jsonb_each(data)
+), keys as (
+  select id, array_agg(key order by key) as keys, array_agg(key order by key) filter (where is_changed) as changed
+  from said group by id
+)
+select id, event, event_time as "eventTime", received_at as "receivedAt", is_reduced as "isReduced", error,
+       case when is_applied then 'applied' when is_failed then 'failed' else 'received' end as status,
+       coalesce(keys, '{}') as keys, coalesce(changed, '{}') as changed
+from shown left join keys using (id) order by version desc`;
+
+// As a merge does it, with the callbacks in place of the values.
+const sinceOf = `
+with ${versions}
+select key, value->>0 as id, to_timestamp((value->>1)::float8) as at
+from jsonb_each((
+  select receiver.jsonb_merge(said order by version) from versions cross join lateral (
+    select jsonb_object_agg(key, jsonb_build_array(id, extract(epoch from event_time))) as said from jsonb_object_keys(data) key
+  ) keys
+  where is_applied and said is not null
+))`;
+
+const referringTo = `
+select distinct on (i.business_id, i.family, i.record_id) i.family, i.business_id as "businessId", 
+       case when i.family = any($2::text[]) then i.record_id else i.id::text end as id
+from receiver.inbox i where i.subjects @> array[$1] order by i.business_id, i.family, i.record_id limit $3`;
+
+// A business may have a colon in its id: the record that is referred to is of the same one.
+const patients = `
+with named as (
+  select distinct i.business_id, s from unnest($1::text[], $2::text[], $3::text[]) k(business_id, family, record_id)
+  join receiver.inbox i using (business_id, family, record_id) cross join unnest(i.subjects) s
+)
+select s as subject from named where s like 'p:%'
+union
+select p from named cross join lateral split_part(s, ':', 2) f
+join receiver.inbox i on i.business_id = named.business_id and i.family = f
+  and i.record_id = substr(s, length(concat_ws(':', 'r', f, named.business_id, '')) + 1)
+cross join unnest(i.subjects) p
+where s like 'r:%' and p like 'p:%'`;

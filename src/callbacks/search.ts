@@ -1,0 +1,166 @@
+import type pg from 'pg';
+import { type Actor, logAccess } from '../common/access-log.ts';
+import { uuid } from '../common/uuid.ts';
+import type { Core } from '../feature.ts';
+import type { Family } from '../receiver/families/family.ts';
+import { wholeNumber } from '../receiver/families/field.ts';
+import { patientSubject, recordSubject } from '../receiver/families/subjects.ts';
+import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
+import { hasPublicKey, patientsOf, personIn, type RecordKey, type Row, readRows } from './records.ts';
+import { maskRow } from './shown.ts';
+
+/** How a record was found. `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
+export type FoundBy = 'id' | 'number' | 'mention' | 'phone' | 'name';
+
+/** A record that was found. */
+export interface Hit extends RecordKey {
+  by: FoundBy;
+  /** For its address, see `findRecord`. */
+  id: string;
+  /** The time of the newest event. */
+  at: Date;
+  /** Without what is personal, unless people may be named; null: it was not merged yet. */
+  row: Row | null;
+  name?: string | null;
+  phone?: string | null;
+}
+
+export interface SearchResult {
+  hits: Hit[];
+  /** A delivery, or a body of the quarantine, with this id. */
+  messages: { kind: 'delivery' | 'quarantine'; id: string }[];
+  /** Whether there are more than `maxHits`. */
+  isCut: boolean;
+}
+
+export const maxHits = 50;
+const timeoutMs = 5_000;
+
+/** With the country code, or ten digits with any spelling of +91 in front. */
+const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
+const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
+
+/**
+ * Finds records by an id of any kind, the number that is printed on them, and, if people may be named, by a phone number in
+ * any spelling or by words of a name; and messages by their ids. What was found is an entry of the access log before this
+ * returns.
+ *
+ * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
+ */
+export async function search(
+  core: Core,
+  text: string,
+  { actor, mayNamePeople }: { actor: Actor; mayNamePeople: boolean },
+): Promise<SearchResult> {
+  const asked = text.trim().replaceAll('\0', '').toWellFormed();
+  const first = `set transaction isolation level repeatable read, read only; set local statement_timeout = ${timeoutMs}`;
+  const { subjects, ...found } = await inTransaction(core.pool, first, (client) =>
+    find(client, core.families, asked, mayNamePeople),
+  );
+  const by = [...new Set(found.hits.map((hit) => hit.by))];
+  const rows = found.hits.length + found.messages.length;
+  // Also where nothing was found: that nobody has this number is known then. Without names nothing is personal.
+  if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
+  return found;
+}
+
+async function find(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  asked: string,
+  mayNamePeople: boolean,
+) {
+  const { rows } = await client.query<{ business_id: string }>(businessesOfInbox);
+  const businesses = rows.map(({ business_id }) => business_id);
+  const refs: Found[] = [];
+  if (asked !== '')
+    for (const { text, values } of lookups(families, asked, mayNamePeople, businesses))
+      refs.push(...(await client.query<Found>(text, values)).rows);
+  const distinct = [...new Map(refs.toReversed().map((one) => [keyIn(one), one])).values()].toReversed();
+  const shown = distinct.slice(0, maxHits);
+  const hits: Hit[] = [];
+  for (const family of families) {
+    const own = shown.filter((one) => one.family === family.name);
+    if (own.length === 0) continue;
+    const rows = await readRows(client, family, own);
+    for (const [n, { delivery, ...one }] of own.entries()) {
+      const id = hasPublicKey(family) ? one.recordId : delivery;
+      const { row, name, phone } = rows[n]!;
+      const shown = mayNamePeople ? { row, name, phone } : { row: row && maskRow(row, family) };
+      hits.push({ ...one, family, id, ...shown });
+    }
+  }
+  hits.sort((a, b) => b.at.getTime() - a.at.getTime());
+  const messages = uuid.test(asked)
+    ? (await client.query<SearchResult['messages'][number]>(messagesWithId, [asked])).rows
+    : [];
+  return { hits, messages, isCut: distinct.length > maxHits, subjects: await patientsOf(client, hits) };
+}
+
+/** A record as it was found, with its newest delivery. */
+type Found = Pick<Hit, 'by' | 'businessId' | 'recordId' | 'at'> & { family: string; delivery: string };
+const keyIn = ({ family, businessId, recordId }: Found) => JSON.stringify([family, businessId, recordId]);
+
+function lookups(families: readonly Family[], asked: string, mayNamePeople: boolean, businesses: string[]) {
+  const keyed = families.filter((family) => family.identifiedBy && (mayNamePeople || hasPublicKey(family)));
+  const ids = [asked, wholeNumber(asked)?.toString() ?? asked];
+  const referredTo = families.flatMap(({ fields }) =>
+    Object.values(fields).flatMap(({ refersTo }) => refersTo ?? []),
+  );
+  const patients = (['platform', 'abha', 'partner'] as const).flatMap((kind) =>
+    businesses.map((business) => patientSubject(kind, asked, business)),
+  );
+  const mentions = [
+    ...referredTo.flatMap((name) => businesses.map((business) => recordSubject(name, business, asked))),
+    ...(mayNamePeople ? patients : []),
+  ];
+  const people = families.filter((family) => family.people && mayNamePeople);
+  const digits = asked.replace(/[\s().-]/g, '');
+  const words = asked.split(/\s+/).map((word) => `% ${word.replace(/[\\%_]/g, '\\$&')}%`);
+  return [
+    byIndex(
+      'id',
+      `(i.business_id, i.family, i.record_id) in (
+        select b, f, r from unnest($1::text[]) b, unnest($2::text[]) f, unnest($3::text[]) r)`,
+      [businesses, keyed.map(({ name }) => name), ids],
+    ),
+    byIndex('mention', 'i.subjects && $1', [[...new Set(mentions)]]),
+    ...families.flatMap((family) =>
+      family.printed ? scan(family, 'number', `t.${quoted(family.printed)} = $1`, asked) : [],
+    ),
+    ...(phone.test(digits) ? people.map((family) => scan(family, 'phone', isPhone(family), digits)) : []),
+    ...(personName.test(asked) ? people.map((family) => scan(family, 'name', isNamed(family), words)) : []),
+  ];
+}
+
+const byIndex = (by: FoundBy, condition: string, values: unknown[]) => ({
+  text: `select * from (
+    select distinct on (i.business_id, i.family, i.record_id) '${by}' as by, i.family, i.business_id as "businessId",
+           i.record_id as "recordId", i.id as delivery, i.event_time as at
+    from receiver.inbox i where ${condition} order by i.business_id, i.family, i.record_id, i.version desc
+  ) found order by at desc limit ${maxHits + 1}`,
+  values,
+});
+
+/** Reads a family's table for a condition on a row `t`. @param given $1 */
+const scan = (family: Family, by: FoundBy, condition: string, given: unknown) => ({
+  text: `select '${by}' as by, ${literal(family.name)} as family, t.business_id as "businessId",
+           t.${quoted(keyOf(family).at(-1)!)}::text as "recordId", t.delivery_id as delivery, t.event_time as at
+         from ${tableOf(family)} t where ${condition} order by t.event_time desc limit ${maxHits + 1}`,
+  values: [given],
+});
+
+const isPhone = ({ people }: Family) =>
+  people!.phones
+    .map(personIn)
+    // The first for the sake of a partial index.
+    .map((one) => `(${one} is not null and reporting.phone_key(${one}) = reporting.phone_key($1))`)
+    .join(' or ');
+/** One that has every word, or words that begin so. */
+const isNamed = ({ people }: Family) =>
+  people!.names.map((path) => `' ' || ${personIn(path)} ilike all ($1::text[])`).join(' or ');
+
+const messagesWithId = `
+select 'delivery' as kind, id from receiver.inbox where id = $1
+union all select 'quarantine', id from receiver.quarantine where id = $1`;

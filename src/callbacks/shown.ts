@@ -1,0 +1,91 @@
+import { commonColumns, type Family } from '../receiver/families/family.ts';
+import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
+import type { Row } from './records.ts';
+
+/** In place of a value that somebody may not see. */
+export const hidden = '•••';
+
+/** The members of a callback, and the columns of every row, that cannot identify a patient. */
+const publicMembers = ['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id'];
+const publicColumns = ['business_id', ...Object.keys(commonColumns).filter((name) => name !== 'extra')];
+
+type Values = Readonly<Record<string, unknown>>;
+
+const isPublic = ({ fields }: Pick<Family, 'fields'>, name: string): boolean =>
+  fields[name]?.personal === false ||
+  Object.values(fields).some(({ alias, personal }) => alias === name && personal === false);
+
+const isEmpty = (value: unknown) => value === null || value === '';
+// What is declared as a code may be an object with a name.
+const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
+
+/** A row as text, without what is personal. */
+export const maskRow = (row: Row, family: Family): Row =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      isEmpty(value) || publicColumns.includes(name) || isPublic(family, name) ? value : hidden,
+    ]),
+  );
+
+/** A callback without what is personal. Names that nobody has documented may be personal too. */
+function maskEnvelope({ data, ...members }: Values, family: Family | undefined): Values {
+  const mask = (values: Values, isShown: (name: string) => boolean) => {
+    const known = Object.entries(values).filter(([name]) => isShown(name));
+    const count = Object.keys(values).length - known.length;
+    return {
+      ...Object.fromEntries(known.map(([name, value]) => [name, isScalar(value) ? value : hidden])),
+      ...(count > 0 ? { [hidden]: `${count} more` } : {}),
+    };
+  };
+  return {
+    ...mask(members, (name) => publicMembers.includes(name)),
+    data: mask((data ?? {}) as Values, (name) => family !== undefined && isPublic(family, name)),
+  };
+}
+
+const contents = /(?<![a-z\d])entries["\\]*\s*[:=]/i;
+
+/** Whether a text has contents of health records. */
+export function hasContents(text: string): boolean {
+  try {
+    const value = JSON.parse(text);
+    return JSON.stringify(value) !== JSON.stringify(value, readable);
+  } catch {
+    return contents.test(text);
+  }
+}
+
+/** A row as text, without them. */
+export const withoutContents = (row: Row): Row =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value && hasContents(value) ? readableBody(value) : value,
+    ]),
+  );
+
+/** For JSON.stringify: contents of health records are shown to nobody. */
+const readable = (key: string, value: unknown) => {
+  if (key.toLowerCase() === 'entries') return undefined;
+  if (value instanceof Decimal) return value.plain() ?? value.canonical;
+  return typeof value === 'string' && contents.test(value) ? hidden : value;
+};
+
+/**
+ * A callback, or a body that was refused, as people may see it: without the contents of health records.
+ *
+ * @param maskedFor the callback's family: without what is personal
+ */
+export function readableBody(body: string, maskedFor?: { family: Family | undefined }): string {
+  try {
+    const value = withDecimals(body, JSON.parse(body));
+    const shown = maskedFor ? maskEnvelope((value ?? {}) as Values, maskedFor.family) : value;
+    return JSON.stringify(shown, readable, 2);
+  } catch {
+    // No JSON, or nested too deeply.
+    if (maskedFor) return hidden;
+    const at = body.search(contents);
+    return at === -1 ? body : body.slice(0, at) + hidden;
+  }
+}

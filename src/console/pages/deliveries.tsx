@@ -1,0 +1,150 @@
+import type { Request, Response } from 'express';
+import {
+  type DeliveryLine,
+  listDeliveries,
+  readDelivery,
+  replayDeliveries,
+  type StoredDelivery,
+  statuses,
+} from '../../callbacks/deliveries.ts';
+import { hasPublicKey } from '../../callbacks/records.ts';
+import { readableBody } from '../../callbacks/shown.ts';
+import { PageNotFound } from '../errors.ts';
+import type { Page } from '../page.ts';
+import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
+import type { Visit } from '../ui/context.ts';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { PostButton } from '../ui/forms.tsx';
+import { hrefTo } from '../ui/links.ts';
+import { sendPage } from '../ui/page.tsx';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { PageLinks, Table } from '../ui/table.tsx';
+import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
+import { RecordLink } from './records.tsx';
+
+const pageRows = 50;
+
+/** The stored callbacks, and whether they were applied. */
+export const deliveries: Page = (routes, core) => {
+  const family = () =>
+    choice(
+      'Family',
+      core.families.map(({ name }) => name),
+    );
+  routes.get('/deliveries', 'viewer', async (req, res) => {
+    const { timezone, aliases } = res.locals.visit as Visit;
+    const shape = {
+      family: family(),
+      event: text.meta({ label: 'Event' }),
+      status: choice('Status', statuses),
+      business: text.meta({ label: 'Business', kind: 'business' }),
+      since: localTime(timezone, 'Event time from'),
+      until: localTime(timezone, 'Event time before'),
+    };
+    const { data, status, ...filter } = parseForm(req.query, shape, aliases);
+    const { before } = readForm(req.query, { before: guid }).data;
+    const rows = status === 200 ? await listDeliveries(core, { ...data, before }, pageRows + 1) : [];
+    sendPage(res, 'Deliveries', <List {...{ rows, filter }} />, { status });
+  });
+
+  routes.post('/deliveries/replay', 'operator', async (req, res) => {
+    const { data: filter } = readForm(req.body, { id: guid, family: family() });
+    await core.logAccess(res, { action: 'replay', filter });
+    await replayDeliveries(core, { family: filter.family, ids: filter.id ? [filter.id] : undefined });
+    const waiting = { status: 'received', family: filter.family };
+    res.redirect(303, filter.id ? `/console/deliveries/${filter.id}` : hrefTo('/deliveries', waiting));
+  });
+
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const delivery = await readDelivery(core, String(req.params.id));
+    if (!delivery) throw new PageNotFound('There is no such delivery.');
+    const { id, subjects } = delivery;
+    if (revealed)
+      await core.logAccess(res, { action: 'reveal', subjects, filter: { delivery: id }, rows: 1 });
+    sendPage(res, delivery.event, <Detail {...{ delivery, revealed }} />);
+  };
+  routes.get('/deliveries/:id', 'viewer', (req, res) => show(req, res, false));
+  routes.post('/deliveries/:id/personal', 'desk', (req, res) => show(req, res, true));
+};
+
+function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: FilterForm }) {
+  const { entered } = filter;
+  const rows = found.slice(0, pageRows);
+  const older = found.length > pageRows && hrefTo('/deliveries', { ...entered, before: rows.at(-1)!.id });
+  return (
+    <>
+      <Filters action="/console/deliveries" {...filter} folded />
+      {entered.status === 'failed' && rows.length > 0 && (
+        <PostButton action="/console/deliveries/replay" values={{ family: entered.family }} kind="second">
+          Replay all failed{entered.family && ` of the family ${entered.family}`}
+        </PostButton>
+      )}
+      <Table
+        label="Deliveries, the newest event first"
+        rows={rows}
+        empty="No matching deliveries."
+        columns={[
+          {
+            head: 'Event time',
+            cell: ({ id, eventTime }) => <IdLink to="deliveries" id={id} at={eventTime} />,
+          },
+          { head: 'Event', cell: ({ event }) => event },
+          { head: 'Business', cell: ({ businessId }) => <Named kind="business" id={businessId} /> },
+          { head: 'Status', cell: ({ status }) => <Status status={status} /> },
+          { head: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+          { head: 'Times', cell: ({ count }) => formatTimes(count), numeric: true },
+        ]}
+      />
+      <PageLinks older={older} />
+    </>
+  );
+}
+
+function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: boolean }) {
+  const { id, status, error, record, count, body, isReduced } = delivery;
+  const address = `/console/deliveries/${id}`;
+  return (
+    <>
+      <Facts
+        facts={{
+          Delivery: <span class="id">{id}</span>,
+          Record: record && (
+            <RecordLink {...record} row={null} id={hasPublicKey(record.family) ? record.recordId : id} />
+          ),
+          Status: <Status status={status} />,
+          Error: error ?? undefined,
+          Erasure: isReduced ? 'What was personal is erased.' : undefined,
+          Business: <Named kind="business" id={delivery.businessId} />,
+          Client: delivery.clientId,
+          'Event time': <Moment at={delivery.eventTime} />,
+          'First received': <Moment at={delivery.receivedAt} />,
+          Duplicates:
+            count === 1 ? (
+              'none'
+            ) : (
+              <>
+                {formatCount(count - 1)}, the last one at <Moment at={delivery.lastReceivedAt} />
+              </>
+            ),
+        }}
+      />
+      <div class="actions">
+        <PostButton
+          action="/console/deliveries/replay"
+          values={{ id }}
+          kind={status === 'failed' ? '' : 'second'}
+        >
+          Replay
+        </PostButton>
+        <ShowPersonal {...{ revealed, address }} />
+      </div>
+      <PersonalNote {...{ revealed, address }} takes="desk">
+        Personal data is hidden.
+      </PersonalNote>
+      <Verbatim
+        label="The callback as received"
+        text={readableBody(body, revealed ? undefined : { family: record?.family })}
+      />
+    </>
+  );
+}

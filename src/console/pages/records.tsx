@@ -1,0 +1,220 @@
+import type { Request, Response } from 'express';
+import {
+  findRecord,
+  type RecordKey,
+  type RecordPage,
+  type Row,
+  readRecord,
+} from '../../callbacks/records.ts';
+import { hidden, maskRow, withoutContents } from '../../callbacks/shown.ts';
+import type { Family } from '../../receiver/families/family.ts';
+import { labelOf, meaningOf, titleOf } from '../../receiver/families/labels.ts';
+import { aliasKindOf } from '../../reports/column-kinds.ts';
+import { PageNotFound } from '../errors.ts';
+import type { Page } from '../page.ts';
+import { readForm, text } from '../read-form.ts';
+import { recordHref, titled } from '../ui/links.ts';
+import { sendPage } from '../ui/page.tsx';
+import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { Table } from '../ui/table.tsx';
+import { Amount, Id, IdLink, Moment, Named, Status } from '../ui/values.tsx';
+
+/** What is known of a record: each field with the callback that decided it, and all callbacks. */
+export const records: Page = (routes, core) => {
+  const show = async (req: Request, res: Response, revealed: boolean) => {
+    const given = readForm(revealed ? req.body : req.query, { business: text, id: text }).data;
+    const { business = '', id = '' } = given;
+    const key = await findRecord(core, String(req.params.family), business, id);
+    const record = key && (await readRecord(core, key));
+    if (!record) throw new PageNotFound('There is no such record. It never came, or it was erased.');
+    const { subjects, versions } = record;
+    const filter = { family: key.family.name, delivery: versions[0]!.id };
+    if (revealed) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
+    const title = nameOf({ family: key.family, id, row: record.row ?? null });
+    sendPage(res, title, <Known {...{ recordKey: key, id, record, revealed, families: core.families }} />);
+  };
+  routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));
+  routes.post('/records/:family/personal', 'desk', (req, res) => show(req, res, true));
+};
+
+interface Shown {
+  family: Family;
+  row: Row | null;
+  /** That of its address. */
+  id: string;
+}
+
+/** What people call a record: by its printed number, or by its key. */
+function nameOf({ family, row, id }: Shown): string {
+  const number = (family.printed && row?.[family.printed]) || id;
+  return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
+}
+
+export function RecordLink({ businessId, ...shown }: Shown & { businessId: string }) {
+  return <a href={recordHref(shown.family.name, businessId, shown.id)}>{nameOf(shown)}</a>;
+}
+
+/** What a record is, in one line, without personal data. */
+export function Headline({ family, row }: Omit<Shown, 'id'>) {
+  const shown = maskRow(row ?? {}, family);
+  const names = (family.headline ?? []).filter((name) => shown[name] && shown[name] !== hidden);
+  return (
+    <>
+      {row?.deleted_at && 'deleted '}
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && ' · '}
+          <Value {...{ family, name, row: shown }} />{' '}
+          {isAmount(family, name) && labelOf(family, name).toLowerCase()}
+        </span>
+      ))}
+    </>
+  );
+}
+
+const isAmount = ({ fields }: Family, name: string) => fields[name]?.kind === 'amount';
+
+/** A value for people: codes by their meaning, links by their names. */
+function Value({ family, name, row }: { family: Family; name: string; row: Row }) {
+  const value = row[name];
+  const { kind, refersTo } = family.fields[name] ?? {};
+  const alias = aliasKindOf(name);
+  if (!value || value === hidden)
+    return <>{value || <span class="nothing">{value === '' ? 'empty' : '–'}</span>}</>;
+  if (alias) return <Named kind={alias} id={value} />;
+  if (refersTo) return <Id id={value} href={recordHref(refersTo, row.business_id ?? '', value)} />;
+  if (kind === 'time' || /_(at|time)$/.test(name)) return <Moment at={new Date(value)} />;
+  if (kind === 'amount') return <Amount value={value} />;
+  if (kind === 'nested') return <code>{value}</code>;
+  if (/^https?:\/\/\S+$/.test(value))
+    return (
+      <a href={value} rel="noreferrer" target="_blank">
+        Open
+      </a>
+    );
+  return <>{meaningOf(family, name, value)}</>;
+}
+
+interface KnownProps {
+  recordKey: RecordKey;
+  id: string;
+  record: RecordPage;
+  revealed: boolean;
+  families: readonly Family[];
+}
+
+function Known({ recordKey: { family, businessId }, id, record, revealed, families }: KnownProps) {
+  const { versions, isComplete, referring } = record;
+  const row = record.row && (revealed ? withoutContents(record.row) : maskRow(record.row, family));
+  const address = `/console/records/${family.name}`;
+  return (
+    <>
+      <p class="headline">
+        <Headline {...{ family, row: record.row ?? null }} />
+      </p>
+      <div class="actions">
+        <ShowPersonal {...{ revealed, address }} values={{ business: businessId, id }} />
+      </div>
+      <PersonalNote
+        {...{ revealed, address }}
+        takes="desk"
+        hiddenAt={recordHref(family.name, businessId, id)}
+      >
+        Personal data is hidden.
+      </PersonalNote>
+      {row ? (
+        <Fields {...{ family, record, row }} />
+      ) : (
+        <p class="warning">None of its callbacks was applied yet.</p>
+      )}
+      {referring.length > 0 && <h2>Refer to it</h2>}
+      <ul>
+        {referring.map((one) => (
+          <li key={one.family + one.id}>
+            <RecordLink {...one} family={families.find(({ name }) => name === one.family)!} row={null} />
+          </li>
+        ))}
+      </ul>
+      <h2>Callbacks</h2>
+      <Versions {...{ family, versions, revealed }} />
+      {!isComplete && <p class="note">Older callbacks are not shown.</p>}
+    </>
+  );
+}
+
+/** First what people read, then every other field that has a value, or had one. */
+function Fields({ family, record, row }: { family: Family; record: RecordPage; row: Row }) {
+  const shown = Object.values(family.shown ?? {}).flatMap((group) => Object.keys(group ?? {}));
+  const names = [
+    ...new Set([...shown, ...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at']),
+  ];
+  const extra = row.extra && row.extra !== hidden ? (JSON.parse(row.extra) as Record<string, unknown>) : {};
+  const documented = names
+    .filter((name) => row[name] != null || record.since.has(name))
+    .map((name) => ({ name, label: labelOf(family, name), value: <Value {...{ family, name, row }} /> }));
+  const further = Object.entries(extra).map(([name, value]) => ({
+    name: `extra.${name}`,
+    label: <code>{name}</code>,
+    value: <code>{JSON.stringify(value)}</code>,
+  }));
+  return (
+    <>
+      <Table
+        label="Fields"
+        rows={[...documented, ...further]}
+        columns={[
+          { head: 'Field', cell: ({ label }) => label, rowHead: true },
+          { head: 'Value', cell: ({ value }) => value, wide: true },
+          { head: 'Since', cell: ({ name }) => <Since since={record.since.get(name)} /> },
+        ]}
+      />
+      {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
+    </>
+  );
+}
+
+function Since({ since }: { since: { id: string; at: Date } | undefined }) {
+  return since ? <IdLink to="deliveries" {...since} /> : null;
+}
+
+type VersionsProps = { family: Family; versions: RecordPage['versions']; revealed: boolean };
+
+function Versions({ family, versions, revealed }: VersionsProps) {
+  /** Names that nobody has documented may be personal. */
+  const labels = (keys: readonly string[]) => {
+    const known = keys.filter((key) => revealed || Object.hasOwn(family.fields, key));
+    const others = keys.length - known.length;
+    return [...known.map((key) => labelOf(family, key)), others > 0 && `${others} further`]
+      .filter(Boolean)
+      .join(', ');
+  };
+  return (
+    <Table
+      label="Callbacks, the newest version first"
+      rows={versions}
+      columns={[
+        {
+          head: 'Event time',
+          cell: ({ id, eventTime }) => <IdLink to="deliveries" id={id} at={eventTime} />,
+        },
+        { head: 'Event', cell: ({ event }) => event },
+        { head: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
+        { head: 'Changed', cell: ({ changed }) => labels(changed), wide: true },
+        {
+          head: 'Said the same',
+          cell: ({ keys, changed }) => labels(keys.filter((key) => !changed.includes(key))),
+          wide: true,
+        },
+        {
+          head: 'Status',
+          cell: ({ status, error, isReduced }) => (
+            <>
+              <Status status={status} /> {isReduced && 'reduced by an erasure'} {error}
+            </>
+          ),
+          wide: true,
+        },
+      ]}
+    />
+  );
+}

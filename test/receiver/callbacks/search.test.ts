@@ -1,0 +1,154 @@
+import { readDelivery } from '../../../src/callbacks/deliveries.ts';
+import { findRecord, readRecord } from '../../../src/callbacks/records.ts';
+import { search } from '../../../src/callbacks/search.ts';
+import { hidden, maskRow, readableBody } from '../../../src/callbacks/shown.ts';
+import type { Core } from '../../../src/feature.ts';
+import { listAccess } from '../../../src/privacy/audit.ts';
+import { erasePatient } from '../../../src/privacy/erase.ts';
+import { identifyPatient } from '../../../src/privacy/patient.ts';
+import type { Family } from '../../../src/receiver/families/family.ts';
+import { families } from '../../../src/receiver/families/index.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { samples } from '../../../src/sandbox/samples.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
+import { useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const database = useReceiverDatabase('test');
+let core: Core;
+beforeEach(() => {
+  core = coreOf(database);
+});
+
+const now = Math.floor(Date.now() / 1000);
+const actor = { id: 'somebody' };
+
+async function store(...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((one) => deliveryOf(one));
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
+const receipt = (receipt_id: number, data: object, business_id = 'b1') => ({
+  ...{ event: 'receipt.created', event_time: now - receipt_id, business_id },
+  data: { receipt_id, ...data },
+});
+/** The records that a search shows, as `family id`. */
+async function found(text: string, mayNamePeople = true): Promise<string[]> {
+  const { hits, messages } = await search(core, text, { actor, mayNamePeople });
+  return [
+    ...hits.map(({ family, recordId }) => `${family.name} ${recordId}`),
+    ...messages.map(({ kind, id }) => `${kind} ${id}`),
+  ];
+}
+
+it('a search finds by an id of any kind, a phone number in any spelling, and words of a name', async () => {
+  const [first] = await store(
+    receipt(1, {
+      name: 'Asha Rao',
+      mobile: '+91 98765-43210',
+      patient_oid: 'P1',
+      aid: 'a-1',
+      receipt_number: 'R/7',
+    }),
+    receipt(2, { name: 'Ashok %', mobile: '09876543210', patient_oid: 'P2' }, 'b2'),
+    {
+      ...{ event: 'ipd_admissions.created', event_time: now - 9, business_id: 'b1' },
+      data: { id: 'adm', patient: { name: { first_name: 'Rao', last_name: 'Devi' }, phone: 9876543210 } },
+    },
+    {
+      ...{ event: 'appointment.created', event_time: now, business_id: 'b1' },
+      data: { appointment_id: 'a-1', partner_patient_id: 'mine', patient_id: 'P1' },
+    },
+  );
+  expect(await found('1')).toEqual(['receipt 1']);
+  expect(await found('01')).toEqual(['receipt 1']);
+  expect(await found(first!)).toEqual([`delivery ${first}`]);
+  expect(await found('R/7')).toEqual(['receipt 1']);
+  expect(await found('a-1')).toEqual(['appointment a-1', 'receipt 1']);
+  expect(await found('P1')).toEqual(['appointment a-1', 'receipt 1']);
+  expect(await found('mine')).toEqual(['appointment a-1']);
+  for (const text of ['9876543210', '+91 98765 43210', '(0) 98765.43210', '+919876543210'])
+    expect(await found(text)).toEqual(['receipt 1', 'receipt 2', 'admission adm']);
+  expect(await found('rao')).toEqual(['receipt 1', 'admission adm']);
+  expect(await found('rao ash')).toEqual(['receipt 1']);
+  expect(await found('sha')).toEqual([]);
+  expect(await found('')).toEqual([]);
+
+  const entries = await listAccess(core, { action: 'search' }, 1_000);
+  const [{ hash }] = (await database.rows(`select receiver.hash_of('p:platform:P1') as hash`)) as [
+    { hash: string },
+  ];
+  const named = entries.filter(({ subjects }) => subjects.includes(hash));
+  expect(named.map(({ rows, filter }) => [filter.by, rows]).toReversed()).toEqual(
+    expect.arrayContaining([
+      [['phone'], 3],
+      [['name'], 1],
+      [['mention'], 2],
+    ]),
+  );
+  expect(JSON.stringify(entries)).not.toMatch(/98765|rao|P1/i);
+});
+
+it('an erased person is found nowhere', async () => {
+  const [first] = await store(
+    receipt(1, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1', aid: 'a-1' }),
+    {
+      event: 'abha.created',
+      event_time: now,
+      business_id: 'b1',
+      data: { abha_address: 'asha@abdm', oid: 'P1' },
+    },
+  );
+  expect(await found('asha@abdm')).toEqual(['health_account asha@abdm']);
+  await erasePatient(core, await identifyPatient(core, ['P1']), { actor: 'somebody' });
+  await mergeAll(core);
+  for (const text of ['P1', '9876543210', 'asha', 'Asha Rao', 'asha@abdm', first!])
+    expect(await found(text)).toEqual([]);
+  expect(await found('1')).toEqual(['receipt 1']);
+  const page = await readRecord(core, (await findRecord(core, 'receipt', 'b1', '1'))!);
+  expect(page!.versions).toMatchObject([{ isReduced: true, status: 'applied' }]);
+  expect(JSON.stringify(page)).not.toMatch(/asha|98765|P1/i);
+});
+
+it('who may not name people sees no personal value of any family, and searches by nothing personal', async () => {
+  for (const family of families as readonly Family[]) {
+    const { data, ...envelope } = (samples as Record<string, { data: Record<string, unknown> }>)[
+      family.name
+    ]!;
+    const marked = Object.entries(family.fields)
+      .filter(
+        ([name, field]) => field.personal !== false && !field.fromEnvelope && !field.refersTo && name in data,
+      )
+      .map(([name, { kind }]) => {
+        if (kind === 'text' || kind === 'name' || kind === 'untyped') return [name, `CANARY ${name}`];
+        return [name, kind === 'nested' ? { x: 'CANARY', name: 'CANARY', entries: ['CONTENT'] } : data[name]];
+      });
+    const further = {
+      unknown_CANARY: 'CANARY',
+      patient: { id: 'CANARY-P', name: 'CANARY' },
+      Entries: 'CONTENT',
+    };
+    const [id] = await store({
+      event_time: now,
+      ...envelope,
+      more: 'CANARY',
+      data: { ...data, ...Object.fromEntries(marked), ...further },
+    });
+    const delivery = (await readDelivery(core, id!))!;
+    const { row, versions } = (await readRecord(core, delivery.record!))!;
+    const shown = JSON.stringify([maskRow(row!, family), readableBody(delivery.body, { family })]);
+    expect(shown).not.toMatch(/CANARY|CONTENT/);
+    expect(versions).toHaveLength(1);
+    const revealed = readableBody(delivery.body);
+    expect(revealed).toContain('CANARY');
+    expect(revealed).not.toContain('CONTENT');
+    const listed = await search(core, delivery.record!.recordId, { actor, mayNamePeople: false });
+    expect(JSON.stringify(listed)).not.toContain('CANARY');
+  }
+  for (const text of ['CANARY', 'CANARY-P', 'CANARY abha_address', 'CANARY mobile'])
+    expect(await found(text, false)).toEqual([]);
+  expect(await listAccess(core, {}, 10)).toEqual([]);
+  expect(readableBody('{"event": "abha", "entries": "CONTENT')).toBe(`{"event": "abha", "${hidden}`);
+  expect(readableBody('{"text": "{\\"entries\\": 1}"}')).not.toContain('1');
+});
