@@ -22,12 +22,13 @@ const program = new Command('receiver')
   .version(version)
   .showHelpAfterError();
 if (isNew) (await import('./service/new-path.ts')).addFeatureCommands(program, process.env);
-else
+else {
   addServiceCommands(program, process.env, async () => ({
     ...(await import('./service/service.ts')),
     openPlatform: async () => (await import('./service/open-platform.ts')).openPlatform(process.env),
   }));
-addDoctorCommand(program, process.env);
+  addDoctorCommand(program, process.env);
+}
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;
 addClientCommands(program, process.env);
@@ -36,7 +37,7 @@ for (const command of program.commands.slice(parsing)) {
   command.hook('preAction', () => refuseFormer(process.env, families));
 }
 program.hook('preAction', (_program, command) => {
-  if (command.name() === 'doctor') return; // it reports them itself
+  if (!isNew && command.name() === 'doctor') return; // it reports them itself
   for (const line of findMisspelt(process.env, families))
     process.stderr.write(`receiver: ${printable(line)}\n`);
 });

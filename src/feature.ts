@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Log } from './common/log.ts';
 import type { Config } from './config/config.ts';
 import type { Family } from './receiver/families/family.ts';
+import type { ReceiverState } from './receiver/receiver.ts';
 import type { Db } from './receiver/store/tables.ts';
 import type { Merge } from './receiver/worker/merge.ts';
 
@@ -17,12 +18,16 @@ export interface Core {
   merge: Merge;
   log: Log;
   features: readonly Feature[];
+  /** What the process knows of itself, where it is a receiver or a worker; undefined in a command. */
+  process?: ReceiverState;
 }
 
-/** Work that repeats: in one process at a time, where the role is not `receiver`. */
+/** Work that repeats. */
 export interface Task {
   name: string;
   everyMs: number;
+  /** `any`: also where the role is `receiver`; `each`: in every process, also without the database. Default: in one worker at a time. */
+  processes?: 'any' | 'each';
   /** @param signal is aborted when the process stops, or another may have taken the task over */
   run: (signal: AbortSignal) => Promise<void>;
 }

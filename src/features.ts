@@ -2,7 +2,8 @@ import { callbacks } from './callbacks/feature.ts';
 import { console } from './console/feature.ts';
 import type { Feature } from './feature.ts';
 import { feed } from './feed/feature.ts';
+import { operations } from './operations/feature.ts';
 import { privacy } from './privacy/feature.ts';
 
 /** Everything beside the path of a callback. */
-export const features: readonly Feature[] = [callbacks, feed, privacy, console];
+export const features: readonly Feature[] = [callbacks, console, feed, operations, privacy];

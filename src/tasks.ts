@@ -10,17 +10,31 @@ const leaseMs = 60_000;
 const maxPauseMs = 60_000;
 
 /**
- * Runs tasks when they are due, each in one process at a time: a row with a time says whose it is. No lock is held.
+ * Runs tasks when they are due, each in one process at a time: a row with a time says whose it is. No lock is held. Those of
+ * each process run without the database.
  *
  * @returns a function that ends them
  */
 export function startTasks(tasks: readonly Task[], pool: pg.Pool, log: Log): () => Promise<void> {
   const stopping = new AbortController();
-  const running = tasks.map((task) => repeat(task, pool, log, stopping.signal));
+  const running = tasks.map((task) =>
+    task.processes === 'each'
+      ? repeatHere(task, log, stopping.signal)
+      : repeat(task, pool, log, stopping.signal),
+  );
   return async () => {
     stopping.abort();
     await Promise.all(running);
   };
+}
+
+async function repeatHere({ name, everyMs, run }: Task, log: Log, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await run(stop).catch(
+      (err) => stop.aborted || log.limited('warn', { task: name }, 'a task failed', { err }),
+    );
+    await pause(everyMs, stop);
+  }
 }
 
 async function repeat(
@@ -41,7 +55,9 @@ async function repeat(
             return false;
           },
         );
-        await pool.query(release, [name, holder, isDone ? everyMs : Math.min(everyMs, maxPauseMs)]);
+        await pool.query(release, [
+          ...[name, holder, isDone ? everyMs : Math.min(everyMs, maxPauseMs), isDone],
+        ]);
       }
     } catch (error) {
       log.limited('warn', { task: name }, 'a task waits for the database', { err: error });
@@ -80,4 +96,6 @@ on conflict (name) do update set holder = excluded.holder, held_until = excluded
 where (t.due_at <= now() or t.due_at > now() + ${interval('$4')}) and t.held_until <= now()`;
 const renewal = `update receiver.tasks set held_until = now() + ${interval('$3')} where name = $1 and holder = $2`;
 const release = `
-update receiver.tasks set held_until = '-infinity', due_at = now() + ${interval('$3')} where name = $1 and holder = $2`;
+update receiver.tasks set held_until = '-infinity', due_at = now() + ${interval('$3')},
+  failing_since = case when not $4 then coalesce(failing_since, now()) end
+where name = $1 and holder = $2`;

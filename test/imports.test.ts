@@ -35,9 +35,10 @@ const allowed = table({
   privacy: 'apply families feature.ts intake receiver store',
   feed: 'feature.ts receiver',
   callbacks: 'feature.ts receiver',
+  operations: 'feature.ts receiver',
   changes: 'families privacy receiver store',
   destinations: 'changes families receiver store',
-  alerts: 'health receiver store',
+  alerts: 'health operations receiver store',
   'sign-in': 'privacy store',
   reconcile: 'families intake privacy receiver store',
   reports: 'families store',
@@ -49,11 +50,11 @@ const allowed = table({
   http: 'changes families intake receiver store ../assets',
   worker: 'apply changes families intake privacy queue receiver reconcile store',
   console:
-    'apply callbacks families feature.ts health intake privacy queue receiver reports search sign-in store ../assets',
-  commands: 'alerts apply changes destinations families intake privacy reconcile store',
+    'apply callbacks families feature.ts health intake operations privacy queue receiver reports search sign-in store ../assets',
+  commands: 'apply changes destinations families intake operations privacy reconcile store',
 
   // Composition.
-  'features.ts': 'callbacks console feature.ts feed privacy',
+  'features.ts': 'callbacks console feature.ts feed operations privacy',
   service:
     'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',

@@ -12,10 +12,11 @@ insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', c
   ('feed_epoch', right(gen_random_uuid()::text, 12));
 
 create table receiver.tasks (
-  name       text        primary key,
-  holder     uuid        not null,
-  held_until timestamptz not null,
-  due_at     timestamptz not null default now()
+  name          text        primary key,
+  holder        uuid        not null,
+  held_until    timestamptz not null,
+  due_at        timestamptz not null default now(),
+  failing_since timestamptz
 );
 comment on table receiver.tasks is 'Work that repeats: which process has it until when, and when it is due again';
 
@@ -97,7 +98,7 @@ create table receiver.counters (
   example  uuid,
   primary key (name, key)
 );
-comment on table receiver.counters is 'drift: where callbacks differ from the documents';
+comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected';
 
 --------------------------------------------------------------------------------------------------------------- Merge
 
@@ -245,6 +246,22 @@ create table receiver.sessions (
 comment on table  receiver.sessions       is 'Who is signed in to the console';
 comment on column receiver.sessions.hash  is 'Of the cookie, with the secrets of the sign-in: a change of one ends every session';
 comment on column receiver.sessions.actor is 'An actor of the access log';
+
+create table receiver.findings (
+  channel  text,
+  name     text,
+  subject  text,
+  status   text        not null,
+  title    text        not null,
+  found_at timestamptz not null default now(),
+  gone_at  timestamptz,
+  told     text,
+  told_at  timestamptz,
+  primary key (channel, name, subject)
+);
+comment on table  receiver.findings         is 'Checks that are not ok, and what each channel of alerts was told of them';
+comment on column receiver.findings.gone_at is 'Since when it is ok again: its end is told after some minutes';
+comment on column receiver.findings.told    is 'The status that was told; null: nothing was';
 
 create table receiver.heartbeats (
   at timestamptz primary key

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Log, throttled } from '../common/log.ts';
 import type { Config } from '../config/config.ts';
+import { openChannels } from '../operations/channels.ts';
 import type { Circuit } from '../receiver/store/circuit.ts';
 import { afterSending, isDue, updateAlerts } from './alert.ts';
 import { type AlertStore, memoryStore, tableStore } from './alert-store.ts';
-import { createSend, openChannels } from './channels.ts';
+import { createSend } from './channels.ts';
 import { definitions, outage } from './definitions.ts';
 import { createFind, type Sources } from './find.ts';
 import { compose } from './message.ts';

@@ -1,6 +1,6 @@
-import { NotSent, openChannels } from '../alerts/channels.ts';
 import { parseConfig } from '../config/config.ts';
 import { families } from '../families/index.ts';
+import { NotSent, openChannels } from '../operations/channels.ts';
 import type { AddCommand } from './with-database.ts';
 
 const test = {

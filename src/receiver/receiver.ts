@@ -6,18 +6,17 @@ import { rateLimit } from '../common/rate-limit.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from './families/family.ts';
-import { createAccess } from './http/access.ts';
+import { type Access, createAccess } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { createCallbacks } from './http/callbacks.ts';
-import { createReady, NotReady, type ReadyCheck } from './http/ready.ts';
 import { listen } from './http/server.ts';
 import type { Delivery } from './intake/delivery.ts';
 import { createIntake } from './intake/intake.ts';
-import { openQueue } from './queue/delivery-queue.ts';
+import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';
 import { createFallback, type Fallback } from './queue/fallback.ts';
 import { checkRedis } from './queue/redis.ts';
 import type { Circuit } from './store/circuit.ts';
-import { createDatabaseClock } from './store/clock.ts';
+import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 import { fingerprintOf } from './store/migrate.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
@@ -32,8 +31,21 @@ export interface ReceiverOptions {
   log: Log;
   /** A server that listens on the port already. */
   reserved?: Server | undefined;
-  /** HTTP beside the callbacks. */
-  routes?: readonly express.RequestHandler[];
+  /** Makes the HTTP beside the callbacks. */
+  routes?: (state: ReceiverState) => readonly express.RequestHandler[];
+}
+
+/** What a process knows of itself. */
+export interface ReceiverState {
+  /** PostgreSQL's. */
+  circuit: Circuit;
+  clock: DatabaseClock;
+  /** Undefined without Redis. */
+  queue?: Pick<DeliveryQueue, 'isAvailable'> | undefined;
+  /** Undefined without Redis, and where it takes no callbacks. */
+  fallback?: Fallback | undefined;
+  /** Undefined in a worker. */
+  access?: Pick<Access, 'warning'> | undefined;
 }
 
 /** How long a start waits for Redis, so that the first deliveries get jobs. */
@@ -55,7 +67,7 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<string> {
-  const { databaseUrl, families, reserved, routes = [], log } = options;
+  const { databaseUrl, families, reserved, routes = () => [], log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
   if (redisUrl) await checkRedis(redisUrl, log);
@@ -118,16 +130,16 @@ export async function startReceiver(
     onStop(worker.stop);
     if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));
   }
-  const checks = storeChecks(circuit, fallback);
+  const state: ReceiverState = { circuit, clock, queue: redis?.queue, fallback };
   let callbacks = express.Router();
   if (role !== 'worker') {
     const rejections = rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 });
     const access = createAccess({ config, rejections, clock, log });
     callbacks = createCallbacks({ config, access, intake, log });
-    checks.push({ name: 'access', run: async () => access.describe() });
+    state.access = access;
     log.info({ checks: access.describe() }, 'access checks of callbacks');
   }
-  const app = createApp({ ready: createReady(checks, timeLimits.readinessMs), routes, log });
+  const app = createApp({ routes: routes(state), log });
   // Nobody sends callbacks to a worker.
   const drainMs = role === 'worker' ? 0 : config.drainMs;
   const server = await listen(callbacks, app, { ...config, drainMs }, { reserved });
@@ -177,21 +189,4 @@ function startDrain(
     stopping.abort();
     return drained;
   };
-}
-
-/** The checks of the stores: one that takes callbacks is enough. */
-function storeChecks(circuit: Circuit, fallback: Fallback | undefined): ReadyCheck[] {
-  const database = async () => {
-    if (!(await circuit.check())) throw new NotReady('PostgreSQL takes no callbacks');
-    return 'PostgreSQL takes callbacks';
-  };
-  const spill = async ({ circuit: ofRedis, state }: Fallback) => {
-    if (!(await ofRedis.check())) throw new NotReady('Redis is unavailable');
-    if (!state.acknowledges) throw new NotReady(state.detail);
-    return state.detail;
-  };
-  return [
-    { name: 'database', run: database, takesCallbacks: true },
-    ...(fallback ? [{ name: 'fallback', run: () => spill(fallback), takesCallbacks: true }] : []),
-  ];
 }

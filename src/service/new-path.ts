@@ -8,7 +8,7 @@ import { type Config, type Environment, parseConfig } from '../config/config.ts'
 import type { Core, OnCore } from '../feature.ts';
 import { features } from '../features.ts';
 import { loadFamilies } from '../receiver/families/load.ts';
-import { type OnStop, startReceiver } from '../receiver/receiver.ts';
+import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { openPool } from '../receiver/store/pools.ts';
 import { prepare } from '../receiver/store/prepare.ts';
@@ -66,11 +66,15 @@ export async function openNewPath(env: Environment) {
     startParts(
       async (onStop) => {
         const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-        const core = openCore(config, databaseUrl, 'receiver features', log, onStop);
-        const routes = features.flatMap((feature) => feature.routes?.(core) ?? []);
+        let core = openCore(config, databaseUrl, 'receiver features', log, onStop);
+        const routes = (process: ReceiverState) => {
+          core = { ...core, process };
+          return features.flatMap((feature) => feature.routes?.(core) ?? []);
+        };
         const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
         const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
-        if (config.role !== 'receiver') onStop(startTasks(tasks, core.pool, log));
+        const own = tasks.filter(({ processes }) => processes || config.role !== 'receiver');
+        onStop(startTasks(own, core.pool, log));
         return url;
       },
       log,

@@ -69,7 +69,7 @@ it('a receiver and a worker are processes of their own', async () => {
   const worker = await start({ role: 'worker', redisUrl: redis.url });
   await untilApplied(1);
   expect((await send(worker.url, receipt(2))).status).toBe(404);
-  expect((await fetch(`${worker.url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
 });
 
 it('what a lean callback does not say stays, and a deletion with its id alone keeps amount and day', async () => {
@@ -118,14 +118,4 @@ it('of two callbacks with one event time the later timestamp wins, a hundred tim
   expect(await rows('select count(*)::int as n, min(url) as low from consent_forms')).toEqual([
     { n: 100, low: '2' },
   ]);
-});
-
-it.each([
-  ['checked', ['database', 'fallback', 'access']],
-  ['off', ['database', 'access']],
-] as const)('readiness says which stores take callbacks, with REDIS_FALLBACK=%s', async (mode, names) => {
-  const { url } = await start({ redisUrl: redis.url, redisFallback: mode });
-  const answer = await fetch(`${url}/readyz`);
-  const { ready, checks } = (await answer.json()) as { ready: boolean; checks: { name: string }[] };
-  expect({ ready, names: checks.map(({ name }) => name) }).toEqual({ ready: true, names });
 });

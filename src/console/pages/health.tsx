@@ -1,4 +1,5 @@
-import type { Check, Core } from '../../feature.ts';
+import type { Check } from '../../feature.ts';
+import { readChecks } from '../../operations/read-checks.ts';
 import type { Page } from '../page.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -6,7 +7,6 @@ import { Moment } from '../ui/values.tsx';
 
 const marks = { fail: 'bad', warn: 'warn', ok: 'good' } as const;
 const words = { fail: 'Broken', warn: 'Warning', ok: 'Works' };
-const urgency = { fail: 0, warn: 1, ok: 2 };
 
 /** All checks, the most urgent first. */
 export const health: Page = (routes, core) => {
@@ -14,19 +14,6 @@ export const health: Page = (routes, core) => {
     sendPage(res, 'Health', <HealthPage checks={await readChecks(core)} />);
   });
 };
-
-/** What cannot be checked is a check that fails. */
-async function readChecks(core: Core): Promise<Check[]> {
-  const found = core.features.map(async ({ name, checks }) =>
-    checks?.(core).catch((error): Check[] => {
-      core.log.limited('error', { checks: name }, 'checks could not be read', { err: error });
-      const title = 'It could not be checked';
-      return [{ name, status: 'fail', title, detail: `The checks of ${name} failed: see the log` }];
-    }),
-  );
-  const checks = (await Promise.all(found)).flatMap((some) => some ?? []);
-  return checks.toSorted((one, other) => urgency[one.status] - urgency[other.status]);
-}
 
 function HealthPage({ checks }: { checks: readonly Check[] }) {
   return (

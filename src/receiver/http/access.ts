@@ -106,6 +106,8 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
         return tooManyRequests;
       }
     },
+    /** What is wrong with what arrives; undefined: nothing. */
+    warning: (): string | undefined => (isForwardedIgnored ? forwardedIgnored : undefined),
     /** The checks that are configured, in words. */
     describe: (): string => {
       const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';

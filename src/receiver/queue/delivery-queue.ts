@@ -34,6 +34,7 @@ export interface QueueOptions {
 export interface DeliveryQueue {
   /** Resolves once Redis is there, or is known to be away. */
   opening: Promise<void>;
+  readonly isAvailable: boolean;
   /** Adds a job for the deliveries of a commit, and of those that follow soon. It never throws. */
   enqueue: (ids: readonly string[], families: readonly string[]) => Promise<void>;
   /** Gives the jobs to `run`. @returns takes no more jobs */
@@ -93,6 +94,10 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
       () => {},
       () => {}, // reported
     ),
+
+    get isAvailable() {
+      return producer.status === 'ready';
+    },
 
     enqueue: async (ids, families) => {
       next.ids.push(...ids);

@@ -120,6 +120,17 @@ interface OwnTables {
     address: string;
     begun_at: Generated<Date>;
   };
+  'receiver.findings': {
+    channel: string;
+    name: string;
+    subject: string;
+    status: 'warn' | 'fail';
+    title: string;
+    found_at: Generated<Date>;
+    gone_at: Date | null;
+    told: 'warn' | 'fail' | null;
+    told_at: Date | null;
+  };
   'receiver.heartbeats': { at: Time };
   'public.access_log': {
     entry: GeneratedAlways<string>;

@@ -5,6 +5,9 @@ import { tableOf } from '../store/columns.ts';
 import type { Merge, RecordKey } from './merge.ts';
 import { isRowOf } from './merge-statement.ts';
 
+const noted = `insert into receiver.counters as c (name, key, count, first_at, last_at) values ('stale', '', $1, now(), now())
+  on conflict (name, key) do update set count = excluded.count, last_at = now()`;
+
 /** Records of one step. */
 const stepSize = 1_000;
 const queryMs = 60_000;
@@ -71,7 +74,10 @@ export function createMergeStale({ pool, families, merge, log }: Dependencies) {
       last = records.at(-1);
       if (records.length < stepSize) break;
     }
-    if (found > 0) log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
+    if (found > 0) {
+      log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
+      await query(noted, [found]);
+    }
     return found;
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { type Log, throttled } from '../../common/log.ts';
+import { applied, failed as refused } from '../../common/metrics.ts';
 import type { Family } from '../families/family.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Merge } from './merge.ts';
@@ -81,7 +82,9 @@ export function startWorker(options: WorkerOptions): Worker {
   const takeTurn = async (name: string, turn: Turn) => {
     turn.isDue = false;
     try {
-      const { outcome, reason, isFull } = await merge(name, { ids: turn.ids.splice(0) });
+      const { outcome, reason, isFull, merged, failed } = await merge(name, { ids: turn.ids.splice(0) });
+      applied.inc(merged);
+      refused.inc(failed);
       // What pauses is taken up by a look.
       turn.isDue ||= isFull || outcome === 'busy';
       if (outcome === 'done' || outcome === 'busy') {

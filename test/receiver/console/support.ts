@@ -23,8 +23,7 @@ export function openApp(
 ) {
   const config = testConfig({ adminToken, publicUrl: origin, ...given });
   const core = wrap(coreOf(database, config));
-  const ready = async () => ({ ready: true, checks: [] });
-  return { core, app: createApp({ ready, routes: [feature.routes!(core)], log: core.log }) };
+  return { core, app: createApp({ routes: [feature.routes!(core)], log: core.log }) };
 }
 
 export interface Visitor {

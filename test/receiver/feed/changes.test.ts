@@ -13,8 +13,7 @@ type Page = { changes: Item[]; next: string; more: boolean; detail: string };
 
 /** @returns a function that reads `/changes` with a query */
 async function serve(core: FeedCore) {
-  const ready = async () => ({ ready: true, checks: [] });
-  const url = await listen(createApp({ ready, routes: [createRoute(core)], log: core.log }));
+  const url = await listen(createApp({ routes: [createRoute(core)], log: core.log }));
   return async (query = '', bearer: string | undefined = token) => {
     const headers = bearer ? { Authorization: `Bearer ${bearer}` } : undefined;
     const response = await fetch(`${url}changes${query}`, { headers: { ...headers } });

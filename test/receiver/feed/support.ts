@@ -28,16 +28,8 @@ export function openCore(
   const log = createLog('silent');
   const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
   const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log, limits });
-  return {
-    config: testConfig({ changes: { tokens }, ...given }),
-    families,
-    db,
-    pool,
-    merge,
-    log,
-    features: [],
-    logAccess,
-  };
+  const config = testConfig({ changes: { tokens }, ...given });
+  return { config, families, db, pool, merge, log, features: [], logAccess };
 }
 
 /** Numbers from 0 to 1, the same in each run. */

@@ -96,23 +96,3 @@ test('the process is alive', async () => {
   const { url } = await serve();
   expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'alive' });
 });
-
-test.each([true, false])('readiness %s decides the status, with a line per check', async (ready) => {
-  const checks = [
-    { name: 'database', status: ready ? 'warn' : 'fail', detail: 'a' } as const,
-    { name: 'redis', status: 'ok', detail: 'b' } as const,
-  ];
-  const { url } = await serve({ ready: async () => ({ ready, checks }) });
-  const response = await fetch(`${url}/readyz`);
-  const body = await response.text();
-  expect(response.status).toBe(ready ? 200 : 503);
-  expect(JSON.parse(body)).toEqual({ ready, checks });
-  expect(body.split('\n').filter((line) => line.includes('"name"'))).toHaveLength(2);
-});
-
-test('checks that cannot be made are a 503 without details', async () => {
-  const { url } = await serve({ ready: () => Promise.reject(new Error('canary')) });
-  const response = await fetch(`${url}/readyz`);
-  expect(response.status).toBe(503);
-  expect(await response.text()).not.toContain('canary');
-});

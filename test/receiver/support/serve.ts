@@ -2,7 +2,7 @@ import type { Server } from 'node:net';
 import { createLog } from '../../../src/common/log.ts';
 import { rateLimit } from '../../../src/common/rate-limit.ts';
 import { createAccess } from '../../../src/receiver/http/access.ts';
-import { createApp, type Readiness } from '../../../src/receiver/http/app.ts';
+import { createApp } from '../../../src/receiver/http/app.ts';
 import { createCallbacks } from '../../../src/receiver/http/callbacks.ts';
 import { listen } from '../../../src/receiver/http/server.ts';
 import type { ReceiveResult, Route } from '../../../src/receiver/intake/delivery.ts';
@@ -33,7 +33,6 @@ interface Options {
   reserved?: Server;
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;
-  ready?: () => Promise<Readiness>;
 }
 
 const stops: (() => Promise<void>)[] = [];
@@ -65,10 +64,9 @@ export async function serve(options: Options = {}) {
     },
   };
   const callbacks = createCallbacks({ config: { bodyLimitBytes: 1_000, paths }, access, intake, log });
-  const ready = options.ready ?? (async () => ({ ready: true, checks: [] }));
   const limits = { connections: 100, keepAliveMs: 60_000, requestMs: options.requestMs ?? 60_000 };
   const config = { host: '127.0.0.1', port: 0, drainMs: options.drainMs ?? 0, limits };
-  const app = createApp({ ready, routes: [], log });
+  const app = createApp({ routes: [], log });
   const { url, stop } = await listen(callbacks, app, config as never, options);
   stops.push(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>

@@ -1,0 +1,103 @@
+import type pg from 'pg';
+import { createLog } from '../common/log.ts';
+import { pause } from '../common/pause.ts';
+import { InvalidConfiguration } from '../config/config.ts';
+import type { Check, Core } from '../feature.ts';
+import { isAway } from '../receiver/queue/durability.ts';
+import { createFallback } from '../receiver/queue/fallback.ts';
+import type { ReceiverState } from '../receiver/receiver.ts';
+import { createDatabaseClock } from '../receiver/store/clock.ts';
+import { databaseCircuit } from '../receiver/store/probe.ts';
+import { readChecks, unreadable } from './read-checks.ts';
+
+const oldestPostgres = 14;
+const queryMs = 5_000;
+/** How long it waits for Redis. */
+const openingMs = 2_000;
+const log = createLog('silent');
+/** What cannot be before the tables are made. */
+const ofTables = ['database', unreadable];
+
+/** Every check as a receiver with this configuration would see it, and what else may keep one from running. Changes nothing. */
+export async function diagnose(core: Core): Promise<Check[]> {
+  const { process, close } = await openState(core);
+  try {
+    const valid: Check = { name: 'configuration', status: 'ok', title: 'Each variable is valid', detail: '' };
+    const server = await checkServer(core);
+    const checks = await readChecks({ ...core, log, process });
+    const isEmpty = server.status === 'warn';
+    return [valid, server, ...checks.filter(({ name }) => !(isEmpty && ofTables.includes(name)))];
+  } finally {
+    close();
+  }
+}
+
+/** What keeps the checks from being made. */
+export const checksOfError = (error: unknown): Check[] => {
+  const { message } = error as Error;
+  const faults = error instanceof InvalidConfiguration ? error.problems : [message];
+  return faults.map((title) => ({ name: 'configuration', status: 'fail', title, detail: '' }));
+};
+
+/** The state of a receiver that would run here. */
+async function openState({ config, pool }: Core): Promise<{ process: ReceiverState; close: () => void }> {
+  const { redisUrl: url, queuePrefix: prefix, redisFallback: mode, timeLimits } = config;
+  const circuit = databaseCircuit(pool, log, timeLimits.databaseMs);
+  const clock = createDatabaseClock(pool, circuit);
+  if (!url) return { process: { circuit, clock }, close: circuit.stop };
+  // Without an identity it takes the stream from nobody.
+  const identity = new Promise<string>(() => {});
+  const fallback = createFallback({ url, prefix, mode, identity, timeoutMs: timeLimits.redisMs, log });
+  let isAvailable = false;
+  const end = performance.now() + openingMs;
+  while (performance.now() < end && !(isAvailable && fallback.state !== isAway)) {
+    isAvailable = await fallback.circuit.check();
+    await pause(20, new AbortController().signal);
+  }
+  const close = () => {
+    fallback.close();
+    circuit.stop();
+  };
+  const process = { circuit, clock, queue: { isAvailable }, fallback: mode === 'off' ? undefined : fallback };
+  return { process, close };
+}
+
+interface Server {
+  version: string;
+  number: number;
+  isStandby: boolean;
+  isSafe: boolean;
+  hasTables: boolean;
+}
+
+async function checkServer({ pool }: Core): Promise<Check> {
+  const text = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+    pg_is_in_recovery() as "isStandby", current_setting('fsync')::bool and current_setting('full_page_writes')::bool as "isSafe",
+    to_regclass('receiver.inbox') is not null as "hasTables"`;
+  const fault = (title: string, todo: string): Check => ({
+    ...{ name: 'server', status: 'fail', title, detail: '', todo },
+  });
+  try {
+    const { rows } = await pool.query<Server>({ text, query_timeout: queryMs });
+    const { version, number, isStandby, isSafe, hasTables } = rows[0]!;
+    if (number < oldestPostgres * 10_000)
+      return fault(`PostgreSQL ${version} is too old`, `Upgrade it to ${oldestPostgres} or newer`);
+    if (isStandby)
+      return fault('It is a standby, which takes no writes', 'Point DATABASE_URL to the primary');
+    if (!isSafe)
+      return fault(
+        'fsync or full_page_writes is off: a crash loses callbacks',
+        'Switch both on in postgresql.conf',
+      );
+    if (!hasTables)
+      return {
+        ...fault('The database has no tables yet', 'Run receiver start, or receiver migrate'),
+        status: 'warn',
+      };
+    return { name: 'server', status: 'ok', title: `PostgreSQL ${version}`, detail: '' };
+  } catch (error) {
+    const { code, message } = error as pg.DatabaseError;
+    const todo = 'Start PostgreSQL, or correct DATABASE_URL: host, port, name, user, password';
+    return { ...fault('PostgreSQL cannot be used', todo), detail: message || String(code) };
+  }
+}

@@ -1,0 +1,29 @@
+import type { Feature, Task } from '../feature.ts';
+import { createTellOutage, defaultDelays, tellFindings } from './alerts.ts';
+import { openChannels } from './channels.ts';
+import { addOperationsCommands } from './commands.ts';
+import { readDatabaseChecks } from './database-checks.ts';
+import { createHeartbeat, trim } from './heartbeat.ts';
+import { createRoute } from './route.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** One list of checks, and its renderings: /readyz, doctor, alerts and metrics. */
+export const operations: Feature = {
+  name: 'operations',
+  routes: createRoute,
+  commands: addOperationsCommands,
+  checks: readDatabaseChecks,
+  tasks: (core) => {
+    const tasks: Task[] = [{ name: 'trim', everyMs: dayMs, run: () => trim(core) }];
+    if (core.process && core.config.role !== 'worker')
+      tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
+    if (openChannels(core.config.alerts).length === 0) return tasks;
+    const run = (signal: AbortSignal) => tellFindings(core, defaultDelays, signal);
+    // Somebody has to say that no worker runs.
+    tasks.push({ name: 'alerts', everyMs: minuteMs, processes: 'any', run });
+    const tellOutage = createTellOutage(core, defaultDelays);
+    return [...tasks, { name: 'outage', everyMs: minuteMs, processes: 'each', run: tellOutage }];
+  },
+};

@@ -1,0 +1,110 @@
+import { withTimeout } from '../common/with-timeout.ts';
+import type { Config } from '../config/config.ts';
+import type { Check, Core } from '../feature.ts';
+import { configuredChecks, describeWeakKeys } from '../receiver/http/access.ts';
+import type { Fallback } from '../receiver/queue/fallback.ts';
+import type { ReceiverState } from '../receiver/receiver.ts';
+
+export interface Readiness {
+  /** Whether a store can take a callback. */
+  ready: boolean;
+  checks: Check[];
+}
+
+const maxClockDifferenceS = 60;
+/** What has been in Redis for longer is not just about to be drained. */
+const maxDrainMs = 60_000;
+
+const ok = (title: string, detail = '') => ({ status: 'ok', title, detail }) as const;
+const fault = (status: 'warn' | 'fail', title: string, detail: string, todo: string, since?: Date) => ({
+  ...{ status, title, detail, todo, ...(since && { since }) },
+});
+
+/** The checks that concern this process, and need no tables: in an outage of a store they are all that is known. */
+export async function readReadiness({ config }: Core, state: ReceiverState): Promise<Readiness> {
+  const { circuit, fallback, queue } = state;
+  const { readinessMs } = config.timeLimits;
+  const isTrue = (check: Promise<boolean>) => withTimeout(readinessMs, check).catch(() => false);
+  const [takes, hasRedis] = await Promise.all([
+    isTrue(circuit.check()),
+    fallback && isTrue(fallback.circuit.check()),
+  ]);
+  const spills = hasRedis === true && fallback!.state.acknowledges;
+  const checks = {
+    database: checkDatabase(takes, spills, state),
+    queue: queue && checkQueue(queue.isAvailable, takes, fallback),
+    fallback: fallback && checkFallback(fallback),
+    drain:
+      fallback && takes && hasRedis && (await withTimeout(readinessMs, checkDrain(fallback)).catch(noDrain)),
+    clock: await checkClock(state),
+    access: config.role !== 'worker' && checkAccess(config, state),
+  };
+  const named = Object.entries(checks).flatMap(([name, check]) => (check ? [{ name, ...check }] : []));
+  return { ready: takes || spills, checks: named };
+}
+
+function checkDatabase(takes: boolean, spills: boolean, { circuit }: ReceiverState) {
+  if (takes) return ok('PostgreSQL takes callbacks');
+  const detail = spills
+    ? 'Callbacks are kept in Redis until then, and applied afterwards'
+    : 'Callbacks get a 503, and the sender has to send them again';
+  const todo = `See whether PostgreSQL runs and has space, and run receiver doctor${spills ? '. Do not wipe Redis' : ''}`;
+  return fault('fail', 'PostgreSQL takes no callbacks', detail, todo, circuit.unavailableSince);
+}
+
+function checkQueue(isAvailable: boolean, takes: boolean, fallback: Fallback | undefined) {
+  if (isAvailable) return ok('Redis tells the workers what comes in');
+  const detail = takes ? 'Callbacks are stored, and applied some seconds later' : 'No store is left';
+  const todo = 'See whether Redis runs, and whether REDIS_URL is right';
+  return fault('fail', 'Redis is unavailable', detail, todo, fallback?.circuit.unavailableSince);
+}
+
+function checkFallback({ state: { acknowledges, detail, todo } }: Fallback) {
+  if (acknowledges) return ok('Redis keeps callbacks while PostgreSQL is unavailable', detail);
+  const title = 'Redis would keep no callbacks in an outage of PostgreSQL: they would get a 503';
+  return fault('warn', title, detail, todo || 'See whether Redis runs');
+}
+
+async function checkDrain(fallback: Fallback) {
+  const { count, oldest } = await fallback.waiting();
+  if (!oldest || Date.now() - oldest.getTime() < maxDrainMs) return ok('No callback stays in Redis');
+  const detail = `${count} wait, although PostgreSQL is available`;
+  const todo =
+    'Start a worker (ROLE=all or worker) of this version; the log of one that runs says why. Do not wipe Redis';
+  return fault('fail', 'Callbacks in Redis are not moved into PostgreSQL', detail, todo, oldest);
+}
+
+const noDrain = () =>
+  fault('fail', 'Whether callbacks wait in Redis is not known', '', 'See whether Redis runs');
+
+async function checkClock({ clock }: ReceiverState) {
+  await clock.current();
+  const seconds = Math.round((clock.aheadMs() ?? Number.NaN) / 1000);
+  if (Math.abs(seconds) <= maxClockDifferenceS) return ok('The clock of this process is that of PostgreSQL');
+  if (Number.isNaN(seconds))
+    return fault('warn', 'The clock of PostgreSQL is not known', '', 'See the check database');
+  const title = 'The clocks of this process and of PostgreSQL differ';
+  const detail = `PostgreSQL's is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead' : 'behind'}: signed callbacks may be refused`;
+  return fault('fail', title, detail, 'Synchronize both, as with chrony');
+}
+
+function checkAccess(config: Config, { access }: ReceiverState) {
+  const { authentication, host } = config;
+  const { allowedIps, allowUnauthenticated, trustProxy } = authentication;
+  const checks = configuredChecks(config);
+  // The lists of clients and businesses are filters: anybody can name one.
+  if (!checks.some((one) => ['signature', 'address list', 'unguessable paths'].includes(one))) {
+    const detail = allowUnauthenticated ? 'ALLOW_UNAUTHENTICATED is true' : 'No access check is configured';
+    const todo = 'Set SIGNING_KEYS or ALLOWED_IPS, or an unguessable EVENTS_PATH with NODE_ENV=production';
+    return fault('warn', 'Anybody can send callbacks', detail, todo);
+  }
+  const isLocal = /^(127\.|::1$|localhost$)/.test(host);
+  const isUncounted = allowedIps.length > 0 && trustProxy === 0 && isLocal;
+  const warning =
+    access?.warning() ??
+    describeWeakKeys(authentication) ??
+    (isUncounted && `Only a proxy on this machine reaches HOST ${host}, and TRUST_PROXY is 0`);
+  if (!warning) return ok('Senders are checked', checks.join(', '));
+  const todo = 'Set TRUST_PROXY to the number of proxies in front, and random SIGNING_KEYS';
+  return fault('warn', 'The access checks may not do what they should', warning, todo);
+}

@@ -1,0 +1,41 @@
+import { withTimeout } from '../common/with-timeout.ts';
+import type { Check, Core } from '../feature.ts';
+import { describeError } from '../receiver/store/errors.ts';
+import { readReadiness } from './process-checks.ts';
+
+const timeoutMs = 30_000;
+const urgency = { fail: 0, warn: 1, ok: 2 };
+
+/** The name of a check that stands for others, which could not be read. */
+export const unreadable = 'unreadable';
+
+/**
+ * Every check of this process and of all features, the most urgent first: of the page Health, doctor, alerts and metrics. It
+ * never throws: what cannot be read is a check that fails.
+ */
+export async function readChecks(core: Core): Promise<Check[]> {
+  const found = core.process ? (await readReadiness(core, core.process)).checks : [];
+  if (found.some(({ name, status }) => name === 'database' && status === 'fail')) found.push(others);
+  else
+    for (const { name, checks } of core.features)
+      if (checks) found.push(...(await guard(core, name, () => checks(core))));
+  return found.toSorted((a, b) => urgency[a.status] - urgency[b.status]);
+}
+
+const others: Check = {
+  ...{ name: unreadable, subject: 'database', status: 'fail', title: 'The other checks could not be read' },
+  ...{ detail: 'They need PostgreSQL', todo: 'See the check database' },
+};
+
+/** Reads checks; where they cannot be read, that is the fault. */
+export async function guard(core: Core, name: string, read: () => Promise<Check[]>): Promise<Check[]> {
+  try {
+    return await withTimeout(timeoutMs, read());
+  } catch (err) {
+    core.log.limited('warn', { check: name }, 'a check could not be read', { err });
+    const title = `The check ${name} could not be read`;
+    const todo =
+      'See the log: PostgreSQL may be overloaded, or a right or a table is missing (receiver migrate)';
+    return [{ name: unreadable, subject: name, status: 'fail', title, detail: describeError(err), todo }];
+  }
+}

@@ -1,0 +1,43 @@
+import { Router } from 'express';
+import { isSameSecret } from '../common/secret.ts';
+import type { Core } from '../feature.ts';
+import { NotAdmin } from '../receiver/http/errors.ts';
+import { send } from '../receiver/http/responses.ts';
+import { createScrape } from './metrics.ts';
+import { type Readiness, readReadiness } from './process-checks.ts';
+
+const sharedMs = 1_000;
+
+/** `GET /readyz`, and `GET /metrics` where METRICS_TOKEN is set. */
+export function createRoute(core: Core): Router {
+  const router = Router({ caseSensitive: true });
+  let last: Promise<Readiness> | undefined;
+
+  router.get('/readyz', async (_req, res) => {
+    // Callers within a second share the result.
+    last ??= readReadiness(core, core.process!).finally(() => {
+      setTimeout(() => {
+        last = undefined;
+      }, sharedMs).unref();
+    });
+    const readiness = await last;
+    send(res, readiness.ready ? 200 : 503, 'application/json', linesOf(readiness));
+  });
+
+  const { metricsToken } = core.config;
+  if (!metricsToken) return router;
+  const scrape = createScrape(core);
+  router.get('/metrics', async (req, res) => {
+    const given = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
+    if (given === undefined || !isSameSecret(given, metricsToken)) throw new NotAdmin('METRICS_TOKEN');
+    const { type, text } = await scrape();
+    send(res, 200, type, text);
+  });
+  return router;
+}
+
+/** JSON with a line per check, to be read in a terminal. */
+function linesOf({ ready, checks }: Readiness): string {
+  const lines = checks.map((check) => JSON.stringify(check));
+  return `{"ready":${ready},"checks":[\n${lines.join(',\n')}\n]}\n`;
+}
