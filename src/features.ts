@@ -4,6 +4,7 @@ import type { Feature } from './feature.ts';
 import { feed } from './feed/feature.ts';
 import { operations } from './operations/feature.ts';
 import { privacy } from './privacy/feature.ts';
+import { reconciliation } from './reconcile/feature.ts';
 
 /** Everything beside the path of a callback. */
-export const features: readonly Feature[] = [callbacks, console, feed, operations, privacy];
+export const features: readonly Feature[] = [callbacks, console, feed, operations, privacy, reconciliation];

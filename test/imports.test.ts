@@ -30,6 +30,7 @@ const allowed = table({
   metrics: 'health queue store',
 
   // Middle: what the receiver does.
+  client: '',
   intake: 'families receiver store',
   apply: 'families intake receiver store',
   privacy: 'apply families feature.ts intake receiver store',
@@ -40,12 +41,11 @@ const allowed = table({
   destinations: 'changes families receiver store',
   alerts: 'health operations receiver store',
   'sign-in': 'privacy store',
-  reconcile: 'families intake privacy receiver store',
+  reconcile: 'client families feature.ts intake privacy receiver store',
   reports: 'families store',
   search: 'families privacy reports store',
 
   // Edges.
-  client: '',
   sandbox: '',
   http: 'changes families intake receiver store ../assets',
   worker: 'apply changes families intake privacy queue receiver reconcile store',
@@ -54,7 +54,7 @@ const allowed = table({
   commands: 'apply changes destinations families intake operations privacy reconcile store',
 
   // Composition.
-  'features.ts': 'callbacks console feature.ts feed operations privacy',
+  'features.ts': 'callbacks console feature.ts feed operations privacy reconcile',
   service:
     'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',

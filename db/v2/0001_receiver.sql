@@ -7,7 +7,7 @@ create table receiver.settings (
   name  text primary key,
   value text not null
 );
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; subscriptions: what the last look at those of the platform has found; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
 insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid())),
   ('feed_epoch', right(gen_random_uuid()::text, 12));
 
@@ -262,6 +262,21 @@ create table receiver.findings (
 comment on table  receiver.findings         is 'Checks that are not ok, and what each channel of alerts was told of them';
 comment on column receiver.findings.gone_at is 'Since when it is ok again: its end is told after some minutes';
 comment on column receiver.findings.told    is 'The status that was told; null: nothing was';
+
+create table receiver.reconciliations (
+  id          bigint      generated always as identity primary key,
+  actor       text        not null,
+  business_id text,
+  from_day    date        not null,
+  to_day      date        not null,
+  started_at  timestamptz not null default now(),
+  ended_at    timestamptz,
+  error       text,
+  counts      jsonb       not null default '{}'
+);
+comment on table  receiver.reconciliations       is 'Comparisons of appointments with those that the platform lists';
+comment on column receiver.reconciliations.actor is 'worker: the daily one; otherwise who has run the command';
+comment on column receiver.reconciliations.error is 'Why it failed; null, with ended_at: it is complete';
 
 create table receiver.heartbeats (
   at timestamptz primary key

@@ -297,6 +297,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ...consoleAndSignIn,
     ...observe,
     ...alerts,
+    ...client,
     ...reconciliation,
     ...changes,
     ...pathsOf(families),

@@ -87,6 +87,14 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       /** How long an alert must be over before its end is sent. */
       settledMs: 5 * 60_000,
     },
+    /** What the client reads, see src/client/commands/settings.ts. */
+    platform: {
+      SERVICE_BASE_URL: e.SERVICE_BASE_URL,
+      SERVICE_TOKEN: e.SERVICE_TOKEN,
+      SERVICE_CLIENT_ID: e.SERVICE_CLIENT_ID,
+      SERVICE_CLIENT_SECRET: e.SERVICE_CLIENT_SECRET,
+      SERVICE_IDENTIFIER_FIELD: e.SERVICE_IDENTIFIER_FIELD,
+    },
     reconcile: e.RECONCILE
       ? {
           /** How many days back. */

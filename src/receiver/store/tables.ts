@@ -131,6 +131,18 @@ interface OwnTables {
     told: 'warn' | 'fail' | null;
     told_at: Date | null;
   };
+  'receiver.reconciliations': {
+    id: GeneratedAlways<string>;
+    /** `worker`, or who has run the command. */
+    actor: string;
+    business_id: string | null;
+    from_day: ColumnType<Date, string>;
+    to_day: ColumnType<Date, string>;
+    started_at: Generated<Date>;
+    ended_at: Date | null;
+    error: string | null;
+    counts: JSONColumnType<Record<string, number>, string | undefined>;
+  };
   'receiver.heartbeats': { at: Time };
   'public.access_log': {
     entry: GeneratedAlways<string>;

@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import type { ServiceClient } from '../client/index.ts';
+import type { Db } from '../receiver/store/tables.ts';
+
+/** The kinds of ids that can have an alias. */
+export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
+
+/** An alias of an id; in a change, an empty one removes it. */
+export interface Alias {
+  kind: (typeof aliasKinds)[number];
+  id: string;
+  alias: string;
+}
+
+/** `updated_by` of the names of the platform's directory. */
+const platform = 'platform';
+const maxLength = 200;
+
+/** The aliases that there are. */
+export async function listAliases(db: Db): Promise<Alias[]> {
+  const { rows } = await sql<Alias>`
+    select kind, id, alias from receiver.aliases where alias is not null order by kind, alias`.execute(db);
+  return rows;
+}
+
+/** The fault of an alias; undefined: it has none. */
+export function findAliasFault({ id, alias }: Pick<Alias, 'id' | 'alias'>): string | undefined {
+  if (id === '') return 'the id is empty';
+  if (/\p{Cc}/u.test(id + alias) || !(id + alias).isWellFormed()) return 'a character is no text';
+  return alias.length > maxLength ? `the alias has more than ${maxLength} characters` : undefined;
+}
+
+/**
+ * Changes aliases, each id once. What a person has entered, or removed, the platform does not change; a name that stays the
+ * same stays the platform's.
+ *
+ * @param by an actor of the access log, or `platform`
+ * @returns how many were changed
+ */
+export async function changeAliases(db: Db, changes: readonly Alias[], by: string): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into receiver.aliases as a (kind, id, alias, updated_by)
+    select kind, id, nullif(alias, ''), ${by}
+    from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as g(kind text, id text, alias text) order by kind, id
+    on conflict (kind, id) do update
+      set alias = excluded.alias, updated_at = now(), updated_by = excluded.updated_by
+      where a.alias is distinct from excluded.alias and (excluded.updated_by <> ${platform} or a.updated_by = ${platform})`.execute(
+    db,
+  );
+  return Number(numAffectedRows);
+}
+
+/**
+ * Takes the names of the platform's directory. Those that it lacks stay: old records have their ids.
+ *
+ * @returns how many were changed
+ * @throws ServiceError; the reason of the signal
+ */
+export async function takeNames(
+  db: Db,
+  client: Pick<ServiceClient, 'directory'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const { business, clinics, doctors } = (await client.directory({ signal })).data;
+  const named = [
+    { kind: 'business' as const, id: business?.business_id ?? '', name: business?.name },
+    ...clinics.map(({ clinic_id: id, name }) => ({ kind: 'clinic' as const, id, name })),
+    ...doctors.map(({ doctor_id: id, name }) => ({ kind: 'doctor' as const, id, name })),
+  ];
+  const names = new Map<string, Alias>();
+  for (const { kind, id, name } of named) {
+    const alias = (name ?? '').replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+    if (alias !== '' && !findAliasFault({ id, alias })) names.set(`${kind} ${id}`, { kind, id, alias });
+  }
+  return changeAliases(db, [...names.values()], platform);
+}

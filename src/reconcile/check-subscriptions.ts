@@ -1,0 +1,74 @@
+import type { ServiceClient, Subscription } from '../client/index.ts';
+import type { Check, Core } from '../feature.ts';
+import { callbackEvents, takesEveryEvent } from '../receiver/families/family.ts';
+
+type Receiver = Pick<Core, 'config' | 'families'>;
+type Given = Pick<Subscription, 'id' | 'event_names' | 'endpoint'>;
+/** A difference of the subscriptions from what the receiver takes. No text has a path, which may be a secret. */
+type Finding = Pick<Check, 'subject' | 'title' | 'detail' | 'todo'>;
+
+const setting = 'subscriptions';
+const maxAgeMs = 3 * 86_400_000;
+const command = 'receiver subscriptions';
+
+/** Compares the platform's subscriptions with the receiver's addresses and events. Without PUBLIC_URL, paths alone are compared. */
+export function compareSubscriptions(subscriptions: readonly Given[], receiver: Receiver): Finding[] {
+  const routes = subscriptions.map((one) => ({ ...one, ...routeOf(one.endpoint, receiver) }));
+  const own = routes.filter(({ takes }) => takes);
+  if (own.length === 0) {
+    const others = [...new Set(routes.map(({ where }) => where))].join('; ');
+    const title = 'No subscription of the platform leads to this receiver';
+    const detail = others ? `They lead to: ${others}` : 'There is none at all';
+    return [{ title, detail, todo: `${command} add --url <address>; see also PUBLIC_URL` }];
+  }
+  // Without names, which events it sends is not documented: it counts as all.
+  const isBrought = (event: string) =>
+    own.some(({ event_names: names, takes }) => (!names?.length || names.includes(event)) && takes!(event));
+  const absent = receiver.families.flatMap(callbackEvents).filter((event) => !isBrought(event));
+  return routes.flatMap(({ id: subject, event_names, where }): Finding[] => {
+    const past = absent.filter((event) => event_names?.includes(event));
+    const title = 'A subscription leads events past this receiver';
+    const detail = `To ${where}: ${past.join(', ')}. No other brings them here`;
+    const todo = `${command} remove ${subject}, then ${command} add --url <address>`;
+    return past.length > 0 ? [{ subject, title, detail, todo }] : [];
+  });
+}
+
+/** Where an endpoint leads, and which events are taken there; without `takes` it is not one of ours. */
+function routeOf(endpoint: Given['endpoint'], { config, families }: Receiver) {
+  if (!endpoint || !/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) return { where: 'no web address' };
+  const { host, pathname } = new URL(endpoint);
+  if (config.publicUrl !== undefined && new URL(config.publicUrl).host !== host) return { where: host };
+  const family = families.find(({ name }) => config.paths[name]?.includes(pathname));
+  if (!family) return { where: `${host}, on a path that the receiver does not serve` };
+  return {
+    where: `${host}, on the path of ${family.path.variable ?? family.name}`,
+    takes: (event: string) => takesEveryEvent(family) || Object.hasOwn(family.events, event),
+  };
+}
+
+/** Compares the subscriptions, and keeps the result for `checkSubscriptions`. @throws ServiceError; the reason of the signal */
+export async function lookAtSubscriptions(
+  core: Core,
+  client: Pick<ServiceClient, 'listSubscriptions'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const findings = compareSubscriptions((await client.listSubscriptions({ signal })).data, core);
+  const value = JSON.stringify({ at: new Date(), findings });
+  const row = core.db.insertInto('receiver.settings').values({ name: setting, value });
+  await row.onConflict((existing) => existing.column('name').doUpdateSet({ value })).execute();
+}
+
+/** What the last daily look has found. */
+export async function checkSubscriptions({ db }: Pick<Core, 'db'>): Promise<Check[]> {
+  const settings = db.selectFrom('receiver.settings').select('value').where('name', '=', setting);
+  const { value = '{"at": "never", "findings": []}' } = (await settings.executeTakeFirst()) ?? {};
+  const { at, findings }: { at: string; findings: Finding[] } = JSON.parse(value);
+  const check = { name: 'subscriptions', status: 'warn', detail: `Last compared: ${at}` } as const;
+  if (!(Date.now() - Date.parse(at) < maxAgeMs)) {
+    const title = 'The subscriptions of the platform are not known';
+    return [{ ...check, title, todo: 'The log of the workers says why' }];
+  }
+  if (findings.length === 0) return [{ ...check, status: 'ok', title: 'Subscriptions lead here' }];
+  return findings.map((one) => ({ ...check, ...one }));
+}

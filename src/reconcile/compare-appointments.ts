@@ -1,0 +1,108 @@
+import { sql } from 'kysely';
+import type { Core } from '../feature.ts';
+import { appointment } from '../receiver/families/appointment.ts';
+import { type Field, nothing, readField } from '../receiver/families/field.ts';
+import { readTime } from '../receiver/families/times.ts';
+import type { Delivery } from '../receiver/intake/delivery.ts';
+import { describe } from '../receiver/intake/intake.ts';
+import { createParse } from '../receiver/intake/parse.ts';
+import { Rejection } from '../receiver/intake/rejection.ts';
+import type { Reading } from './read-appointments.ts';
+
+/**
+ * `differs`: in its status or a time. `recent`: something happened to it in the last minutes, and its callback may be on its
+ * way, or the list behind it: it is left to the next pass. `expired`: missing, and as old as what the retention deletes.
+ * `unreadable`: it cannot be stored.
+ */
+export type Outcome = 'agrees' | 'missing' | 'differs' | 'recent' | 'expired' | 'unreadable';
+
+export interface Compared {
+  outcome: Outcome;
+  /** What is stored of one that is missing or differs. */
+  delivery?: Delivery;
+  /** When it was booked, in milliseconds since 1970; 0: not known, so that it was before any erasure. */
+  bookedMs: number;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+const event = 'appointment.reconciled' satisfies keyof typeof appointment.events;
+/** Callbacks have milliseconds where the list has seconds. */
+const secondOf = (value: unknown) => Math.floor((readTime(value) ?? Number.NaN) / 1000) || undefined;
+/** The fields that are compared, and how each is read. */
+const compared: Readonly<Record<string, (value: unknown) => unknown>> = {
+  ...{ status: String, created_at: secondOf, start_time: secondOf, end_time: secondOf },
+};
+/** How long a callback may be on its way, with resends. */
+const recentMs = 10 * 60_000;
+const parse = createParse([appointment], ({ name }) => name, true);
+
+/** Compares a page of the list with what callbacks, and earlier reads, say of its appointments. */
+export async function compareAppointments(
+  { db, config }: Pick<Core, 'db' | 'config'>,
+  businessId: string,
+  { appointments, askedMs }: Reading,
+): Promise<Compared[]> {
+  const keptMs = config.retention[appointment.name] ?? Number.POSITIVE_INFINITY;
+  // PostgreSQL refuses U+0000 in a parameter.
+  const ids = appointments.map(({ appointment_id: id }) => id).filter((id) => !id.includes('\0'));
+  // Of the inbox, not of the rows: what waits to be merged is there.
+  const { rows } = await sql<{ id: string; held: Data; lastMs: number | null }>`
+    select record_id as id, receiver.jsonb_merge(coalesce(data, envelope->'data') order by version) as held,
+           (extract(epoch from max(event_time) filter (where event <> ${event})) * 1000)::float8 as "lastMs"
+    from receiver.inbox
+    where business_id = ${businessId} and family = ${appointment.name} and record_id = any(${ids}::text[])
+    group by record_id`.execute(db);
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  return appointments.map((listed): Compared => {
+    const { held, lastMs } = stored.get(listed.appointment_id) ?? { lastMs: null };
+    const data = whatIsSaid(listed, askedMs);
+    const news = newsIn(data, held ?? {});
+    const bookedMs = readTime(data.created_at ?? held?.created_at) ?? 0;
+    if (held && !differs(news, held)) return { outcome: 'agrees', bookedMs };
+    if ((lastMs ?? (held ? 0 : bookedMs)) > askedMs - recentMs) return { outcome: 'recent', bookedMs };
+    if (!held && Math.max(bookedMs, readTime(data.start_time) ?? 0) < askedMs - keptMs)
+      return { outcome: 'expired', bookedMs };
+    try {
+      const delivery = deliveryOf(news, businessId, askedMs);
+      return { outcome: held ? 'differs' : 'missing', delivery, bookedMs };
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return { outcome: 'unreadable', bookedMs };
+    }
+  });
+}
+
+/** A read as a callback of the receiver itself. It has no client: that of the record stays. @throws Rejection */
+function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
+  const envelope = { event, event_time: askedMs / 1000, business_id: businessId, data };
+  const body = Buffer.from(JSON.stringify(envelope));
+  const { misfits: _, ...described } = describe(parse(body), Date.now() * 1000);
+  return { ...described, body };
+}
+
+/**
+ * What a list says of an appointment: nothing by an empty field, or by a time of booking that cannot be one. An object or an
+ * array, of which none is documented, may have less than that of a callback, which it would replace.
+ */
+function whatIsSaid(listed: Data, askedMs: number): Data {
+  const fields: Readonly<Record<string, Field>> = appointment.fields;
+  const isSaid = ([name, value]: [string, unknown]) =>
+    !['', undefined].includes(value as '') &&
+    typeof value !== 'object' &&
+    (!fields[name] || readField(fields[name], value, askedMs) !== nothing);
+  return Object.fromEntries(Object.entries(listed).filter(isSaid));
+}
+
+/** What of that callbacks do not say. */
+function newsIn(data: Data, held: Data): Data {
+  const isKnown = ([name, value]: [string, unknown]) => {
+    const read = compared[name];
+    return read && held[name] != null && [undefined, read(held[name])].includes(read(value));
+  };
+  return Object.fromEntries(Object.entries(data).filter((one) => !isKnown(one)));
+}
+
+/** A time that callbacks lack is no difference: they need not tell all of them. */
+const differs = (news: Data, held: Data) =>
+  Object.keys(compared).some((name) => name in news && (name === 'status' || held[name] != null));

@@ -1,0 +1,77 @@
+import { Rejected } from '../client/index.ts';
+import type { Check, Core, Feature, Task } from '../feature.ts';
+import { takeNames } from './aliases.ts';
+import { checkSubscriptions, lookAtSubscriptions } from './check-subscriptions.ts';
+import { addReconcileCommands } from './commands.ts';
+import { lastDays, openClient, runPass } from './pass.ts';
+
+const everyMs = 86_400_000;
+const maxAgeMs = 2 * everyMs;
+const worker = 'worker';
+/** More than a callback that was lost. */
+const many = { min: 3, ratio: 0.01 };
+
+/** The comparison with what the platform lists: appointments, names and subscriptions. Without RECONCILE nothing of it runs. */
+export const reconciliation: Feature = {
+  name: 'reconciliation',
+  commands: addReconcileCommands,
+  tasks: (core) => (core.config.reconcile ? tasksOf(core, core.config.reconcile.days) : []),
+  checks: async (core) =>
+    core.config.reconcile ? [await checkPasses(core), ...(await checkSubscriptions(core))] : [],
+};
+
+function tasksOf(core: Core, days: number): Task[] {
+  const { db, log } = core;
+  const client = openClient(core);
+  const compare = async (signal: AbortSignal) => {
+    const range = lastDays(core, days);
+    const { counts } = await runPass(core, client, { ...range, actor: worker, signal });
+    log.info({ ...range, ...counts }, 'the appointments were compared with the platform');
+  };
+  const readNames = async (signal: AbortSignal) => {
+    const changed = await takeNames(db, client, signal).catch((error) => {
+      // The credentials may have no right to read the directory. Tomorrow is soon enough.
+      if (!(error instanceof Rejected)) throw error;
+      log.warn({ err: error }, 'the names of the platform could not be read');
+      return 0;
+    });
+    if (changed > 0) log.info({ changed }, 'names were taken from the platform');
+  };
+  return [
+    { name: 'reconciliation', everyMs, run: compare },
+    { name: 'directory', everyMs, run: readNames },
+    { name: 'subscriptions', everyMs, run: (signal) => lookAtSubscriptions(core, client, signal) },
+  ];
+}
+
+/** The last daily pass, and whether one has failed since. */
+async function checkPasses({ db }: Pick<Core, 'db'>): Promise<Check> {
+  const ended = db
+    .selectFrom('receiver.reconciliations')
+    .selectAll()
+    .where('actor', '=', worker)
+    .where('ended_at', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(1);
+  const last = await ended.where('error', 'is', null).executeTakeFirst();
+  const failed = await ended
+    .where('error', 'is not', null)
+    .where('id', '>', last?.id ?? '0')
+    .executeTakeFirst();
+  const since = last?.ended_at;
+  const check = { name: 'reconciliation', status: 'warn', ...(since && { since }) } as const;
+  const todo = 'receiver reconcile runs it now; the log of the workers says more';
+  if (failed) return { ...check, title: 'The reconciliation has failed', detail: failed.error ?? '', todo };
+  if (!last || !since || Date.now() - since.getTime() > maxAgeMs) {
+    const detail = `The last one was completed: ${since?.toISOString() ?? 'never'}`;
+    return { ...check, title: 'The reconciliation is overdue', detail, todo };
+  }
+  const { compared = 0, missing = 0, differs = 0, stored = 0 } = last.counts;
+  const detail = `Of ${compared} appointments, ${missing} were missing and ${differs} differed; ${stored} are stored`;
+  if (missing < many.min || missing < compared * many.ratio)
+    return { ...check, status: 'ok', title: 'Appointments are those of the platform', detail };
+  return {
+    ...{ ...check, title: 'Callbacks did not arrive', detail },
+    todo: 'Compare with receiver subscriptions list. Receipts cannot be compared: ask the platform to resend them',
+  };
+}

@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import { parseSettings } from '../client/commands/settings.ts';
+import { createServiceClient, Rejected, type ServiceClient, ServiceError } from '../client/index.ts';
+import { addDays } from '../common/days.ts';
+import type { Core } from '../feature.ts';
+import { storeGated } from '../receiver/intake/gate.ts';
+import { insertDeliveries } from '../receiver/intake/insert.ts';
+import { describeError } from '../receiver/store/errors.ts';
+import { type Compared, compareAppointments, type Outcome } from './compare-appointments.ts';
+import type { Window } from './days.ts';
+import { readAppointments } from './read-appointments.ts';
+
+/** Numbers of appointments. `stored`: of those that are missing or differ. */
+export type Counts = Record<Outcome | 'compared' | 'stored', number>;
+
+type PassClient = Pick<ServiceClient, 'appointmentsPage' | 'directory'>;
+
+export interface PassOptions extends Window {
+  /** Who runs it: `worker`, or an actor of the access log. */
+  actor: string;
+  /** The business of the credentials, where the platform does not tell it. */
+  business?: string | undefined;
+  /** Compares only. */
+  isDryRun?: boolean;
+  signal: AbortSignal;
+  /** Called after each page. */
+  onProgress?: (appointments: number) => void;
+}
+
+const commitMs = 30_000;
+
+/** The platform. It connects with the first call. @throws MissingSettings with what to set */
+export const openClient = ({ config }: Pick<Core, 'config'>): ServiceClient =>
+  createServiceClient(parseSettings(config.platform));
+
+/** The last days until today, in the time zone of the reports. */
+export function lastDays({ config }: Pick<Core, 'config'>, days: number): Window {
+  const to = new Intl.DateTimeFormat('sv-SE', { timeZone: config.reportTimezone }).format();
+  return { from: addDays(to, -days), to };
+}
+
+/**
+ * Compares the appointments of some days with those that the platform lists. What is missing or differs is stored as
+ * deliveries, which are merged as callbacks are. It may be interrupted and run again at any time.
+ *
+ * @throws ServiceError; UnknownBusiness; the reason of the signal; the database's error. `receiver.reconciliations` says so
+ */
+export async function runPass(
+  core: Core,
+  client: PassClient,
+  { actor, business: given, from, to, isDryRun = false, signal, onProgress }: PassOptions,
+): Promise<{ business: string; counts: Counts }> {
+  const { db } = core;
+  const left = { recent: 0, expired: 0, unreadable: 0 };
+  const counts: Counts = { compared: 0, agrees: 0, missing: 0, differs: 0, stored: 0, ...left };
+  const passes = db.insertInto('receiver.reconciliations').values({ actor, from_day: from, to_day: to });
+  const pass = isDryRun ? undefined : await passes.returning('id').executeTakeFirstOrThrow();
+  const note = async (values: object) => {
+    const row = db.updateTable('receiver.reconciliations').where('id', '=', pass?.id ?? '0');
+    if (pass) await row.set(values).execute();
+  };
+  try {
+    const business = await findBusiness(core, client, given, signal);
+    for await (const reading of readAppointments(client, { from, to }, signal)) {
+      const compared = await compareAppointments(core, business, reading);
+      for (const { outcome } of compared) counts[outcome] += 1;
+      counts.compared += compared.length;
+      if (!isDryRun) counts.stored += await store(core, compared);
+      await note({ business_id: business, counts: JSON.stringify(counts) });
+      onProgress?.(compared.length);
+    }
+    await note({ ended_at: new Date() });
+    return { business, counts };
+  } catch (error) {
+    const isKnown = error instanceof ServiceError || error instanceof UnknownBusiness;
+    // Another message may have data of a row.
+    const reason = signal.aborted ? 'interrupted' : isKnown ? error.message : describeError(error);
+    await note({ ended_at: new Date(), error: reason }).catch(() => {}); // what is thrown says why
+    throw error;
+  }
+}
+
+/**
+ * Stores what was found, in one commit. What may concern somebody who was erased is judged by the time of the booking: that of
+ * the read is after the erasure, and the person would come back.
+ *
+ * @returns how many are stored
+ */
+async function store({ pool, families }: Core, compared: readonly Compared[]): Promise<number> {
+  const found = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
+  if (found.length === 0) return 0;
+  const deliveries = found.map(({ delivery }) => delivery);
+  const results = await insertDeliveries(pool, deliveries, commitMs);
+  const gated = found
+    .filter((_, index) => results[index] === 'gated')
+    .map(({ delivery, bookedMs }) => ({ ...delivery, eventMs: bookedMs }));
+  const known = gated.length > 0 ? await storeGated(pool, families, gated, commitMs) : new Set();
+  return results.filter((result) => result === 'accepted').length + gated.length - known.size;
+}
+
+/** It is not known whose appointments the platform lists. The message says what to do. */
+class UnknownBusiness extends Error {
+  override readonly name = 'UnknownBusiness';
+}
+
+/**
+ * The business of what the platform lists: an answer does not name it. It is that of the platform's directory, or else the
+ * only one that has sent something. One that has sent nothing, where others have, has to be named: with a wrong one every
+ * appointment would be missing, and come in a second time.
+ *
+ * @throws UnknownBusiness
+ */
+async function findBusiness(
+  { db }: Core,
+  client: PassClient,
+  given: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await client.directory({ signal }).catch((error) => {
+    // The credentials may have no right to read it.
+    if (!(error instanceof Rejected)) throw error;
+  });
+  const told = answer?.data.business?.business_id;
+  const { rows } = await sql<{ first: string | null; last: string | null; hasSent: boolean }>`
+    select min(business_id) as first, max(business_id) as last,
+           exists (select from receiver.inbox where business_id = ${told ?? ''}) as "hasSent"
+    from receiver.inbox`.execute(db);
+  const { first, last, hasSent } = rows[0]!;
+  if (given && told && told !== given && hasSent)
+    throw new UnknownBusiness(`The credentials are those of the business ${told}, not of ${given}`);
+  if (given) return given;
+  if (told && (hasSent || first === null)) return told;
+  if (!told && first !== null && first === last) return first;
+  const reason = told
+    ? `The credentials are those of the business ${told}, which has sent nothing; others have`
+    : 'The platform does not tell whose credentials these are, and not exactly one business has sent something';
+  throw new UnknownBusiness(`${reason}. Name it once: receiver reconcile --business <id>`);
+}

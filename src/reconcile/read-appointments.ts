@@ -1,0 +1,45 @@
+import type { ServiceClient } from '../client/index.ts';
+import { addDays } from '../common/days.ts';
+import { type Window, windowsOf } from './days.ts';
+
+/** A page of the list. */
+export interface Reading {
+  /** Every field that they have, ids as text. */
+  appointments: (Readonly<Record<string, unknown>> & { readonly appointment_id: string })[];
+  /**
+   * A whole second, by the platform's clock, before the platform was asked: what it lists was so then or later, and a
+   * callback of the second in which it was asked is newer. In milliseconds since 1970.
+   */
+  askedMs: number;
+}
+
+/**
+ * Reads the appointments that take place on some days. Whether the platform counts the last day in is not documented, so
+ * those of the day after may be among them.
+ *
+ * @throws ServiceError; the reason of the signal
+ */
+export async function* readAppointments(
+  client: Pick<ServiceClient, 'appointmentsPage'>,
+  days: Window,
+  signal: AbortSignal,
+): AsyncGenerator<Reading> {
+  const seen = new Set<string>();
+  for (const { from, to } of windowsOf(days)) {
+    const ofWindow = new Set<string>();
+    for (let pageNo = 0, isLast = false; !isLast; pageNo += 1) {
+      const [sentAt, began] = [Date.now(), performance.now()];
+      const query = { startDate: from, endDate: addDays(to, 1), pageNo };
+      const page = await client.appointmentsPage(query, { signal });
+      // The answer is older than its time. One in the future would be newer than callbacks to come.
+      const asked = Math.min(page.answeredAt.getTime() - (performance.now() - began), sentAt);
+      const listed = page.appointments.map(({ raw, ...fields }) => ({ ...raw, ...fields }));
+      // A platform that repeats its pages would have no last one.
+      isLast = page.isLast || listed.every(({ appointment_id: id }) => ofWindow.has(id));
+      // What is booked meanwhile moves others to the next page.
+      const appointments = listed.filter(({ appointment_id: id }) => !seen.has(id) && seen.add(id));
+      for (const { appointment_id: id } of listed) ofWindow.add(id);
+      yield { appointments, askedMs: (Math.floor(asked / 1000) - 1) * 1000 };
+    }
+  }
+}
