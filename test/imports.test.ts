@@ -37,6 +37,7 @@ const allowed = table({
   feed: 'feature.ts receiver',
   callbacks: 'feature.ts receiver',
   operations: 'feature.ts receiver',
+  move: 'feature.ts receiver store',
   changes: 'families privacy receiver store',
   destinations: 'changes families receiver store',
   alerts: 'health operations receiver store',
@@ -51,10 +52,10 @@ const allowed = table({
   worker: 'apply changes families intake privacy queue receiver reconcile store',
   console:
     'apply callbacks families feature.ts health intake operations privacy queue receiver reports search sign-in store ../assets',
-  commands: 'apply changes destinations families intake operations privacy reconcile store',
+  commands: 'apply changes destinations families intake operations privacy receiver reconcile store',
 
   // Composition.
-  'features.ts': 'callbacks console feature.ts feed operations privacy reconcile',
+  'features.ts': 'callbacks console feature.ts feed move operations privacy reconcile',
   service:
     'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
   diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',

@@ -133,10 +133,10 @@ async function idsOf(
   ids: string[] | undefined,
   { all, ...filter }: Selection,
 ): Promise<string[]> {
-  const { replayed: _, ...narrowing } = filter;
   const given = ids?.length ? ids : undefined;
-  if (!given && !all && Object.keys(narrowing).length === 0) throw new Error('Select bodies, or use --all');
-  return (await listQuarantine(core, { ...filter, ids: given })).map(({ id }) => id);
+  if (!given && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
+  const replayed = filter.replayed || given !== undefined;
+  return (await listQuarantine(core, { ...filter, replayed, ids: given })).map(({ id }) => id);
 }
 
 async function replayBodies(

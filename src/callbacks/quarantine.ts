@@ -62,7 +62,7 @@ function subjectsIn(body: Buffer, businessId: string): string[] {
 export async function replayQuarantined(
   core: Core,
   ids: readonly string[],
-  options: { dryRun?: boolean; corrected?: string; onProgress?: () => void } = {},
+  options: { dryRun?: boolean; corrected?: string | undefined; onProgress?: () => void } = {},
 ): Promise<Map<string, ReplayResult>> {
   const { dryRun = false, corrected, onProgress } = options;
   const { config, families, pool, db, log } = core;

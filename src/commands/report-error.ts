@@ -1,5 +1,6 @@
 import { printable } from '../common/printable.ts';
 import { InvalidConfiguration } from '../config/config.ts';
+import { TablesRefused } from '../receiver/store/errors.ts';
 
 const EX_CONFIG = 78;
 
@@ -10,7 +11,8 @@ export function reportError(error: unknown): number {
     return EX_CONFIG;
   }
   process.stderr.write(`receiver: ${printable(explain(error))}\n`);
-  return 1;
+  // Another database has to be named.
+  return error instanceof TablesRefused ? EX_CONFIG : 1;
 }
 
 function explain(error: unknown): string {

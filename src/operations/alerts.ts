@@ -20,12 +20,9 @@ const maxLines = 20;
 const outage = 'PostgreSQL takes no callbacks';
 
 /** A check that is to be told. */
-interface Due {
+interface Due extends Record<'name' | 'subject' | 'title', string> {
   what: 'new' | 'worse' | 'still' | 'resolved';
-  name: string;
-  subject: string;
   status: 'warn' | 'fail';
-  title: string;
 }
 
 const keyOf = ({ name, subject = '' }: Pick<Check, 'name' | 'subject'>) => JSON.stringify([name, subject]);
@@ -41,8 +38,7 @@ export async function tellFindings(core: Core, delays: Delays, signal: AbortSign
   // An outage of PostgreSQL is told by each process, see createTellOutage.
   const wrong = (await readChecks(core)).filter(({ name, status }) => status !== 'ok' && name !== 'database');
   signal.throwIfAborted();
-  const names = channels.map(({ name }) => name);
-  await recordFindings(core, names, wrong, delays);
+  await recordFindings(core, channels, wrong, delays);
   const checks = new Map(wrong.map((check) => [keyOf(check), check]));
   for (const channel of channels) {
     const due = await findDue(core, channel.name, delays);
@@ -52,7 +48,8 @@ export async function tellFindings(core: Core, delays: Delays, signal: AbortSign
   }
 }
 
-async function recordFindings({ db, config }: Core, channels: string[], wrong: Check[], delays: Delays) {
+async function recordFindings({ db, config }: Core, to: Channel[], wrong: Check[], delays: Delays) {
+  const channels = to.map(({ name }) => name);
   // What could not be read may still be wrong. A worker has no access checks.
   const isComplete = !wrong.some(({ name }) => name === unreadable);
   const unknown = config.role === 'worker' ? 'access' : '';

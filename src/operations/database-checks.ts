@@ -24,7 +24,7 @@ interface DatabaseCheck {
 
 type Counted = Row & { count: number };
 
-const queryMs = 5_000;
+const queryMs = 20_000;
 const maxCounted = 10_000;
 const counted = ({ count }: Counted) => (count > maxCounted ? `more than ${maxCounted}` : String(count));
 const iso = (time: Date | undefined) => time?.toISOString();
@@ -56,8 +56,7 @@ const all: DatabaseCheck[] = [
       ) p join receiver.inbox using (id)
       where stored_at < now() - interval '1 minute' group by p.family order by p.family`,
     values: ({ families }) => [families.map(({ name }) => name)],
-    detail: (row: Counted) =>
-      `${counted(row)} have waited for more than a minute: they are stored, and in no report`,
+    detail: (row: Counted) => `Stored for more than a minute, and in no report: ${counted(row)}`,
     todo: ({ isKnown }: Row) =>
       isKnown
         ? 'Start a worker (ROLE=all or worker). The log of one that runs says why, such as rows that another session locks'
@@ -77,8 +76,7 @@ const all: DatabaseCheck[] = [
     title: 'Acknowledged callbacks are in the quarantine',
     query: `select reason as subject, count(*)::int as count, min(received_at) as since from receiver.quarantine
       where replayed_at is null and acknowledged group by reason order by reason`,
-    detail: (row: Counted) =>
-      `${counted(row)} were acknowledged in an outage, and then refused: nobody sends them again`,
+    detail: (row: Counted) => `Refused after an outage, and not sent again by anybody: ${counted(row)}`,
     todo: 'See receiver quarantine list, replay them after a fix, or drop them',
   },
   {
@@ -87,7 +85,7 @@ const all: DatabaseCheck[] = [
     query: `select reason as subject, count(*)::int as count, min(received_at) as since from receiver.quarantine
       where replayed_at is null and not acknowledged and last_received_at > now() - interval '1 day'
       group by reason order by reason`,
-    detail: (row: Counted) => `${counted(row)} are in the quarantine, and in no report`,
+    detail: (row: Counted) => `In the quarantine, and in no report: ${counted(row)}`,
     todo: 'See receiver quarantine list: the sender may have changed something. After a fix, replay them, or drop them',
   },
   {
@@ -95,8 +93,7 @@ const all: DatabaseCheck[] = [
     title: 'Requests to the registered paths are refused',
     query: `select split_part(key, ' ', 2) as subject, sum(count)::int as count, min(first_at) as since from receiver.counters
       where name = 'rejections' and last_at > now() - interval '1 hour' group by 1 having sum(count) >= 10 order by 1`,
-    detail: ({ subject, count, since }: Counted) =>
-      `${count} with ${subject} since ${iso(since)}: none of them is kept`,
+    detail: ({ count, since }: Counted) => `Since ${iso(since)}, none of them is kept: ${count}`,
     todo: ({ subject }: Row) => refusals[subject!] ?? 'See the log',
   },
   {

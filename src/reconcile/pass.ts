@@ -56,8 +56,8 @@ export async function runPass(
   const passes = db.insertInto('receiver.reconciliations').values({ actor, from_day: from, to_day: to });
   const pass = isDryRun ? undefined : await passes.returning('id').executeTakeFirstOrThrow();
   const note = async (values: object) => {
-    const row = db.updateTable('receiver.reconciliations').where('id', '=', pass?.id ?? '0');
-    if (pass) await row.set(values).execute();
+    if (!pass) return;
+    await db.updateTable('receiver.reconciliations').set(values).where('id', '=', pass.id).execute();
   };
   try {
     const business = await findBusiness(core, client, given, signal);

@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { daysBetween } from '../common/days.ts';
-import { allOf, read, businesses as senders } from '../store/read.ts';
+import { allOf, read, senders } from '../store/read.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Age, ages } from './ranges.ts';
@@ -25,8 +25,8 @@ interface Question {
   /** Those of the columns that are shown. */
   shown: readonly ReportColumn[];
   filter: ReportFilter;
-  /** A query for every business, for the indexes that begin with it. */
-  businesses?: RawBuilder<string>;
+  /** Every business, for the indexes that begin with it. */
+  businesses?: RawBuilder<string[]>;
 }
 
 /** Decides how a report is read: what it can be filtered by, and which rows are `matching`. */
@@ -52,7 +52,7 @@ export function matchingOf({ report, filters, filter, businesses }: Filtered, fu
       : sql`${sql.table(`reporting.${view}`)}(${filter.at}::timestamptz)`;
   const conditions = allOf([
     conditionsOf(filters, filter),
-    report.leadsWithBusiness && !filter.business && sql`business_id = any(array${businesses})`,
+    report.leadsWithBusiness && !filter.business && sql`business_id = any(${businesses})`,
     further,
   ]);
   return sql`from ${source} where ${conditions}`;

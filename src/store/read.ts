@@ -12,6 +12,7 @@ export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | u
 
 /** Every business that has sent something. */
 export const businesses = sql<string>`(select business_id from senders)`;
+export const senders = sql<string[]>`array${businesses}`;
 
 /** A page out of rows that were read with one more than its size. */
 export const takePage = <Row>(rows: readonly Row[], size: number) => ({

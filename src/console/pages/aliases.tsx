@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { aliasKinds, findAliasFault, type KnownId, mostIds } from '../../common/aliases.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import { AliasesPage } from '../aliases/page.tsx';
-import { businesses } from '../businesses.ts';
+import { readBusinesses } from '../businesses.ts';
 import { BadInput } from '../errors.ts';
 import type { Page } from '../page.ts';
 import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';
@@ -58,8 +58,9 @@ async function readIds(
   const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (known.id is not null or alias is not null)`];
   if (kind) conditions.push(sql`kind = ${kind}`);
   if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+  const businesses = await readBusinesses(db);
   const { rows } = await sql<KnownId>`
-    with senders as materialized (select unnest(array${businesses}) as business), recent as materialized (
+    with senders as materialized (select unnest(${businesses}) as business), recent as materialized (
       ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
     ), known as (
       select 'business' as kind, business as id from senders

@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { z } from 'zod';
 import {
   dropQuarantined,
   faultsOf,
@@ -10,12 +9,11 @@ import {
 } from '../../callbacks/quarantine.ts';
 import { hasContents, readableBody } from '../../callbacks/shown.ts';
 import { uuid } from '../../common/uuid.ts';
-import type { ReplayResult } from '../../receiver/intake/delivery.ts';
 import { quarantineReasons } from '../../receiver/intake/rejection.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import type { Page } from '../page.ts';
 import { reasonOfBody } from '../quarantine/reasons.ts';
-import { choice, parseForm, readForm, text } from '../read-form.ts';
+import { choice, parseForm, text } from '../read-form.ts';
 import { useMayPost, type Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton, PostForm, Submit } from '../ui/forms.tsx';
@@ -56,57 +54,44 @@ export const quarantine: Page = (routes, core) => {
   routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), false));
   routes.post('/quarantine/:id/personal', 'desk', async (req, res) => sendBody(res, await load(req), true));
 
-  /** The ids that a form selects. */
-  const idsIn = (form: unknown): string[] => {
-    const { ids = '' } = readForm(form as Record<string, unknown>, {
-      ids: z.string().max(40 * maxRows),
-    }).data;
-    const list = ids.split(',');
-    if (!list.every((id) => uuid.test(id))) throw new BadInput('Choose the bodies.');
-    return list;
-  };
-  routes.post('/quarantine/replay', 'operator', async (req, res) => {
-    const ids = idsIn(req.body);
-    await core.logAccess(res, { action: 'quarantine replay', filter: { ids }, rows: ids.length });
-    const results = await replayQuarantined(core, ids);
-    sendPage(res, 'Replayed', <Results results={results} />);
-  });
-  routes.post('/quarantine/drop', 'operator', async (req, res) => {
-    const ids = idsIn(req.body);
-    await core.logAccess(res, { action: 'quarantine drop', filter: { ids }, rows: ids.length });
-    await dropQuarantined(core, ids);
-    res.redirect(303, '/console/quarantine');
-  });
-
-  /** A corrected body is received in the place of a refused one, or the page says why it is refused too. */
-  routes.post('/quarantine/:id/body', 'privacy', async (req, res) => {
-    const old = await load(req);
-    // A browser sends the lines of a text field with CRLF.
-    const corrected = String(req.body.body ?? '').replaceAll('\r\n', '\n');
-    const filter = { quarantine: old.id };
-    await core.logAccess(res, { action: 'quarantine correct', subjects: old.subjects, filter, rows: 1 });
-    const results = await replayQuarantined(core, [old.id], { corrected });
-    const result = results.get(old.id);
+  /** Leads to the delivery, or says why the body is refused again. */
+  const replay = async (req: Request, res: Response, corrected?: string) => {
+    const body = await load(req);
+    const { id, subjects } = body;
+    const action = corrected === undefined ? 'quarantine replay' : 'quarantine correct';
+    await core.logAccess(res, { action, subjects, filter: { quarantine: id }, rows: 1 });
+    const result = (await replayQuarantined(core, [id], { corrected })).get(id);
     if (!result) throw new BadInput('This body was replayed before.');
     if (result.outcome === 'rejected')
-      return sendBody(res, old, true, { reason: result.reason, text: corrected });
-    sendPage(res, 'Replayed', <Results results={results} />);
+      return sendBody(res, body, corrected !== undefined, { reason: result.reason, corrected });
+    if (result.outcome === 'expired')
+      throw new BadInput('It is older than what its family keeps: see RETENTION.');
+    res.redirect(303, `/console/deliveries/${result.id}`);
+  };
+  routes.post('/quarantine/:id/replay', 'operator', (req, res) => replay(req, res));
+  // A browser sends the lines of a text field with CRLF.
+  routes.post('/quarantine/:id/body', 'privacy', (req, res) =>
+    replay(req, res, String(req.body.body ?? '').replaceAll('\r\n', '\n')),
+  );
+
+  routes.post('/quarantine/:id/drop', 'operator', async (req, res) => {
+    const { id, subjects } = await load(req);
+    await core.logAccess(res, { action: 'quarantine drop', subjects, filter: { quarantine: id }, rows: 1 });
+    await dropQuarantined(core, [id]);
+    res.redirect(303, '/console/quarantine');
   });
 };
 
-/** A correction that was refused, too. */
+/** A replay that was refused, too. */
 interface Attempt {
   reason: string;
-  text: string;
+  corrected: string | undefined;
 }
 
 function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: FilterForm }) {
   return (
     <>
       <Filters action="/console/quarantine" {...filter} folded />
-      {rows.length > 0 && (
-        <Actions ids={rows.map(({ id }) => id)} which={`these ${formatCount(rows.length)}`} />
-      )}
       <Table
         label="Rejected bodies, the last received first"
         rows={rows}
@@ -122,27 +107,12 @@ function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: Filte
           { head: 'Received', cell: ({ count }) => formatTimes(count), numeric: true },
         ]}
       />
-      {rows.length === maxRows && <p class="note">There may be more than these {maxRows}.</p>}
+      {rows.length > 0 && (
+        <p class="note">
+          At most {maxRows} are listed. To replay many: <code>receiver quarantine replay</code>
+        </p>
+      )}
     </>
-  );
-}
-
-function Actions({ ids, which = '' }: { ids: readonly string[]; which?: string }) {
-  const values = { ids: ids.join() };
-  if (!useMayPost('/console/quarantine/drop')) return null;
-  return (
-    <div class="actions">
-      <PostButton action="/console/quarantine/replay" values={values} kind="second">
-        Replay {which}
-      </PostButton>
-      <details>
-        <summary>Drop {which} …</summary>
-        <p>They are deleted for good. Unless the sender sends them again, their data is lost.</p>
-        <PostButton action="/console/quarantine/drop" values={values} kind="danger">
-          Drop {which}
-        </PostButton>
-      </details>
-    </div>
   );
 }
 
@@ -173,8 +143,15 @@ function Detail({
           Replayed: body.replayed_at ? <Moment at={body.replayed_at} /> : undefined,
         }}
       />
-      {!body.replayed_at && <Actions ids={[body.id]} />}
       <div class="actions">
+        {!body.replayed_at && (
+          <PostButton action={`${address}/replay`} kind="second">
+            Replay
+          </PostButton>
+        )}
+        <PostButton action={`${address}/drop`} kind="danger">
+          Drop for good
+        </PostButton>
         <ShowPersonal {...{ revealed, address }} what="the body" />
       </div>
       {attempt && (
@@ -190,36 +167,13 @@ function Detail({
         <PostForm action={`${address}/body`} class="card">
           <label for="body">The body, to be corrected</label>
           <textarea id="body" name="body" rows={16} spellcheck={false}>
-            {attempt?.text ?? received}
+            {attempt?.corrected ?? received}
           </textarea>
           <div class="actions">
             <Submit>Replay this body</Submit>
           </div>
         </PostForm>
       )}
-    </>
-  );
-}
-
-function Results({ results }: { results: ReadonlyMap<string, ReplayResult> }) {
-  return (
-    <>
-      <Table
-        label="Results"
-        rows={[...results]}
-        empty="These bodies were replayed or dropped before."
-        columns={[
-          { head: 'Body', cell: ([id]) => <IdLink to="quarantine" id={id} /> },
-          { head: 'Result', cell: ([, { outcome }]) => outcome },
-          {
-            head: 'Delivery, or why',
-            cell: ([, one]) =>
-              one.outcome === 'rejected' ? one.reason : <IdLink to="deliveries" id={one.id} />,
-            wide: true,
-          },
-        ]}
-      />
-      <a href="/console/quarantine">Back to the rejected bodies</a>
     </>
   );
 }

@@ -16,7 +16,7 @@ import { type Report, titleOf } from '../../reports/report.ts';
 import { reports as known, type ReportGroup, reportGroups } from '../../reports/reports.ts';
 import { readAges, readTotals } from '../../reports/totals.ts';
 import { takePage } from '../../store/read.ts';
-import { businesses } from '../businesses.ts';
+import { readBusinesses } from '../businesses.ts';
 import { BadInput, PageNotFound, TooManyDownloads } from '../errors.ts';
 import { hasRole, type Page } from '../page.ts';
 import { oneOf, readForm } from '../read-form.ts';
@@ -47,6 +47,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     if (!report) throw new PageNotFound('There is no such report.');
     const all = await readColumns(tx, report);
     const columns = all.filter(({ personal }) => !personal || hasRole(res, 'desk'));
+    const businesses = await readBusinesses(tx);
     const { aliases } = res.locals.visit as Visit;
     // The shared pages offer what is personal by forms; here the role decides.
     const shown = columns.map((column) => ({ ...column, personal: false }));

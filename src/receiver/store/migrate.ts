@@ -74,7 +74,7 @@ async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
   `.execute(db);
   if (rows.some(({ table }) => table === 'applied_deliveries'))
     throw new TablesRefused(
-      'This database is of version 1, which is not upgraded in place: set DATABASE_URL to another one',
+      'This is a database of version 1, which is not upgraded in place: set DATABASE_URL to a new one, and run `receiver move --from <its URL>`',
     );
   const foreign = rows.find(({ hasIds }) => !hasIds);
   if (foreign)

@@ -80,9 +80,18 @@ it('pages show personal data to those who may see it, once an entry of the acces
 
   const privacy = await visitAs(app, database, ['privacy', 'operator']);
   expect((await privacy.post(`/quarantine/${body}/body`, { body: rejected })).status).toBe(422);
+  const refused = await privacy.post(`/quarantine/${body}/replay`);
+  expect(refused.text).toContain('nothing was changed');
+  expect(refused.text).not.toContain('CANARY');
   const corrected = rejected.replace('"CANARY"', '8');
-  expect((await privacy.post(`/quarantine/${body}/body`, { body: corrected })).text).toContain('accepted');
+  const accepted = await privacy.post(`/quarantine/${body}/body`, { body: corrected });
+  expect([accepted.status, accepted.headers.location]).toEqual([
+    303,
+    expect.stringContaining('/deliveries/'),
+  ]);
   expect((await privacy.post('/deliveries/replay', { id: receipt! })).status).toBe(303);
   expect(await database.rows('select family from receiver.pending_deliveries')).toHaveLength(2);
   expect((await privacy.get('/quarantine')).text).toContain('No rejected bodies');
+  await privacy.post(`/quarantine/${body}/drop`);
+  expect((await privacy.get(`/quarantine/${body}`)).status).toBe(404);
 });

@@ -1,0 +1,107 @@
+import type pg from 'pg';
+import { commandActor, logAccess } from '../common/access-log.ts';
+import { print, printCounts, printTable, withProgress } from '../common/output.ts';
+import type { Core, Feature } from '../feature.ts';
+import { inTransaction, openPool } from '../receiver/store/pools.ts';
+import { OtherFamilies } from '../receiver/worker/rebuild.ts';
+import { startEmbeddedPostgres } from '../store/embedded/index.ts';
+import { hasDatabase } from '../store/embedded/place.ts';
+import { type Moved, moveCallbacks } from './callbacks.ts';
+import { type Copied, copyRows } from './copy.ts';
+import { openVersion1 } from './version-1.ts';
+import { openVersion2 } from './version-2.ts';
+
+/** `receiver move`: brings the callbacks of another database of the receiver. */
+export const move: Feature = {
+  name: 'move',
+  commands: (program, onCore) => {
+    program
+      .command('move')
+      .description(
+        'bring what another database of the receiver has, beside incoming callbacks; may be repeated',
+      )
+      .requiredOption('--from <database>', 'its URL, with its owner; or the DATA_DIR of an embedded one')
+      .action(onCore(run));
+  },
+};
+
+async function run(core: Core, { from }: { from: string }): Promise<void> {
+  const isUrl = /^postgres(ql)?:\/\//.test(from);
+  if (!isUrl && !hasDatabase(from))
+    throw new Error('--from must be a URL of PostgreSQL, or the DATA_DIR of an embedded database');
+  const tables = await core.pool.query(`select from pg_class where oid = to_regclass('receiver.inbox')`);
+  if (tables.rowCount === 0) throw new Error('This database has no tables yet: run receiver migrate first');
+  const { url, stop } = isUrl
+    ? { url: from, stop: async () => {} }
+    : await startEmbeddedPostgres(from, core.log);
+  const pool = openPool(url, core.log, { name: 'receiver move', connections: 1, connectTimeoutMs: 10_000 });
+  try {
+    await moveAll(core, pool);
+  } finally {
+    await pool.end();
+    await stop();
+  }
+}
+
+/**
+ * Moves everything, in steps: interrupted, it may be run again. It reads one snapshot of the source and writes nothing there.
+ *
+ * @param pool of the source
+ */
+async function moveAll(core: Core, pool: pg.Pool): Promise<void> {
+  const first = `set transaction isolation level repeatable read, read only;
+    set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+  const { families, rejected, copied, left } = await inTransaction(pool, first, async (client) => {
+    const { rows } = await client.query<{ isFirst: boolean; isSecond: boolean; name: string }>(
+      `select to_regclass('applied_deliveries') is not null as "isFirst", to_regclass('receiver.inbox') is not null as "isSecond",
+              current_database() as name`,
+    );
+    const { isFirst, isSecond, name } = rows[0]!;
+    if (!isFirst && !isSecond) throw new Error('--from is no database of the receiver');
+    const source = await (isSecond ? openVersion2 : openVersion1)(core, client);
+    await logAccess(core, { actor: commandActor(), action: 'move', filter: { from: name } });
+    const copied: Record<string, number> = {};
+    const copy = async (lists: readonly Copied[]) => {
+      for (const one of lists) copied[one.name] = await copyRows(core, client, one);
+    };
+    await copy(source.before);
+    const total = await client.query<{ count: number }>(`select count(*)::int from (${source.callbacks}) c`);
+    const moved = await withProgress('callbacks moved', total.rows[0]!.count, ({ advance }) =>
+      moveCallbacks(core, client, source.callbacks, advance),
+    );
+    await copy(source.after);
+    return {
+      ...moved,
+      copied,
+      left: await client.query<{ count: number | null; what: string }>(source.left),
+    };
+  });
+  await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
+  const columns: (keyof Moved)[] = ['read', 'stored', 'gated', 'rejected'];
+  printTable(
+    ['family', 'callbacks', 'stored now', 'through the gate', 'refused'],
+    Object.entries(families).map(([name, moved]) => [name, ...columns.map((column) => moved[column])]),
+  );
+  printCounts(copied);
+  if (rejected.length > 0)
+    print(`Refused by the current rules, and in the quarantine under these ids:\n${rejected.join('\n')}`);
+  const lines = left.rows
+    .filter(({ count }) => count !== 0)
+    .map(({ count, what }) => `\n- ${[count, what].filter(Boolean).join(' ')}`);
+  print(
+    `Not brought:${lines.join('')}\n- sessions, positions of the feed, counts of drift, times of outages`,
+  );
+  print('If the other database still received callbacks meanwhile, run this again.');
+}
+
+/** Merges what waits, also where no worker runs. @throws OtherFamilies */
+async function mergeWaiting({ families, merge }: Core, onProgress: (count: number) => void): Promise<void> {
+  for (const { name } of families)
+    for (let isLeft = true; isLeft; ) {
+      const { outcome, reason, merged, isFull } = await merge(name);
+      if (outcome === 'foreign') throw new OtherFamilies();
+      if (outcome === 'broken') print(`${name} waits to be merged by a worker: ${reason}`);
+      onProgress(merged);
+      isLeft = outcome === 'busy' || (outcome === 'done' && isFull);
+    }
+}

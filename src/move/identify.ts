@@ -1,0 +1,40 @@
+import { type Family, takesEveryEvent } from '../receiver/families/family.ts';
+import type { Delivery } from '../receiver/intake/delivery.ts';
+import { isReduced } from '../receiver/intake/find-reductions.ts';
+import { describe } from '../receiver/intake/intake.ts';
+import { createParse } from '../receiver/intake/parse.ts';
+import { InvalidCallback, Rejection } from '../receiver/intake/rejection.ts';
+import { withoutSecrets } from '../receiver/intake/secrets.ts';
+import type { StoredCallback } from './copy.ts';
+
+const dayMs = 86_400_000;
+
+/** Creates the function that reads callbacks of a source by the current families and rules, or says why these refuse one. */
+export function createIdentify(families: readonly Family[]) {
+  const parse = createParse(families, ({ name }) => name, true);
+  const other = families.find(takesEveryEvent);
+  const read = ({ id, body, receivedAt, version }: StoredCallback): Delivery => {
+    const received = parse(body, other);
+    const safe = withoutSecrets(body, received.callback.event);
+    const parsed = safe === body ? received : parse(safe, other);
+    if (received.eventMs > receivedAt / 1000 + dayMs)
+      throw InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
+    // An id is that of the body as received, of which a secret was a part.
+    const isId = version !== undefined || body.includes('"[redacted]"');
+    const { misfits: _, ...described } = describe(parsed, receivedAt, isId ? id : received.id);
+    return { ...described, body: safe };
+  };
+  return (stored: StoredCallback): Delivery | Rejection => {
+    try {
+      // What an erasure has left of it does not say any more what it was about.
+      return isDelivery(stored) && isReduced(stored) ? stored : read(stored);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return isDelivery(stored) ? stored : error;
+    }
+  };
+}
+
+/** Of version 2 it was read before. */
+const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery =>
+  stored.version !== undefined;
