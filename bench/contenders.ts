@@ -36,13 +36,12 @@ const program = (name: string) => [
 // As in bin/start.sh, which takes no options of the receiver.
 const v8Options = ['--heap-growing-percent=120', '--max-semi-space-size=8', '--v8-pool-size=1'];
 
-/** The receiver of a folder in which it is built, this one or another version of it. @param path that of a callback in it */
-export function receiverOf(name: string, folder: string, path: 'old' | 'new' = 'old'): Contender {
+/** The receiver of a folder in which it is built, this one or another version of it. */
+export function receiverOf(name: string, folder: string): Contender {
   const cwd = resolve(folder);
   if (!existsSync(join(cwd, 'dist/cli.js'))) throw new Error(`${folder} is not built: npm ci, npm run build`);
   const receiver = [process.execPath, join(cwd, 'bin/receiver.js')];
-  const options = path === 'new' ? ['--path', 'new'] : [];
-  const start = [process.execPath, ...v8Options, receiver[1]!, 'start', ...options];
+  const start = [process.execPath, ...v8Options, receiver[1]!, 'start'];
   const env = ({ databaseUrl, redisUrl }: Stores) => ({
     NODE_ENV: 'production',
     PORT: '0',
@@ -59,11 +58,7 @@ export function receiverOf(name: string, folder: string, path: 'old' | 'new' = '
     name,
     prepare: async (stores) => {
       const migration = { cwd, env: { ...process.env, ...env(stores) }, encoding: 'utf8' } as const;
-      const { status, stdout, stderr } = spawnSync(
-        receiver[0]!,
-        [receiver[1]!, 'migrate', ...options],
-        migration,
-      );
+      const { status, stdout, stderr } = spawnSync(receiver[0]!, [receiver[1]!, 'migrate'], migration);
       if (status !== 0) throw new Error(`migrate of ${folder}: ${stdout}${stderr}`);
     },
     receiver: role('receiver'),

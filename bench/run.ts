@@ -4,7 +4,6 @@ import { Bench, type BenchOptions, type Measurement } from './measure.ts';
 import { startStores } from './stores.ts';
 
 interface Options extends BenchOptions {
-  path?: 'new';
   against?: string;
 }
 
@@ -20,12 +19,10 @@ const options = new Command('npm run bench --')
     '--against <folder>',
     'compare with the receiver that is built in this folder, and with nothing else',
   )
-  .option('--path <path>', 'new: the new path of a callback first, beside the one that runs')
   .parse()
   .opts<Options>();
 
 const contenders = [
-  ...(options.path === 'new' ? [receiverOf('new path', '.', 'new')] : []),
   receiverOf('receiver', '.'),
   ...(options.against ? [receiverOf('the other', options.against)] : others),
 ];

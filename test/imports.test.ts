@@ -13,53 +13,37 @@ const standalone = ['client', 'sandbox'];
 
 /**
  * What each folder of src may import besides `common`; `../` is outside of src. Imports point one way,
- * composition → edges → middle → foundation: a line names only lines above it, and no edge names another. The files of
- * one folder may always import each other.
+ * composition → features → foundation: a line names only lines above it. The files of one folder may always import each
+ * other.
  */
 const allowed = table({
   // Foundation.
   common: '../package.json',
   config: 'common',
   receiver: '../db',
+  embedded: '',
   'feature.ts': 'receiver',
   'tasks.ts': 'feature.ts',
-  families: 'receiver',
-  store: 'receiver ../db',
-  queue: 'receiver store',
-  health: 'families receiver store',
-  metrics: 'health queue store',
+  'start-parts.ts': 'receiver',
 
-  // Middle: what the receiver does.
+  // Beside the path of a callback: no feature imports another, but for those whose pages the console shows.
   client: '',
-  intake: 'families receiver store',
-  apply: 'families intake receiver store',
-  privacy: 'apply families feature.ts intake receiver store',
-  feed: 'feature.ts receiver',
-  callbacks: 'feature.ts receiver',
-  operations: 'feature.ts receiver',
-  move: 'feature.ts receiver store',
-  changes: 'families privacy receiver store',
-  destinations: 'changes families receiver store',
-  alerts: 'health operations receiver store',
-  'sign-in': 'privacy store',
-  reconcile: 'client families feature.ts intake privacy receiver store',
-  reports: 'families store',
-  search: 'families privacy reports store',
-
-  // Edges.
   sandbox: '',
-  http: 'changes families intake receiver store ../assets',
-  worker: 'apply changes families intake privacy queue receiver reconcile store',
-  console:
-    'apply callbacks families feature.ts health intake operations privacy queue receiver reports search sign-in store ../assets',
-  commands: 'apply changes destinations families intake operations privacy receiver reconcile store',
+  'sign-in': '',
+  reports: 'receiver',
+  callbacks: 'feature.ts receiver',
+  feed: 'feature.ts receiver',
+  move: 'embedded feature.ts receiver',
+  operations: 'feature.ts receiver',
+  privacy: 'feature.ts receiver',
+  reconcile: 'client feature.ts receiver',
+  console: 'callbacks feature.ts operations privacy receiver reports sign-in ../assets',
 
   // Composition.
   'features.ts': 'callbacks console feature.ts feed move operations privacy reconcile',
-  service:
-    'alerts changes client console destinations families feature.ts features.ts health http intake metrics privacy queue receiver reconcile store tasks.ts worker',
-  diagnostics: 'client families health http intake queue receiver reconcile service store ../package.json',
-  'cli.ts': 'client commands diagnostics families sandbox service',
+  'service.ts': 'embedded feature.ts features.ts receiver start-parts.ts tasks.ts',
+  commands: 'embedded feature.ts receiver service.ts',
+  'cli.ts': 'client commands receiver sandbox service.ts',
 });
 
 /** Files of src, each with what it imports; paths are relative to src. */
@@ -140,8 +124,8 @@ it.each([
   `const { a } = createRequire(import.meta.url)('../http/a.ts');`,
   `new Worker(new URL('../http/a.ts', import.meta.url));`,
 ])('counts as an import: %s', (text) => {
-  expect(findForbidden(parseImports([['families/b.ts', text]]))).toEqual([
-    expect.stringMatching(/^src\/families\/b.ts imports src\/http\/a.ts; /),
+  expect(findForbidden(parseImports([['feed/b.ts', text]]))).toEqual([
+    expect.stringMatching(/^src\/feed\/b.ts imports src\/http\/a.ts; /),
   ]);
 });
 

@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { acknowledgement, openApiDocument, openApiText, problem } from '../docs/openapi-document.ts';
-import { parseConfig } from '../src/config/config.ts';
-import { families } from '../src/families/index.ts';
-import { paths, receiptCallback } from './support/callbacks.ts';
-import { post, useService } from './support/service.ts';
+import { families } from '../src/receiver/families/index.ts';
+import { InvalidCallback } from '../src/receiver/intake/rejection.ts';
+import { id, serve } from './receiver/support/serve.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-const { signatureHeader } = parseConfig({}, families).authentication;
-const text = openApiText(openApiDocument(families, signatureHeader, version));
+const text = openApiText(openApiDocument(families, version));
 
-it('docs/openapi.json is what the schemas say (otherwise: npm run docs)', () => {
+it('docs/openapi.json is what the families’ files say (otherwise: npm run docs)', () => {
   expect(readFileSync('docs/openapi.json', 'utf8')).toBe(text);
 });
 
@@ -20,17 +18,16 @@ it('docs/openapi.json is valid OpenAPI 3.1', async () => {
   expect(result.warnings).toEqual([]);
 });
 
-describe('a response to a callback is one of the document', () => {
-  const { start } = useService();
-  it.each([
-    ['a callback', receiptCallback(), 200],
-    ['a body that is not JSON', '{', 400],
-    ['an invalid callback', { ...receiptCallback(), data: {} }, 422],
-  ])('%s', async (_, body, status) => {
-    const { url } = await start({ role: 'receiver' });
-    const response = await post(`${url}${paths.receipt}`, body);
-    expect(response.status).toBe(status);
-    const schema = (status === 200 ? acknowledgement : problem).strict();
-    expect(schema.safeParse(await response.json()).error).toBeUndefined();
-  });
+it.each(['accepted', 'duplicate', 'expired'] as const)(
+  'the response %s is one of the document',
+  async (status) => {
+    const { post } = await serve({ receive: async () => ({ status, id }) });
+    expect(acknowledgement.strict().safeParse(await (await post('{}')).json()).error).toBeUndefined();
+  },
+);
+
+it('the response of an error is one of the document', async () => {
+  const fault = InvalidCallback.at('/data', 'is required');
+  const { post } = await serve({ receive: () => Promise.reject(fault) });
+  expect(problem.strict().safeParse(await (await post('{}')).json()).error).toBeUndefined();
 });

@@ -1,150 +1,128 @@
--- Receipts and their versions. The common columns are listed once, for all views of receipts.
+-- Receipts, now and before. Their columns are listed once.
+
+create or replace view reporting.receipt_callbacks as
+select r.business_id, r.receipt_id, i.id as delivery_id, i.event, i.client_id, i.event_time, i.version, i.received_at, i.stored_at,
+       coalesce(i.data, i.envelope->'data') as data
+from public.receipts r
+join receiver.inbox i on i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text;
 
 do $do$
 declare
-  -- Add new columns at the end: otherwise PostgreSQL cannot replace the view in place.
+  -- New columns come last: then the views are replaced in place.
   shown constant text := $$
-    receipt_number, coalesce(created_at, first_event_time, event_time) as issued_at, updated_at, clinic_id, doctor_oid as doctor_id,
-    patient_oid as patient_id, name, mobile, receipt_status as status, receipt_amount as gross_amount,
-    sku_discount_amount as item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
-    case when carried is null then net_amount else net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as net_amount,
-    amount_paid as paid_amount,
-    case when carried is null then amount_due else due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as due_amount,
-    payment_id, payment_link, ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid,
-    client_id, event_time, delivery_id, received_at, applied_at
+    receipt_number, issued_at, updated_at, clinic_id, doctor_oid as doctor_id, patient_oid as patient_id, name, mobile,
+    receipt_status as status, receipt_amount as gross_amount, sku_discount_amount as item_discount_amount, additional_discount_type,
+    additional_discount_value, additional_discount_amount, net_amount, amount_paid as paid_amount,
+    reporting.amount_due(net_amount, amount_paid, amount_due) as due_amount, payment_id, payment_link,
+    ref_trx_id as transaction_reference, receipt_url as pdf_url, remarks, actor, flavour, archive, aid, client_id, event_time,
+    delivery_id, received_at
+  $$;
+  -- What was known of a receipt with each of its callbacks. A condition on callbacks, and one on what follows from them.
+  known constant text := $$
+    (select *, coalesce(created_at, first_event_time) as issued_at from (
+      select k.version, k.received_at, k.first_event_time, {{receipt}}
+      from (
+        select business_id, receipt_id as record_id, delivery_id as id, event, event_time, received_at,
+               row_number() over w as version, count(*) over (partition by business_id, receipt_id) as callbacks,
+               min(event_time) over w as first_event_time, receiver.jsonb_merge(data) over w as d,
+               array_agg(client_id) filter (where client_id <> '') over w as clients
+        from reporting.receipt_callbacks where %1$s
+        window w as (partition by business_id, receipt_id order by version rows unbounded preceding)
+      ) k
+      cross join lateral (select k.d, k.clients[cardinality(k.clients)] as client_id) m
+      cross join lateral (select k.id, k.event, k.event_time) n
+      where %2$s
+    ) r) r
   $$;
 begin
+  -- Two parts, so that the days of the first one, which has nearly all, are found by their index.
   execute format($$
     create or replace view reporting.all_receipts as
-    select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, deleted_at, %s
-    from receipts
+    select business_id, receipt_id, reporting.day(issued_at) as day, last_event, deleted_at, %s
+    from (
+      select *, created_at as issued_at, (select received_at from receiver.inbox where id = delivery_id) as received_at
+      from public.receipts where created_at is not null
+      union all
+      select *, (
+        select min(i.event_time) from receiver.inbox i
+        where i.business_id = r.business_id and i.family = 'receipt' and i.record_id = r.receipt_id::text
+      ), (select received_at from receiver.inbox where id = delivery_id)
+      from public.receipts r where created_at is null
+    ) r
   $$, shown);
 
-  execute format($$
-    create or replace view reporting.receipts as
-    select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, %s
-    from receipts
-    where deleted_at is null
-  $$, shown);
-
-  -- The newest version is in receipts, the others are in receipt_versions, as they came: what one of them lacks, older ones say.
   execute format($$
     create or replace view reporting.receipt_history as
-    select
-      business_id, receipt_id,
-      1 + (
-        select count(*)
-        from receipt_versions earlier
-        where earlier.receipt_id = v.receipt_id and earlier.business_id = v.business_id
-          and earlier.delivery_id <> v.delivery_id
-          and version_key_of(earlier.last_event, earlier.event_time, earlier.updated_at, earlier.carried, earlier.delivery_id) collate "C"
-            < version_key_of(v.last_event, v.event_time, v.updated_at, v.carried, v.delivery_id)
-      ) as version,
-      last_event as event, reporting.day(received_at) as day, deleted_at, %1$s
-    from (
-      select %2$s from receipts
-      union all
-      select %2$s from receipt_versions where carried is null
-      union all
-      select %3$s
-      from (select %2$s from receipt_versions where carried is not null) lean
-      cross join lateral (
-        select fold_rows(to_jsonb(said) || jsonb_build_object('version_key',
-          version_key_of(said.last_event, said.event_time, said.updated_at, said.carried, said.delivery_id))) as row
-        from (select %2$s from receipt_versions) said
-        where said.receipt_id = lean.receipt_id and said.business_id = lean.business_id
-          and version_key_of(said.last_event, said.event_time, said.updated_at, said.carried, said.delivery_id) collate "C"
-            <= version_key_of(lean.last_event, lean.event_time, lean.updated_at, lean.carried, lean.delivery_id)
-      ) known
-      cross join lateral jsonb_populate_record(null::receipt_versions, known.row) folded
-    ) v
-  $$, shown, version_columns('receipts'),
-    -- The key from lean, so that a condition on it uses an index.
-    regexp_replace(regexp_replace(version_columns('receipts'), '\w+', 'folded.\&', 'g'), 'folded.(business_id|receipt_id)\M', 'lean.\1', 'g'));
+    select business_id, receipt_id, version, last_event as event, reporting.day(received_at) as day, deleted_at, %s from %s
+  $$, shown, format(known, 'true', 'true'));
 
-  execute format($$
-    create or replace view reporting.receipt_statements as
-    select
-      business_id, receipt_id, applied_at,
-      case when carried is null and first_event_time is null then row else unfolded(row) end || jsonb_build_object('version_key',
-        version_key_of(last_event, event_time, updated_at, carried, delivery_id)) as statement
-    from (
-      select business_id, receipt_id, applied_at, last_event, event_time, updated_at, carried, delivery_id, first_event_time, to_jsonb(r) as row
-      from (select %1$s from receipts) r
-      union all
-      select business_id, receipt_id, applied_at, last_event, event_time, updated_at, carried, delivery_id, first_event_time, to_jsonb(v)
-      from (select %1$s from receipt_versions) v
-    ) versions
-  $$, version_columns('receipts'));
-
-  -- A row all of whose versions were applied by the moment is returned as it is. For the others, the versions applied by that
-  -- moment are folded; a receipt without one had not been received yet.
   execute format($$
     create or replace function reporting.receipts_as_of(moment timestamptz) returns setof reporting.all_receipts
       language sql stable parallel safe
     begin atomic
-      select r.*
-      from reporting.all_receipts r
-      where r.applied_at <= moment and not exists (
-        select from reporting.receipt_statements s
-        where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at > moment)
-      union all
-      select business_id, receipt_id, reporting.day(coalesce(created_at, first_event_time, event_time)) as day, last_event, deleted_at, %1$s
-      from (
-        select %2$s
-        from reporting.all_receipts r
-        cross join lateral (
-          select fold_rows(s.statement) as row
-          from reporting.receipt_statements s
-          where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at <= moment
-        ) known
-        cross join lateral jsonb_populate_record(null::receipts, known.row) h
-        where h.delivery_id is not null and exists (
-          select from reporting.receipt_statements s
-          where s.receipt_id = r.receipt_id and s.business_id = r.business_id and s.applied_at > moment)
-      ) v;
+      select business_id, receipt_id, reporting.day(issued_at) as day, last_event, deleted_at, %s from %s;
     end
-  $$, shown,
-    -- The key from r, so that a condition on the business uses an index.
-    regexp_replace(regexp_replace(version_columns('receipts'), '\w+', 'h.\&', 'g'), 'h.(business_id|receipt_id)\M', 'r.\1', 'g'));
+  $$, shown, format(known, 'stored_at <= moment', 'k.version = k.callbacks'));
 end
 $do$;
+
+create or replace view reporting.receipts as
+select business_id, receipt_id, day, last_event, receipt_number, issued_at, updated_at, clinic_id, doctor_id, patient_id, name,
+       mobile, status, gross_amount, item_discount_amount, additional_discount_type, additional_discount_value, additional_discount_amount,
+       net_amount, paid_amount, due_amount, payment_id, payment_link, transaction_reference, pdf_url, remarks, actor, flavour,
+       archive, aid, client_id, event_time, delivery_id, received_at
+from reporting.all_receipts
+where deleted_at is null;
 
 create or replace view reporting.deleted_receipts as
 select * from reporting.all_receipts where deleted_at is not null;
 
--- The first condition is that of the indexes.
 create or replace view reporting.outstanding_receipts as
-select
-  business_id, receipt_id, receipt_number, reporting.day(coalesce(created_at, first_event_time, event_time)) as day,
-  coalesce(created_at, first_event_time, event_time) as issued_at,
-  reporting.today() - reporting.day(coalesce(created_at, first_event_time, event_time)) as days_outstanding,
-  clinic_id, doctor_oid as doctor_id, patient_oid as patient_id, name, mobile,
-  case when carried is null then net_amount
-      else net_of(carried, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as net_amount, amount_paid as paid_amount,
-  due.amount as due_amount, payment_link, receipt_url as pdf_url
-from receipts
-cross join lateral (
-  select case when carried is null then amount_due
-      else due_of(carried, amount_due, amount_paid, net_amount, receipt_amount, sku_discount_amount, additional_discount_amount) end as amount
-) due
-where (amount_due > 0 or carried is not null) and deleted_at is null and due.amount > 0;
+select business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding, clinic_id, doctor_id,
+       patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
+from reporting.receipts
+where due_amount > 0;
 
 -- Without a phone number, of a patient. The first receipt identifies the row.
 create or replace view reporting.outstanding_by_phone as
-select
-  business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
-  count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
-  min(receipt_id) as first_receipt_id
+select business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
+       count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
+       min(receipt_id) as first_receipt_id
 from reporting.outstanding_receipts
-group by business_id, phone_key(mobile), case when phone_key(mobile) is null then patient_id end;
+group by business_id, reporting.phone_key(mobile), case when reporting.phone_key(mobile) is null then patient_id end;
 
+create or replace view reporting.duplicate_receipts as
+select business_id, receipt_id, receipt_number, day, issued_at, copy_number, first_receipt_id, clinic_id, doctor_id, patient_id, name,
+       mobile, net_amount, paid_amount, due_amount
+from (
+  select *, count(*) over alike as copies, row_number() over (alike order by issued_at, receipt_id) as copy_number,
+         first_value(receipt_id) over (alike order by issued_at, receipt_id) as first_receipt_id
+  from reporting.receipts
+  where patient_id <> '' and net_amount > 0
+  window alike as (partition by business_id, day, patient_id, net_amount)
+) r
+where copies > 1;
+
+create or replace view reporting.receipts_daily as
+select business_id, clinic_id, doctor_id, day, count(*) filter (where deleted_at is null) as receipts,
+       coalesce(sum(gross_amount) filter (where deleted_at is null), 0) as gross_amount,
+       coalesce(sum(coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0)) filter (where deleted_at is null), 0)
+         as discount_amount,
+       coalesce(sum(net_amount) filter (where deleted_at is null), 0) as net_amount,
+       coalesce(sum(paid_amount) filter (where deleted_at is null), 0) as paid_amount,
+       coalesce(sum(due_amount) filter (where deleted_at is null), 0) as due_amount,
+       count(*) filter (where deleted_at is not null) as deleted_receipts,
+       coalesce(sum(net_amount) filter (where deleted_at is not null), 0) as deleted_net_amount
+from reporting.all_receipts
+group by business_id, clinic_id, doctor_id, day;
+
+comment on view reporting.receipt_callbacks    is 'What each callback said about a receipt; receipt_history and receipts_as_of are made of it';
 comment on view reporting.all_receipts         is 'The newest version of each receipt, deleted ones included';
 comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
 comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
 comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
 comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient';
-comment on view reporting.receipt_history      is 'Every version of each receipt, one row each; order by version';
-comment on view reporting.receipt_statements   is 'What each callback about a receipt said, as JSON: receipts_as_of is made from it';
-
-comment on function reporting.receipts_as_of   is 'The rows of all_receipts at a moment in the past: one for each receipt that was already applied, deleted ones included';
+comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted';
+comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
+comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
+comment on function reporting.receipts_as_of   is 'The rows of all_receipts as they follow from the callbacks that were stored by a moment, deleted ones included';

@@ -1,4 +1,4 @@
-// Generated from src/families: npm run docs.
+// Generated from src/receiver/families: npm run docs.
 
 /** The documented events. The platform adds others, so that requests may name any. */
 export const eventNames = [

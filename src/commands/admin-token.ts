@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readOrCreate } from '../common/private-files.ts';
 import type { Config } from '../config/config.ts';
 import { weaknessOf } from '../config/unguessable.ts';
-import { findPlace } from '../store/embedded/place.ts';
+import { findPlace } from '../embedded/place.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
 

@@ -1,16 +1,15 @@
 /** The errors that the handler of a callback responds with. */
 const ofCallbacks = {
   400: 'The body is not JSON in UTF-8, or the request is not HTTP',
-  401: 'The signature is missing, wrong or stale; on an administration path, its token is missing or wrong',
+  401: 'The signature is missing, wrong or stale; at `/metrics` and `/changes`, the token',
   403: 'The address, the client or the business is not on its list',
   405: 'The method is not POST',
   408: 'The request was not complete in time',
   413: 'The body is too large',
   415: 'The body is not application/json, not in UTF-8, or compressed',
   422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
-  429: 'Too many requests, rejected requests or wrong tokens from this address',
-  500: 'An error in the receiver; its log has the details',
-  503: 'No store can accept the delivery now',
+  429: 'Too many refused attempts from this address',
+  503: 'No store can keep the callback now, or the receiver has an error, which its log explains',
 };
 
 /** The errors of requests that never reach a handler. */
@@ -21,7 +20,7 @@ const ofOtherRequests = {
 
 /** The errors of the feed of changes. */
 const ofChanges = {
-  410: 'What follows the cursor is not known: a backup was restored, or it is too old. Read from the beginning',
+  410: 'The cursor is of another epoch, as after a restore: read from the beginning',
 };
 
 /**

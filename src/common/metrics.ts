@@ -32,7 +32,7 @@ export const duplicates = new Counter({
 
 export const notStored = new Counter({
   name: 'receiver_not_stored_total',
-  help: 'Callbacks that were acknowledged and not stored. erased: their patient was erased; expired: older than what RETENTION keeps of their family. If expired grows unexpectedly, compare the sender’s event times with RETENTION',
+  help: 'Callbacks that were acknowledged and not stored. expired: older than what RETENTION keeps of their family. If it grows unexpectedly, compare the sender’s event times with RETENTION',
   labelNames: ['family', 'reason'],
   registers,
 });
@@ -56,24 +56,3 @@ export const failed = new Counter({
   help: 'Deliveries of this worker whose data the database rejected. See deliveries.error, then receiver replay',
   registers,
 });
-
-const applyDelay = new Histogram({
-  name: 'receiver_apply_delay_seconds',
-  help: 'Time from the arrival of a job’s oldest delivery until it is applied, in this worker. If it grows, start more workers',
-  buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400],
-  registers,
-});
-
-/** An attempt to apply deliveries. */
-interface AppliedDeliveries {
-  applied: number;
-  failed: readonly unknown[];
-  /** Seconds from the receipt of the oldest delivery to the statement; null without deliveries. */
-  waitedS?: number | null;
-}
-
-export function countApplied(result: AppliedDeliveries, seconds: number): void {
-  applied.inc(result.applied);
-  failed.inc(result.failed.length);
-  if (result.waitedS != null) applyDelay.observe(result.waitedS + seconds);
-}

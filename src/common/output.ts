@@ -1,6 +1,5 @@
 import cliProgress from 'cli-progress';
 import Table from 'cli-table3';
-import type { MessageGroup } from './message-groups.ts';
 import { printable } from './printable.ts';
 
 export function print(text: string): void {
@@ -51,9 +50,6 @@ function distinct(names: readonly string[]): string[] {
 
 export const printCounts = (counts: Record<string, number>) =>
   printTable(['table', 'rows'], Object.entries(counts));
-
-export const describeGroup = ({ message, count, example }: MessageGroup) =>
-  printable(`${message} (${count}, for example ${example})`);
 
 interface Progress {
   setTotal: (total: number) => void;

@@ -18,7 +18,7 @@ export class InvalidConfiguration extends Error {
 }
 
 const unauthenticated =
-  'SIGNING_KEYS, ALLOWED_IPS, ALLOWED_CLIENT_IDS or ALLOWED_BUSINESS_IDS must be set in production, or EVENTS_PATH, or each ' +
+  'SIGNING_KEYS or ALLOWED_IPS must be set in production, or EVENTS_PATH, or each ' +
   'of RECEIPTS_PATH, CONSENT_FORMS_PATH and REVIEW_REQUESTS_PATH, and every other path that is set must contain a random ' +
   'token, such as the output of `openssl rand -hex 16`; otherwise anybody can send callbacks. To accept callbacks from ' +
   'anybody, set ALLOW_UNAUTHENTICATED=true';
@@ -29,10 +29,9 @@ const noDatabase =
 
 /** Whether unguessable paths are the only access check. */
 function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
-  const { signingKeys, allowedIps, allowedClientIds, allowedBusinessIds, allowUnauthenticated } =
-    authentication;
-  const lists = [signingKeys, allowedIps, allowedClientIds, allowedBusinessIds];
-  const isOpen = lists.every((list) => list.length === 0);
+  // Lists of clients and businesses are filters: senders write those ids themselves.
+  const { signingKeys, allowedIps, allowUnauthenticated } = authentication;
+  const isOpen = signingKeys.length === 0 && allowedIps.length === 0;
   return production && role !== 'worker' && isOpen && !allowUnauthenticated;
 }
 

@@ -30,7 +30,7 @@ const receive = {
   ROLE: z
     .enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker')
     .default('all')
-    .describe('`all`, `receiver` (HTTP only) or `worker` (queue only)'),
+    .describe('`all`, `receiver` (takes callbacks) or `worker` (merges them)'),
   TRUST_PROXY: integer(0, 10)
     .default(0)
     .describe(
@@ -58,12 +58,21 @@ const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
       }),
   );
 
+const ownFamilies = {
+  FAMILIES: z
+    .string()
+    .optional()
+    .describe(
+      'A folder with [families of your own](callbacks.md#families-of-your-own), a module each. Every process needs the same',
+    ),
+};
+
 const checkSenders = {
   NODE_ENV: z
     .string()
     .optional()
     .describe(
-      '`production`: the receiver does not start without `DATABASE_URL`, and unless at least one access check is set',
+      '`production`: the receiver does not start without `DATABASE_URL`, and unless an access check is set',
     ),
   SIGNING_KEYS: list
     .describe(
@@ -102,7 +111,7 @@ const store = {
     .optional()
     .describe(
       'The same database [without a connection pooler](database.md#connection-poolers) such as PgBouncer in transaction ' +
-        'mode, for migrations and the queue',
+        'mode, for migrations',
     ),
   DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
 };
@@ -111,8 +120,8 @@ const queue = {
   REDIS_URL: address.redis
     .optional()
     .describe(
-      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://` or `rediss://`. Unset: the queue ' +
-        'is in PostgreSQL, and there is no fallback store',
+      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://` or `rediss://`. Unset: workers ask ' +
+        'PostgreSQL four times a second, and there is no fallback store',
     )
     .meta(first),
   REDIS_FALLBACK: z
@@ -146,7 +155,7 @@ const privacy = (families: readonly FamilyPaths[]) => ({
     )
     .meta(first),
   ERASURE_KEEP: keep.describe(
-    'How long [erased data](privacy.md#erasure) stays in the schema `withheld`, from its receipt; `0`: it is destroyed at once',
+    'How long the originals of [erased data](privacy.md#erasure) are withheld, from their receipt; `0`: they are destroyed at once',
   ),
 });
 
@@ -162,9 +171,9 @@ const consoleAndSignIn = {
   ADMIN_TOKEN: secret
     .optional()
     .describe(
-      'Gives access to `/console` and, as a bearer token, to `/metrics` (without `METRICS_TOKEN`); at ' +
-        'least 16 characters, such as the output of `openssl rand -hex 32`. Unset: these are not served, except with the ' +
-        'embedded database: a token is generated, printed once, and stored in `DATA_DIR/admin-token`',
+      'Opens the [console](console.md) with all roles; at least 16 characters, such as the output of `openssl rand -hex 32`. ' +
+        'Unset, and without OpenID Connect: there is no console. With the embedded database a token is generated, printed once, ' +
+        'and stored in `DATA_DIR/admin-token`',
     )
     .meta(first),
   OIDC_ISSUER: address.issuer
@@ -178,7 +187,7 @@ const consoleAndSignIn = {
     .optional()
     .describe(
       'Roles of values of the claims `roles` and `groups`, of e-mail addresses and of domains: ' +
-        '`privacy=<value>,operator=asha@example.org,viewer=@example.org`; unset: the values are `viewer`, `operator` and ' +
+        '`privacy=<value>,desk=asha@example.org,viewer=@example.org`; unset: the values are `viewer`, `desk`, `operator` and ' +
         '`privacy` themselves. See [roles of users](console.md#roles-of-users)',
     ),
   REPORT_TIMEZONE: timezone
@@ -198,8 +207,8 @@ const observe = {
   METRICS_TOKEN: secret
     .optional()
     .describe(
-      'The bearer token of [`/metrics`](metrics.md), which opens nothing else; at least 16 characters. Unset: `ADMIN_TOKEN` ' +
-        'opens it, and the start warns of that',
+      'The bearer token of [`/metrics`](metrics.md#metrics), which opens nothing else; at least 16 characters. Unset: there is ' +
+        'no `/metrics`',
     )
     .meta(first),
 };
@@ -222,7 +231,7 @@ const alerts = {
 const changes = {
   CHANGES_TOKENS: changesTokens.describe(
     'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
-      'least 16 characters each. Unset: changes are neither recorded nor served',
+      'least 16 characters each. Unset: `/changes` is not served',
   ),
 };
 
@@ -258,7 +267,7 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
       'The paths are those that are registered with the platform. Each variable takes one or several, comma-separated; they may ' +
       'contain an [unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`. The other ' +
       '[families](callbacks.md#families) have their documented paths.',
-    variables: { ...receive, ...pathsOf(families) },
+    variables: { ...receive, ...pathsOf(families), ...ownFamilies },
   },
   {
     title: 'Check senders',
@@ -273,12 +282,13 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   { title: 'Observe', variables: observe },
   {
     title: 'Send alerts',
-    intro: 'These are alerts [without Prometheus](metrics.md#alerts-without-prometheus).',
+    intro: '[Alerts](metrics.md#alerts) tell what the checks find.',
     variables: alerts,
   },
   {
     title: 'Call the platform',
-    intro: 'These are for the [commands of the client](client.md), `receiver doctor` and the reconciliation.',
+    intro:
+      'These are for the [commands of the client](client.md#commands) and the [reconciliation](reconciliation.md).',
     variables: client,
   },
   { title: 'Find what is missing', variables: reconciliation },
@@ -290,6 +300,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
     ...checkSenders,
     ...receive,
+    ...ownFamilies,
     ...store,
     ...queue,
     ...limits,

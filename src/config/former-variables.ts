@@ -19,7 +19,7 @@ export const formerVariables: Readonly<Record<string, string>> = {
   SIGNATURE_TOLERANCE_S: 'a signature is stale after 180 s',
   DATABASE_SCHEMA: 'give the receiver a database of its own',
   DATABASE_CONNECTIONS: 'a process opens at most 30 connections',
-  QUARANTINE_LIMIT: 'the quarantine keeps 1 GB; RETENTION limits its age',
+  QUARANTINE_LIMIT: 'RETENTION limits the age of what the quarantine keeps',
   RATE_LIMIT: proxy,
   REJECTION_LIMIT: proxy,
   ERASURE_KEEPS_TOTALS: 'the amounts of erased receipts stay in totals',

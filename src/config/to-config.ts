@@ -39,11 +39,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       // Longer than the usual minute of proxies: the client side has to close idle connections first.
       keepAliveMs: 65_000,
     },
-    quarantine: {
-      bytes: 1_000_000_000,
-      /** The folder of the embedded database, whose bodies take a tenth of the free disk at most; undefined: its disk is not known. */
-      dataDir: e.DATABASE_URL ? undefined : e.DATA_DIR,
-    } as { bytes: number; dataDir?: string | undefined },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,
@@ -81,11 +76,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
         e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
           ? { to: e.ALERT_EMAIL_TO, from: userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
-      everyMs: 60_000,
-      /** How long a store must be unavailable. */
-      outageMs: 2 * 60_000,
-      /** How long an alert must be over before its end is sent. */
-      settledMs: 5 * 60_000,
     },
     /** What the client reads, see src/client/commands/settings.ts. */
     platform: {
@@ -103,19 +93,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       : undefined,
     /** The feed of changes; undefined: off. */
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
-    destinations: {
-      /** How long a destination may take to answer. */
-      timeoutMs: 15_000,
-      /** Longer than a request, with time to renew it. */
-      leaseMs: 30_000,
-      lookMs: 1_000,
-      /** How long a stop waits for answers. */
-      graceMs: 2_000,
-    },
     reportTimezone: e.REPORT_TIMEZONE,
     reportCurrency: 'INR',
-    /** When a page of the console gives up a database that does not respond; an entry of the access log may take a minute. */
-    pageTimeoutMs: 65_000,
     /** Limits of the console's downloads: without progress, and in total. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000 },
     /** Interval of the sweep for deliveries without a job, and their minimum age. */

@@ -4,10 +4,10 @@ import { logAccess } from '../common/access-log.ts';
 import { type Aliases, aliasKinds } from '../common/aliases.ts';
 import type { Core } from '../feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
+import { countUpTo } from '../reports/read.ts';
 import { publicUrlSetting } from '../sign-in/origin.ts';
 import { createRights } from '../sign-in/rights.ts';
 import { requireSameOrigin } from '../sign-in/same-origin.ts';
-import { countUpTo } from '../store/read.ts';
 import { serveAsset } from './assets.ts';
 import { NotAllowed, PageNotFound } from './errors.ts';
 import type { Routes } from './guard.ts';
@@ -60,13 +60,12 @@ export function openConsole(core: Core): Express {
   const routes: Routes = { get: add('get'), post: add('post') };
   const visitOf = ({ roles }: SignedIn) => ({
     navigation,
-    may: (...[, method, address]: Parameters<Visit['may']>) => {
+    may: (method: 'GET' | 'POST', address: string) => {
       const takes = rights.takenBy(method, address);
       return takes !== undefined && isAllowed(roles, takes);
     },
     timezone,
     currency,
-    role: roles.at(-1)!,
     roles,
   });
 

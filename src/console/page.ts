@@ -34,4 +34,4 @@ export const isAllowed = (roles: readonly Role[], takes: Takes): boolean =>
 
 /** Whether the signed-in user has a role, or one that includes it. */
 export const hasRole = (res: Response, role: Role): boolean =>
-  isAllowed((res.locals.visit as Visit).roles ?? [], role);
+  isAllowed((res.locals.visit as Visit).roles, role);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Aliases, findIds, isAliasKind } from '../common/aliases.ts';
 import { parseLocal } from '../common/times.ts';
-import { eventsOf, type Family } from '../families/index.ts';
 import { BadInput } from './errors.ts';
 import type { FormField } from './ui/forms.tsx';
 
@@ -17,14 +16,6 @@ export const oneOf = <const Value extends string>(values: readonly Value[]) =>
 /** A field to choose one of several values; `any` is the choice of none. */
 export const choice = <const Value extends string>(label: string, options: readonly Value[], any = 'any') =>
   oneOf(options).meta({ label, kind: 'choice', options, any });
-
-export const familyFields = (families: readonly Family[]) => ({
-  family: choice(
-    'Family',
-    families.map(({ name }) => name),
-  ),
-  event: choice('Event', families.flatMap(eventsOf)),
-});
 
 /** A field for date and time, read in a time zone; without a label, it is shown in no form. */
 export const localTime = (timezone: string, label?: string) =>

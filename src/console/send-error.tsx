@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../common/rate-limit.ts';
+import { isUnavailable } from '../receiver/store/errors.ts';
 import { ForeignForm } from '../sign-in/same-origin.ts';
-import { isUnavailable } from '../store/faults.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './errors.ts';
 import { sendBarePage, sendPage } from './ui/page.tsx';
 

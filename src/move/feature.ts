@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { commandActor, logAccess } from '../common/access-log.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
+import { startEmbeddedPostgres } from '../embedded/index.ts';
+import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import type { Core, Feature } from '../feature.ts';
 import { inTransaction, openPool } from '../receiver/store/pools.ts';
 import { OtherFamilies } from '../receiver/worker/rebuild.ts';
-import { startEmbeddedPostgres } from '../store/embedded/index.ts';
-import { hasDatabase } from '../store/embedded/place.ts';
 import { type Moved, moveCallbacks } from './callbacks.ts';
 import { type Copied, copyRows } from './copy.ts';
 import { openVersion1 } from './version-1.ts';
@@ -27,13 +27,15 @@ export const move: Feature = {
 
 async function run(core: Core, { from }: { from: string }): Promise<void> {
   const isUrl = /^postgres(ql)?:\/\//.test(from);
-  if (!isUrl && !hasDatabase(from))
+  // That of version 1, else of this one.
+  const folder = isUrl ? undefined : [from, embeddedFolder(from)].find(hasDatabase);
+  if (!isUrl && !folder)
     throw new Error('--from must be a URL of PostgreSQL, or the DATA_DIR of an embedded database');
   const tables = await core.pool.query(`select from pg_class where oid = to_regclass('receiver.inbox')`);
   if (tables.rowCount === 0) throw new Error('This database has no tables yet: run receiver migrate first');
-  const { url, stop } = isUrl
-    ? { url: from, stop: async () => {} }
-    : await startEmbeddedPostgres(from, core.log);
+  const { url, stop } = folder
+    ? await startEmbeddedPostgres(folder, core.log)
+    : { url: from, stop: async () => {} };
   const pool = openPool(url, core.log, { name: 'receiver move', connections: 1, connectTimeoutMs: 10_000 });
   try {
     await moveAll(core, pool);

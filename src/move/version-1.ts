@@ -130,8 +130,8 @@ async function readFallback(url: string, queuePrefix: string): Promise<string[]>
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
   // The next command has it, too.
   redis.on('error', () => {});
-  // Beside version 1 the receiver has another prefix.
-  const match = `${queuePrefix.replace(/-new$/, '')}:fallback:*`;
+  // The braces are part of its keys: one hash slot.
+  const match = `{${queuePrefix}}:fallback:*`;
   const waiting: string[] = [];
   try {
     for await (const keys of redis.scanStream({ match }))

@@ -1,6 +1,6 @@
 import { type QueryExecutorProvider as Db, sql } from 'kysely';
-import { read } from '../store/read.ts';
 import type { TypedColumn } from './column-kinds.ts';
+import { read } from './read.ts';
 import type { Report } from './report.ts';
 
 export type ReportColumn = TypedColumn & { comment: string | null; personal: boolean };
@@ -16,14 +16,12 @@ export async function readComments(db: Db): Promise<ReadonlyMap<string, string>>
   return new Map((await read(db, comments)).map(({ name, comment }) => [name, comment]));
 }
 
-/** The columns of a report in their order. What is public is listed in db/reporting/6_masked.sql; anything else is personal. */
+/** The columns of a report in their order. */
 export async function readColumns(db: Db, { view, rowsOf = view }: Pick<Report, 'view' | 'rowsOf'>) {
   const { rows } = await sql<ReportColumn>`
     select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
-           not coalesce(for_console, false) as personal
-    from pg_attribute
-    left join reporting.public_columns() as listed on listed.view = ${rowsOf} and column_name = attname
-    where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
+           not reporting.is_public(attname, atttypid) as personal
+    from pg_attribute where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
     order by attnum`.execute(db);
   return rows;
 }

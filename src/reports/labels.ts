@@ -1,5 +1,6 @@
 import { titled } from '../common/words.ts';
-import { families, labelOf } from '../families/index.ts';
+import { families } from '../receiver/families/index.ts';
+import { labelOf } from '../receiver/families/labels.ts';
 import { aliasKindOf } from './column-kinds.ts';
 import type { Report } from './report.ts';
 

@@ -1,9 +1,9 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { daysBetween } from '../common/days.ts';
-import { allOf, read, senders } from '../store/read.ts';
 import { filtersOf, type ReportColumn } from './columns.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Age, ages } from './ranges.ts';
+import { allOf, read } from './read.ts';
 import type { Report } from './report.ts';
 
 export const pageRows = 200;
@@ -12,7 +12,7 @@ export const pageRows = 200;
 export type ReportRow = Readonly<Record<string, string | null>>;
 
 /** How a report is read. */
-export interface Asked extends Required<Question> {
+export interface Asked extends Question {
   filters: Filters;
   matching: RawBuilder<unknown>;
 }
@@ -26,11 +26,11 @@ interface Question {
   shown: readonly ReportColumn[];
   filter: ReportFilter;
   /** Every business, for the indexes that begin with it. */
-  businesses?: RawBuilder<string[]>;
+  businesses: RawBuilder<string[]>;
 }
 
 /** Decides how a report is read: what it can be filtered by, and which rows are `matching`. */
-export function askReport({ report, columns, shown, filter: given, businesses = senders }: Question): Asked {
+export function askReport({ report, columns, shown, filter: given, businesses }: Question): Asked {
   const filters = filtersOf(report, columns);
   const filter = knownOf(given, filters);
   const matching = matchingOf({ report, filters, filter, businesses });
@@ -127,17 +127,6 @@ export async function readPage(db: Db, asked: Asked, page: number): Promise<Repo
 }
 
 export type RowsSummary = { rows: number; patients: string[] };
-
-/** The query for how many rows there are, and the patients that they are about, if the patients' ids are shown. */
-export function querySummary({ shown, matching }: Asked) {
-  const has = (column: string) => shown.some(({ name }) => name === column);
-  const patients = has('patient_id')
-    ? sql`coalesce(array_agg(distinct patient_id) filter (where patient_id <> ''), '{}')`
-    : has('patient_ids')
-      ? sql`array(select distinct jsonb_array_elements_text(patient_ids) ${matching})`
-      : sql`'{}'::text[]`;
-  return sql<RowsSummary>`select count(*)::int as rows, ${patients} as patients ${matching}`;
-}
 
 export const patientsOf = (rows: readonly ReportRow[]): string[] =>
   rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));

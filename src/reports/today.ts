@@ -1,5 +1,5 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
-import { read, senders, unlessTimeout } from '../store/read.ts';
+import { read, readBusinesses, unlessTimeout } from './read.ts';
 
 /** Amounts in rupees, as PostgreSQL writes them; null: no such day has receipts. */
 export interface Takings {
@@ -63,12 +63,22 @@ export interface StateCount {
   booked: number;
 }
 
+// What came is found by the callbacks, whose days have an index.
+
 /** The appointments whose last change was received today, by their state; a change may be the booking. */
-const appointmentsQuery = sql<StateCount>`
-  select state, count(*)::int as appointments, (count(*) filter (where day = reporting.today()))::int as booked
-  from reporting.appointments
-  where business_id = any(${senders}) and reporting.day(received_at) = reporting.today()
-  group by state order by appointments desc, state`;
+async function readAppointments(db: Db): Promise<StateCount[]> {
+  const { rows: came } = await sql<{ business: string; id: string }>`
+    select distinct business_id as business, record_id as id from receiver.inbox
+    where family = 'appointment' and reporting.day(received_at) = reporting.today()`.execute(db);
+  const [businesses, ids] = [came.map(({ business }) => business), came.map(({ id }) => id)];
+  const { rows } = await sql<StateCount>`
+    select state, count(*)::int as appointments, (count(*) filter (where day = reporting.today()))::int as booked
+    from reporting.appointments
+    where business_id = any(${businesses}::text[]) and appointment_id = any(${ids}::text[])
+      and (business_id, appointment_id) in (select * from unnest(${businesses}::text[], ${ids}::text[]))
+    group by state order by appointments desc, state`.execute(db);
+  return rows;
+}
 
 /** The appointments that begin today and tomorrow, as far as their start is known. */
 const startingQuery = (businesses: RawBuilder<string[]>) => sql<{
@@ -97,17 +107,19 @@ export interface NewestReceipt {
 }
 
 /** The receipts of today and yesterday that were last received. */
-const newestQuery = sql<NewestReceipt>`
-  select newest.business, newest.id, newest.number, newest.clinic, newest.doctor, newest.at, newest.net, newest.paid, newest.due
-  from unnest(${senders}) as sender
-  cross join lateral (
-    select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic,
-      doctor_id as doctor, applied_at as at, net_amount as net, paid_amount as paid, due_amount as due
-    from reporting.receipts
-    where business_id = sender and reporting.day(received_at) >= reporting.today() - 1
-    order by reporting.day(received_at) desc, applied_at desc limit 10
-  ) as newest
-  order by at desc limit 10`;
+async function readNewest(db: Db): Promise<NewestReceipt[]> {
+  const { rows } = await sql<NewestReceipt>`
+    select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic, doctor_oid as doctor,
+      at, net_amount as net, amount_paid as paid, reporting.amount_due(net_amount, amount_paid, amount_due) as due
+    from (
+      select business_id, record_id::bigint as receipt_id, max(received_at) as at from receiver.inbox
+      where family = 'receipt' and reporting.day(received_at) >= reporting.today() - 1
+      group by business_id, record_id order by at desc limit 30
+    ) as came
+    join public.receipts using (business_id, receipt_id)
+    where deleted_at is null order by at desc limit 10`.execute(db);
+  return rows;
+}
 
 /** Dues that are as many days old today. */
 const duesQuery = (businesses: RawBuilder<string[]>) => sql<{
@@ -126,26 +138,14 @@ const duesQuery = (businesses: RawBuilder<string[]>) => sql<{
 
 export type Figures = Awaited<ReturnType<typeof readToday>>;
 
-/** What depends on the tables below the views: every business, and what came today. */
-export interface TodaySource {
-  businesses: RawBuilder<string[]>;
-  readAppointments: () => Promise<StateCount[]>;
-  readNewest: () => Promise<NewestReceipt[]>;
-}
-const usualSource = (db: Db): TodaySource => ({
-  businesses: senders,
-  readAppointments: () => read(db, appointmentsQuery),
-  readNewest: () => read(db, newestQuery),
-});
-
 /** Reads what the page Today shows. Undefined in it: the query timed out. */
-export async function readToday(db: Db, source: TodaySource = usualSource(db)) {
-  const { businesses, readAppointments, readNewest } = source;
+export async function readToday(db: Db) {
+  const businesses = await readBusinesses(db);
   const [takings, appointments, starting, newest, dues] = await Promise.all([
     unlessTimeout(read(db, takingsQuery(businesses))),
-    unlessTimeout(readAppointments()),
+    unlessTimeout(readAppointments(db)),
     unlessTimeout(read(db, startingQuery(businesses))),
-    unlessTimeout(readNewest()),
+    unlessTimeout(readNewest(db)),
     unlessTimeout(read(db, duesQuery(businesses))),
   ]);
   return { takings, appointments, starting, newest, dues };

@@ -1,9 +1,9 @@
 import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { daysBetween } from '../common/days.ts';
-import { read } from '../store/read.ts';
 import { isSummable } from './column-kinds.ts';
 import { type Asked, isOfAge, matchingOf, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
+import { read } from './read.ts';
 
 /** More rows are neither counted nor summed, nor sorted by a column. */
 export const countedRows = 100_000;

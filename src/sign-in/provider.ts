@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
 import type { Config } from '../config/config.ts';
-import type { User } from '../store/sessions.ts';
+import type { Role } from '../config/roles.ts';
 import { type Claims, rolesOf } from './roles.ts';
 
 const scope = 'openid profile email';
@@ -54,13 +54,13 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
 
     /**
      * @param address of the request that the provider sent the browser with
-     * @returns the user; without a role, if the user has none of the console's
+     * @returns the user, with those roles that the console knows
      * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
      */
     finish: async (
       address: URL,
       { state, nonce, verifier }: Attempt,
-    ): Promise<Omit<User, 'role'> & { role: User['role'] | undefined; roles: User['role'][] }> => {
+    ): Promise<{ id: string; name: string | undefined; roles: Role[] }> => {
       const known = await configuration();
       const tokens = await client.authorizationCodeGrant(known, address, {
         pkceCodeVerifier: verifier,
@@ -73,8 +73,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
       const sources: Claims[] = [claims];
       if (known.serverMetadata().userinfo_endpoint)
         sources.push(await client.fetchUserInfo(known, tokens.access_token, claims.sub));
-      const roles = rolesOf(sources, rolesMap);
-      return { id: claims.sub, name: nameIn(sources), role: roles.at(-1), roles };
+      return { id: claims.sub, name: nameIn(sources), roles: rolesOf(sources, rolesMap) };
     },
 
     /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */

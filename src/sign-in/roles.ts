@@ -25,9 +25,6 @@ export function rolesOf(sources: readonly Claims[], map: NonNullable<Config['oid
   return roles.filter((role) => names.includes(role));
 }
 
-/** The role with the most rights of a user; undefined: none. */
-export const roleOf = (...given: Parameters<typeof rolesOf>): Role | undefined => rolesOf(...given).at(-1);
-
 const valuesOf = (claim: unknown): unknown[] =>
   typeof claim === 'string' ? claim.split(/[\s,]+/) : [claim].flat();
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { freePort } from '../../src/store/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -33,42 +33,23 @@ export interface Deployment {
   /** Kills the database server; resolves once it has been started again. */
   killDatabase: () => Promise<void>;
   rows: (query: string) => Promise<Record<string, unknown>[]>;
-  /** `parts` of the receiver's /readyz. */
-  readiness: () => Promise<Record<string, { detail: string }>>;
   /** Sets the offset of the wall clock of both processes. */
   setClock: (seconds: number) => void;
-  /** Of all processes so far. */
-  logLines: () => string[];
   stop: () => Promise<void>;
 }
 
-export interface DeploymentOptions {
-  /** An existing Redis instead of the deployment's own. */
-  redisUrl?: string;
-  /** That of a callback; default: the old one. */
-  path?: 'old' | 'new';
-}
-
-const adminToken = 'an-admin-token-of-tests';
-
 /** Starts PostgreSQL, Redis if the queue is there, a receiver and a worker, for this test alone. */
-export async function startDeployment(
-  backend: Backend,
-  options: DeploymentOptions = {},
-): Promise<Deployment> {
+export async function startDeployment(backend: Backend): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-'));
-  const { path = 'old' } = options;
-  const database = await startDatabase(folder, path === 'new' ? 'empty' : 'migrated');
-  const isOwn = backend === 'redis' && !options.redisUrl;
-  const redis = isOwn ? await startRedis() : undefined;
+  const database = await startDatabase(folder);
+  const redis = backend === 'redis' ? await startRedis() : undefined;
   const redisLink = redis && (await startTcpProxy(redis.port));
-  const redisUrl = options.redisUrl ?? (redisLink && `redis://127.0.0.1:${redisLink.port}`);
+  const redisUrl = redisLink && `redis://127.0.0.1:${redisLink.port}`;
   const address = new URL(database.url);
   const link = await startTcpProxy(Number(address.port));
   address.port = String(link.port);
   const port = await freePort();
   const processes = new Map<Role, TestProcess>();
-  const ended: TestProcess[] = [];
   const clockFile = join(folder, 'clock');
   writeFileSync(clockFile, '0');
   const start = async (role: Role) => {
@@ -76,14 +57,11 @@ export async function startDeployment(
       DATABASE_URL: address.href,
       PORT: role === 'receiver' ? String(port) : '0',
       ROLE: role === 'receiver' ? role : 'worker',
-      ADMIN_TOKEN: adminToken,
       NODE_OPTIONS: `--require ${JSON.stringify(join(process.cwd(), 'test/chaos/clock.cjs'))}`,
       CLOCK_FILE: clockFile,
       ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
     };
-    const before = processes.get(role);
-    if (before) ended.push(before);
-    processes.set(role, await spawnService(env, undefined, undefined, ['--path', path]));
+    processes.set(role, await spawnService(env));
   };
   await Promise.all([start('receiver'), start('worker')]);
   const pool = openPool(database.url);
@@ -118,18 +96,11 @@ export async function startDeployment(
     processOf: (role) => processes.get(role)!,
     signalDatabase,
     killDatabase,
-    readiness: async () => {
-      const headers = { Authorization: `Bearer ${adminToken}` };
-      const response = await fetch(`${url}/readyz`, { headers });
-      return ((await response.json()) as { parts: Record<string, { detail: string }> }).parts;
-    },
     rows: async (query) => (await pool.query(query)).rows,
     setClock: (seconds) => {
       writeFileSync(clockFile, String(seconds));
       for (const { child } of processes.values()) child.kill('SIGPROF');
     },
-    logLines: () =>
-      [...ended, ...processes.values()].flatMap((one) => one.output().split('\n').filter(Boolean)),
     stop: async () => {
       redis?.process.kill('SIGCONT');
       signalDatabase('CONT');
@@ -144,8 +115,8 @@ export async function startDeployment(
 }
 
 /** A server that is started again whenever it ends. */
-async function startDatabase(folder: string, state: 'migrated' | 'empty') {
-  const server = await startTestServer([], { state, folder });
+async function startDatabase(folder: string) {
+  const server = await startTestServer([], folder);
   let isStopping = false;
   void (async () => {
     for (;;) {

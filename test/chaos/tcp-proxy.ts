@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from '../../src/store/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 
 export interface TcpProxy {
   port: number;
   /** Ends every connection with a reset, and refuses new ones until `restore`. */
   cut: () => void;
   restore: () => Promise<void>;
-  /** Lets nothing through until it is called with false; TCP delivers it then. New connections are accepted, and stay silent. */
-  stall: (isStalled: boolean) => void;
   /** Leads new connections to another server. */
   leadTo: (port: number) => void;
   stop: () => Promise<void>;
@@ -19,7 +17,6 @@ export async function startTcpProxy(first: number): Promise<TcpProxy> {
   let target = first;
   const sockets = new Set<Socket>();
   const port = await freePort();
-  let isStalled = false;
 
   const link = (from: Socket, to: Socket) => {
     sockets.add(from);
@@ -33,7 +30,6 @@ export async function startTcpProxy(first: number): Promise<TcpProxy> {
       to.destroy();
     });
     from.on('error', () => {});
-    if (isStalled) from.pause();
   };
   const server = createServer((socket) => {
     const other = connect(target, '127.0.0.1');
@@ -52,10 +48,6 @@ export async function startTcpProxy(first: number): Promise<TcpProxy> {
     port,
     cut,
     restore,
-    stall: (next) => {
-      isStalled = next;
-      for (const socket of sockets) isStalled ? socket.pause() : socket.resume();
-    },
     leadTo: (next) => {
       target = next;
     },

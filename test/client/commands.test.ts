@@ -2,11 +2,14 @@ import { parseSettings } from '../../src/client/commands/settings.ts';
 import { searchTable, subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
 import { eventNames } from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { families } from '../../src/families/index.ts';
+import { pathsOf } from '../../src/receiver/families/family.ts';
+import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
 import { sandboxCredentials } from '../../src/sandbox/logins.ts';
 import { sandboxToken } from '../../src/sandbox/server.ts';
 import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';
+
+const families = documentedFamilies.map(pathsOf);
 
 const platform = usePlatform();
 const endpoint = 'https://receiver.example/events';

@@ -1,6 +1,9 @@
 import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { isUnguessable, weaknessOf } from '../../src/config/unguessable.ts';
-import { families } from '../../src/families/index.ts';
+import { pathsOf } from '../../src/receiver/families/family.ts';
+import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
+
+const families = documentedFamilies.map(pathsOf);
 
 it.each([
   ['/3f1c9a7e5b2d4f6081a3c5e7', true],
@@ -28,13 +31,15 @@ it('a random secret is not weak', () => {
   expect(weaknessOf('8c1f0a9d3e7b5264')).toBeUndefined();
 });
 
-it('production does not start where the documented paths are the only check, however long they are', () => {
+it('production does not start where documented paths and filters are the only check, however long they are', () => {
   const production = { NODE_ENV: 'production', DATABASE_URL: 'postgresql://u:p@localhost/db' };
   const documented = Object.fromEntries(
     families.flatMap(({ path }) => ('isBasic' in path ? [[path.variable, path.default[0]]] : [])),
   );
   expect(Object.keys(documented)).toHaveLength(3);
   expect(() => parseConfig({ ...production, ...documented }, families)).toThrow(InvalidConfiguration);
+  const filters = { ALLOWED_CLIENT_IDS: 'a', ALLOWED_BUSINESS_IDS: 'b' };
+  expect(() => parseConfig({ ...production, ...filters }, families)).toThrow(InvalidConfiguration);
   const random = '/3f1c9a7e5b2d4f6081a3c5e7';
   expect(parseConfig({ ...production, EVENTS_PATH: random }, families).paths.other).toEqual([random]);
 });

@@ -21,5 +21,5 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.goto(`${url}/console`);
   await page.getByLabel('Admin token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Health' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Family } from '../../src/receiver/families/family.ts';
 import { families } from '../../src/receiver/families/index.ts';
 import { startReceiver } from '../../src/receiver/receiver.ts';
-import { startParts } from '../../src/service/start-parts.ts';
+import { startParts } from '../../src/start-parts.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -2,27 +2,30 @@ import fc from 'fast-check';
 import { readColumns } from '../../src/reports/columns.ts';
 import type { ReportFilter } from '../../src/reports/filter.ts';
 import { askReport, queryRows, readPage } from '../../src/reports/queries.ts';
+import { read, readBusinesses } from '../../src/reports/read.ts';
 import { reports } from '../../src/reports/reports.ts';
 import { countedRows, readTotals } from '../../src/reports/totals.ts';
-import { read } from '../../src/store/read.ts';
+import { apply } from '../receiver/reporting/apply.ts';
+import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { samples } from '../support/callbacks.ts';
-import { useDatabase } from '../support/database.ts';
-import { apply, clear } from '../support/deliveries.ts';
 
-const database = useDatabase();
-beforeEach(() => clear(database));
+const database = useReceiverDatabase();
 
-const reportOf = (view: string) => reports.find((one) => one.view === view)!;
 const ask = async (view: string, filter: ReportFilter) => {
-  const report = reportOf(view);
+  const report = reports.find((one) => one.view === view)!;
   const columns = await readColumns(database.db, report);
-  return askReport({ report, columns, shown: columns, filter });
+  const businesses = await readBusinesses(database.db);
+  return askReport({ report, columns, shown: columns, filter, businesses });
 };
 
 const dayAgo = (days: number) =>
   new Date(Date.now() + 5.5 * 3_600_000 - days * 86_400_000).toISOString().slice(0, 10);
 
 it('a page has the newest rows of all days, however many days they are spread over', async () => {
+  await apply(
+    database,
+    ['b0', 'b1'].map((business_id) => samples.review_request({ business_id })),
+  );
   const spread = fc.record({
     rows: fc.integer({ min: 1, max: 700 }),
     days: fc.constantFrom(1, 2, 10, 100, 1_500),
@@ -35,21 +38,16 @@ it('a page has the newest rows of all days, however many days they are spread ov
       { to: '2024-05-05' },
       { from: '2024-05-05' },
     ),
-    view: fc.constantFrom('receipts', 'all_receipts', 'receipts_as_of', 'receipts_daily', 'businesses_daily'),
+    view: fc.constantFrom('receipts', 'all_receipts', 'receipts_daily', 'businesses_daily'),
     page: fc.integer({ min: 1, max: 3 }),
   });
   await fc.assert(
     fc.asyncProperty(spread, async ({ rows, days, future, form, view, page }) => {
-      await clear(database);
-      await apply(
-        database,
-        ['b0', 'b1'].map((business_id) => samples.review_request({ business_id })),
-      );
-      await database.pool.query(
-        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, received_at,
-           applied_at, net_amount, doctor_oid)
+      await database.rows('truncate receipts');
+      await database.rows(
+        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, net_amount, doctor_oid)
          select 'b' || n % 2, n, 'c', 'receipt.created', now() + (($3 - n * 7 % $2) || ' days')::interval, '{}',
-           gen_random_uuid(), now(), now(), n, 'd' || n % 5
+           gen_random_uuid(), n, 'd' || n % 5
          from generate_series(1, $1) n`,
         [rows, days, future],
       );
@@ -64,7 +62,7 @@ it('a page has the newest rows of all days, however many days they are spread ov
 
 it('rows are counted up to a limit, and beyond it not summed', async () => {
   const insert = (from: number, to: number) =>
-    database.pool.query(
+    database.rows(
       `insert into notices (business_id, client_id, last_event, event_time, extra, delivery_id)
        select 'b1', 'c', 'notice', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
       [from, to],

@@ -1,11 +1,22 @@
+import { callbacks } from '../../src/sandbox/callbacks.ts';
+import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls } from '../../src/sandbox/urls.ts';
+import { useReceiverDatabase } from '../receiver/support/database.ts';
+import { deliveryOf } from '../receiver/support/intake.ts';
 import { paths } from '../support/callbacks.ts';
-import { createEmptyDatabase, useDatabase } from '../support/database.ts';
+import { createEmptyDatabase } from '../support/database.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
-import { migrations } from '../support/schema.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
-const database = useDatabase();
+const database = useReceiverDatabase('test');
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
 afterEach(killProcesses);
+afterAll(() => redis.stop());
 
 it('SIGTERM stops every role, with exit code 0', async () => {
   const services = await Promise.all(
@@ -17,34 +28,83 @@ it('SIGTERM stops every role, with exit code 0', async () => {
 it('a bad configuration ends with exit code 78 and a line for each error', async () => {
   const command = spawnReceiver(['start'], { PORT: 'x', ROLE: 'y', DATABASE_URL: 'z' });
   expect(await command.end()).toBe(78);
-  const variables = command
-    .output()
-    .trim()
-    .split('\n')
-    .map((line) => line.split(' ')[0]);
-  expect(variables.toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
+  const lines = command.output().trim().split('\n');
+  expect(lines.map((line) => line.split(' ')[0]).toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
 });
 
-it('prints the addresses for every event and of the three families of the interface, and a curl command that the receiver accepts', async () => {
+it('the name of a database that is not there ends the start, also with a fallback store', async () => {
+  const DATABASE_URL = Object.assign(new URL(database.url), { pathname: '/nowhere' }).href;
+  const command = spawnReceiver(['start'], { DATABASE_URL, REDIS_URL: redis.url, PORT: '0' });
+  expect(await command.end()).toBeGreaterThan(0);
+  expect(command.output()).toContain('database "nowhere" does not exist');
+});
+
+it('prints the addresses for every event and of the families of the interface, and a curl command that the receiver accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
+  await until(() => service.output().includes('npx receiver sql'));
   for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)
     expect(service.output()).toContain(service.url + paths[name]);
   const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(
     service.output(),
   )!;
   expect((await post(address!, body)).status).toBe(200);
-  expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('sql prints rows, and migrate creates the tables of an empty database once', async () => {
+it('migrate makes the tables of an empty database once, and sql prints rows', async () => {
   const fresh = await createEmptyDatabase();
   const run = async (...args: string[]) => {
     const command = spawnReceiver(args, { DATABASE_URL: fresh.url });
     expect(await command.end()).toBe(0);
     return command.output();
   };
-  expect(await run('migrate')).toBe(`Ran ${[...migrations, 'reporting'].join(', ')}.\n`);
-  expect(await run('migrate')).toBe('Nothing to do.\n');
+  expect(await run('migrate')).toContain('0001_receiver');
+  expect(await run('migrate')).not.toContain('tables made or updated');
   expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toContain('12.50');
   await fresh.close();
+});
+
+it('two receivers and two workers apply everything exactly once', async () => {
+  const roles = ['receiver', 'receiver', 'worker', 'worker'];
+  const started = await Promise.all(
+    roles.map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url, REDIS_URL: redis.url })),
+  );
+  const sent = [...callbacks({ seed: 7, count: 600, duplicates: 0.2, shuffle: true })];
+  const summaries = await Promise.all(
+    [0, 1].map((index) =>
+      sendCallbacks(
+        sent.filter((_, n) => n % 2 === index),
+        { urlOf: registeredUrls(started[index]!.url), connections: 16, resendOnFailure: true },
+      ),
+    ),
+  );
+  expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
+  const distinct = new Set(sent.map(({ body }) => deliveryOf(JSON.parse(body)).id)).size;
+  await until(async () => {
+    const rows = await database.rows(`select from deliveries where status = 'applied'`);
+    return rows.length === distinct;
+  });
+  // A commit that timed out is sent again, so that none is counted less.
+  const [counted] = await database.rows(
+    'select sum(delivery_count)::int as n, count(*)::int as all from deliveries',
+  );
+  expect(counted).toMatchObject({ all: distinct });
+  expect(counted!.n).toBeGreaterThanOrEqual(600);
+  await Promise.all(started.map((service) => service.end('SIGTERM')));
+});
+
+it('a stop completes the requests in progress: acknowledged callbacks, and no others, are stored', async () => {
+  const service = await spawnService({ DATABASE_URL: database.url });
+  const data = (receipt_id: number) => ({
+    event: 'receipt.created',
+    event_time: 1_763_000_000,
+    data: { receipt_id },
+  });
+  const responses = Array.from({ length: 200 }, (_, n) =>
+    post(service.url + paths.receipt, data(n)).then(({ status }) => status),
+  );
+  await Promise.race(responses);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const statuses = await Promise.allSettled(responses);
+  const acknowledged = statuses.filter((one) => one.status === 'fulfilled' && one.value === 200).length;
+  expect(await database.rows('select count(*)::int as n from deliveries')).toEqual([{ n: acknowledged }]);
 });

@@ -4,11 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { parseConfig } from '../../src/config/config.ts';
-import { families } from '../../src/families/index.ts';
+import { pathsOf } from '../../src/receiver/families/family.ts';
+import { families } from '../../src/receiver/families/index.ts';
 
 /** The configuration of alerts to a webhook, without the usual pause. */
 export const alertsTo = (ALERT_WEBHOOK_URL: string) => ({
-  ...parseConfig({ ALERT_WEBHOOK_URL }, families).alerts,
+  ...parseConfig({ ALERT_WEBHOOK_URL }, families.map(pathsOf)).alerts,
   everyMs: 50,
 });
 

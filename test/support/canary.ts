@@ -1,4 +1,4 @@
-import type { Family } from '../../src/families/index.ts';
+import type { Family } from '../../src/receiver/families/family.ts';
 import { type Callback, samples } from './callbacks.ts';
 
 /** A text that nobody may see who must not see personal data. */
@@ -13,9 +13,9 @@ type Name = keyof typeof samples;
  */
 export function canaryOf(family: Family, overrides: Parameters<(typeof samples)[Name]>[0] = {}): Callback {
   const personal = Object.entries(family.fields).filter(([, field]) => field.personal !== false);
-  const marked = personal.map(([name, { json }]) => {
+  const marked = personal.map(([name, { kind }]) => {
     const text = `${canary} ${name}`;
-    return [name, json === 'jsonb' ? { id: text, name: text, first_name: text } : text];
+    return [name, kind === 'nested' ? { id: text, name: text, first_name: text } : text];
   });
   // An event that no family lists may name a patient in any spelling.
   const data = {

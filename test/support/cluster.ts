@@ -1,13 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLog } from '../../src/common/log.ts';
-import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { provideBinaries, provideCluster } from '../../src/store/embedded/cluster.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { findPlace } from '../../src/store/embedded/place.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { provideBinaries, provideCluster } from '../../src/embedded/cluster.ts';
+import { findPlace } from '../../src/embedded/place.ts';
 
 /** Makes the cluster that copyCluster() copies in all processes of this run. */
 export async function prepareCluster(folder: string): Promise<void> {
@@ -16,25 +11,9 @@ export async function prepareCluster(folder: string): Promise<void> {
   process.env.TEST_CLUSTER = place.home;
 }
 
-/** Makes the cluster that copyCluster() copies as `migrated`: an empty one whose database has the receiver's tables. */
-export async function prepareMigratedCluster(folder: string): Promise<void> {
-  copyCluster(folder);
-  const server = await startEmbeddedPostgres(folder, createLog('error'), ['fsync=off']);
-  const { db, close } = openDatabase(server.url, createLog('silent'), { connections: 2, name: 'test' });
-  await migrate(db);
-  await prepareQueueTables(server.url);
-  await close();
-  await server.stop();
-  process.env.TEST_MIGRATED_CLUSTER = findPlace(folder).home;
-}
-
-/**
- * Puts a cluster into a new DATA_DIR, where initdb and a copy of the programs would take seconds.
- *
- * @param state `empty`: as it is before the receiver's first start
- */
-export function copyCluster(folder: string, state: 'empty' | 'migrated' = 'empty'): void {
-  const prepared = state === 'empty' ? process.env.TEST_CLUSTER : process.env.TEST_MIGRATED_CLUSTER;
+/** Puts a cluster into a new DATA_DIR, where initdb and a copy of the programs would take seconds. */
+export function copyCluster(folder: string): void {
+  const prepared = process.env.TEST_CLUSTER;
   if (!prepared) return; // with TEST_POSTGRES_URL
   const { home } = findPlace(folder);
   for (const name of readdirSync(prepared)) {

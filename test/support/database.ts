@@ -1,93 +1,39 @@
 import { randomBytes } from 'node:crypto';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { createLog } from '../../src/common/log.ts';
-import { prepareQueueTables } from '../../src/queue/postgres-backend.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { findDue, readFiles } from '../../src/store/migration-list.ts';
-import { ownSchema } from './schema.ts';
+import { openPool } from '../../src/receiver/store/pools.ts';
+import type { Db, Tables } from '../../src/receiver/store/tables.ts';
 
-export interface TestDatabase extends Database {
+export interface TestDatabase {
+  url: string;
+  pool: pg.Pool;
+  db: Db;
   /** Rows of a query. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** Drops it. */
+  close: () => Promise<void>;
 }
 
-export interface UseOptions {
-  /** Default: one for all tests of the file, or of the `describe`. */
-  per?: 'file' | 'test';
-  /** Without the receiver's tables. */
-  empty?: boolean;
-}
-
-/** A database that is usable from the first test on, and closed after the last. */
-export function useDatabase({ per = 'file', empty = false }: UseOptions = {}): TestDatabase {
-  const database = {} as TestDatabase;
-  const [before, after] = per === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
-  before(async () => {
-    Object.assign(database, await (empty ? createEmptyDatabase() : createDatabase()));
-  });
-  after(() => database.close());
-  return database;
-}
-
-/**
- * A new, empty database for this test.
- *
- * @param encoding default: UTF8
- */
-export async function createEmptyDatabase(encoding?: 'LATIN1' | 'SQL_ASCII'): Promise<TestDatabase> {
-  if (!encoding) return open(await create());
-  const [row] = await administer(`select current_setting('server_version_num')::int >= 150000 as named`);
-  // PostgreSQL 14 has one provider. Another than the embedded server's, which knows UTF8 only.
-  const provider = row!.named ? 'locale_provider libc' : '';
-  return open(await create(`encoding '${encoding}' template template0 ${provider} locale 'C'`));
-}
-
-let files: ReturnType<typeof readFiles> | undefined;
-
-/** A new database for this test, with the receiver's tables: a copy of the template with an identity of its own. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const name = await create(`template ${process.env.TEST_POSTGRES_TEMPLATE}`);
-  const database = open(name);
-  // Otherwise the next start would treat it as a restored backup.
-  files ??= readFiles(ownSchema);
-  const { checksum } = await findDue(database.db, await files);
-  await database.rows(
-    `with identity as (update database_identity set id = default),
-       salt as (update erasure_salt set salt = default)
-     update receiver_migrations set checksum = $1 where name = 'reporting'`,
-    [checksum],
-  );
-  return database;
-}
-
-/**
- * Migrates the database that createDatabase() copies in all processes of this run. A copy takes a third of the time.
- *
- * @returns a function that drops it
- */
-export async function createTemplate(): Promise<() => Promise<void>> {
-  const name = await create();
-  const { db, url } = open(name);
-  await migrate(db);
-  await prepareQueueTables(url);
-  await db.destroy();
-  // PostgreSQL copies a database only while nobody is connected to it.
-  await administer(`alter database ${name} allow_connections false`);
-  process.env.TEST_POSTGRES_TEMPLATE = name;
-  return () => drop(name);
+/** A new, empty database for this test. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return open(await create());
 }
 
 function open(name: string): TestDatabase {
   const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL!), { pathname: `/${name}` }).href;
-  // A test that holds a lock, or a snapshot, may do so for as long as a slow machine takes.
-  const settings = { idle_in_transaction_session_timeout: 0 };
-  const database = openDatabase(url, createLog('silent'), { connections: 20, name: 'test', settings });
+  const pool = openPool(url, createLog('silent'), {
+    name: 'test',
+    connections: 20,
+    connectTimeoutMs: 60_000,
+  });
   return {
-    ...database,
-    rows: async (query, values = []) => (await database.pool.query(query, values)).rows,
+    url,
+    pool,
+    db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
+    rows: async (query, values = []) => (await pool.query(query, values)).rows,
     close: async () => {
-      await database.close();
+      await pool.end();
       await drop(name);
     },
   };

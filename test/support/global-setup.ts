@@ -2,13 +2,9 @@ import { accessSync, constants, mkdtempSync, statfsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../../src/common/log.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/index.ts';
-import { copyCluster, prepareCluster, prepareMigratedCluster } from './cluster.ts';
-import { createTemplate } from './database.ts';
+import { prepareCluster } from './cluster.ts';
 import { findProgram, installMissing } from './programs.ts';
-
-const drillPrograms = ['postgresql', 'pgbouncer'] as const;
+import { startTestServer } from './test-server.ts';
 
 /** Of the databases of tests that run at the same time, and of the log. */
 const neededBytes = 2 * 2 ** 30;
@@ -18,33 +14,32 @@ declare global {
 }
 
 /**
- * Starts one PostgreSQL for the run, in which each test file creates its databases as copies of a template, and installs
+ * Starts one PostgreSQL for the run, in which each test file creates its databases, and installs
  * programs that the tests run.
  */
 export default async function setup(): Promise<void> {
-  installMissing(['redis-server', 'chromium', ...(process.env.DRILL_MINUTES ? drillPrograms : [])]);
+  installMissing([
+    'redis-server',
+    'chromium',
+    ...(process.env.DRILL_MINUTES ? (['pgbouncer'] as const) : []),
+  ]);
   process.env.TEST_REDIS_SERVER = findProgram('redis-server');
   const stopServer = process.env.TEST_POSTGRES_URL ? undefined : await startServer();
-  const dropTemplate = await createTemplate();
-  globalThis.stopTestDatabase = async () => {
-    await (stopServer ?? dropTemplate)();
-  };
+  globalThis.stopTestDatabase = async () => stopServer?.();
 }
 
 async function startServer(): Promise<() => Promise<void>> {
   // Faster, but not crash-safe: tests of crashes start their own servers.
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
   const newFolder = (name: string, within = tmpdir()) => mkdtempSync(join(within, `receiver-${name}-`));
-  const [empty, migrated] = [newFolder('empty'), newFolder('migrated')];
+  const empty = newFolder('empty');
   const folder = newFolder('test', inMemory() ?? tmpdir());
   await prepareCluster(empty);
-  await prepareMigratedCluster(migrated);
-  copyCluster(folder);
-  const server = await startEmbeddedPostgres(folder, createLog('error'), settings);
+  const server = await startTestServer(settings, folder);
   process.env.TEST_POSTGRES_URL = server.url;
   return async () => {
     await server.stop();
-    for (const each of [folder, migrated, empty]) await rm(each, { recursive: true, force: true });
+    await rm(empty, { recursive: true, force: true });
   };
 }
 

@@ -1,10 +1,11 @@
 import { type Config, type Environment, parseConfig } from '../../src/config/config.ts';
-import { families } from '../../src/families/index.ts';
+import { pathsOf } from '../../src/receiver/families/family.ts';
+import { families } from '../../src/receiver/families/index.ts';
 
 export const clientSecret = 'a-client-secret-of-tests-that-is-long';
 
 /** The settings of sign-in with a provider, as the environment gives them. */
 export function oidcSettings(issuer: string, env: Environment = {}): NonNullable<Config['oidc']> {
   const own = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: clientSecret };
-  return parseConfig({ ...own, ...env }, families).oidc!;
+  return parseConfig({ ...own, ...env }, families.map(pathsOf)).oidc!;
 }

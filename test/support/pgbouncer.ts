@@ -4,9 +4,9 @@ import { mkdtempSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/store/embedded/free-port.ts';
-import { withClient } from '../../src/store/pool.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 import { findProgram } from './programs.ts';
+import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';
 
 export interface PgBouncer {
@@ -61,7 +61,7 @@ export async function startPgBouncer(url: string, settings: string[] = []): Prom
     bouncer = spawn(findProgram('pgbouncer'), [...user, configuration], { stdio: 'ignore' });
     await until(async () => {
       if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
-      return withClient(through(url), async () => true).catch(() => false);
+      return queryOnce(through(url), 'select 1').catch(() => undefined);
     });
   };
   await start();

@@ -19,20 +19,9 @@ export function killProcesses(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/**
- * Runs the built program with these arguments and only this environment.
- *
- * @param on the start of the command line, such as `ip netns exec …`
- */
-export function spawnReceiver(
-  args: string[],
-  env: Record<string, string>,
-  cwd = process.cwd(),
-  on: readonly string[] = [],
-): TestProcess {
-  const [program, ...rest] = [...on, process.execPath, `${process.cwd()}/bin/receiver.js`, ...args];
-  const child = spawn(program!, rest, {
-    cwd,
+/** Runs the built program with these arguments and only this environment. */
+export function spawnReceiver(args: string[], env: Record<string, string>): TestProcess {
+  const child = spawn(process.execPath, [`${process.cwd()}/bin/receiver.js`, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -59,13 +48,8 @@ export function spawnReceiver(
 }
 
 /** Starts the built service in a process and waits until it is ready. */
-export async function spawnService(
-  env: Record<string, string>,
-  cwd?: string,
-  on?: readonly string[],
-  options: readonly string[] = [],
-): Promise<TestProcess> {
-  const service = spawnReceiver(['start', ...options], { PORT: '0', ...env }, cwd, on);
+export async function spawnService(env: Record<string, string>): Promise<TestProcess> {
+  const service = spawnReceiver(['start'], { PORT: '0', ...env });
   const ready = await until(() => {
     if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output()}`);
     return service

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The programs that tests run, each with its names, the first of which is also the name of its Debian package. */
 const programs = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome'],
   'redis-server': ['redis-server', 'valkey-server'],
-  postgresql: ['pg_ctl'],
   pgbouncer: ['pgbouncer'],
 } as const;
 
@@ -40,12 +39,8 @@ export function installMissing(wanted: readonly Program[]): void {
 }
 
 function onPath(program: Program): string | undefined {
-  // Debian's servers are in sbin, its PostgreSQL in a folder of its version.
-  const debian = '/usr/lib/postgresql';
-  const versions = existsSync(debian)
-    ? readdirSync(debian).map((version) => join(debian, version, 'bin'))
-    : [];
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', ...versions];
+  // Debian's servers are in sbin.
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
   return programs[program]
     .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find((path) => existsSync(path));

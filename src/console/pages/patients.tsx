@@ -38,13 +38,16 @@ export const patients: Page = (routes, core) => {
     sendPage(res, 'Patients', <PatientSearch erasures={await listErasures(core, maxShown)} />);
   });
 
-  const read = async (subjects: readonly string[]) => {
+  const read = async (res: Response, subjects: readonly string[]) => {
     const data = await readPatient(core, subjects);
-    if (data.deliveries.length === 0) throw new PageNotFound('Nothing is stored about this patient.');
+    if (data.deliveries.length === 0) {
+      await logAccess(res, { action: 'search', subjects, rows: 0 });
+      throw new PageNotFound('Nothing is stored about this patient.');
+    }
     return { subjects, ...data, isHeld: (await heldOf(core, subjects)).length > 0 };
   };
   const show = async (res: Response, subjects: readonly string[]) => {
-    const patient = await read(subjects);
+    const patient = await read(res, subjects);
     await logAccess(res, { action: 'reveal', subjects, rows: patient.deliveries.length });
     const looks = await listAccess(core, { subjects }, maxLooks);
     sendPage(res, 'Patient', <PatientPage {...patient} looks={looks} />);
@@ -55,7 +58,7 @@ export const patients: Page = (routes, core) => {
 
   routes.post('/patients/export', 'privacy', async (req, res) => {
     const subjects = await identify(core, res, req.body);
-    const data = await read(subjects);
+    const data = await read(res, subjects);
     await logAccess(res, { action: 'export', subjects, rows: data.deliveries.length });
     const json = await exportPatient(core, subjects, data);
     res.attachment('patient.json').type('json').send(json);
@@ -71,7 +74,7 @@ export const patients: Page = (routes, core) => {
 
   routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
     const subjects = await identify(core, res, req.body);
-    const patient = await read(subjects);
+    const patient = await read(res, subjects);
     const preview = await previewErasure(core, subjects);
     await logAccess(res, { action: 'reveal', subjects, rows: patient.deliveries.length });
     const { keepMs } = config.erasure;

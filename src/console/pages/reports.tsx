@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../receiver/store/tables.ts';
-import { type ReportColumn, readComments } from '../../reports/columns.ts';
+import { readColumns, readComments } from '../../reports/columns.ts';
 import { describeFile, fileNameOf } from '../../reports/files/file-content.ts';
 import { type FormatName, formatNames } from '../../reports/files/formats.ts';
 import {
@@ -12,11 +12,10 @@ import {
   type RowsSummary,
   readPage,
 } from '../../reports/queries.ts';
-import { type Report, titleOf } from '../../reports/report.ts';
+import { readBusinesses, takePage } from '../../reports/read.ts';
+import { titleOf } from '../../reports/report.ts';
 import { reports as known, type ReportGroup, reportGroups } from '../../reports/reports.ts';
 import { readAges, readTotals } from '../../reports/totals.ts';
-import { takePage } from '../../store/read.ts';
-import { readBusinesses } from '../businesses.ts';
 import { BadInput, PageNotFound, TooManyDownloads } from '../errors.ts';
 import { hasRole, type Page } from '../page.ts';
 import { oneOf, readForm } from '../read-form.ts';
@@ -84,7 +83,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     const content = (
       <>
         {hidden > 0 && <p class="note">Names and phones are hidden: they take the role desk.</p>}
-        <ReportPage {...asked} {...page} revealed={false} person={undefined} />
+        <ReportPage {...asked} {...page} revealed={false} />
       </>
     );
     sendPage(res, title, content);
@@ -123,15 +122,6 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
   for (const format of formatNames)
     routes.get(`/reports/:view/${format}`, 'viewer', (req, res) => download(req, res, format));
 };
-
-async function readColumns(db: Db, { view, rowsOf = view }: Report) {
-  const { rows } = await sql<ReportColumn>`
-    select attname as name, format_type(atttypid, null) as type, col_description(attrelid, attnum) as comment,
-           not reporting.is_public(attname, atttypid) as personal
-    from pg_attribute where attrelid = ${`reporting.${rowsOf}`}::regclass and attnum > 0 and not attisdropped
-    order by attnum`.execute(db);
-  return rows;
-}
 
 const loggedOf = ({ report, filter }: AskedForm) => ({ report: report.view, ...filter });
 

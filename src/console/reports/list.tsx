@@ -1,7 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { titleOf } from '../../reports/report.ts';
 import { groupsFor, mostUsed, type ReportGroup, reportGroups } from '../../reports/reports.ts';
-import { isEnough } from '../../sign-in/rights.ts';
 import { VisitContext } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';
@@ -9,7 +8,7 @@ import { reportHref } from './form.ts';
 
 /** The reports by what they are about. @param group the one that is shown; without it, all of a clinic's */
 export function ReportList({ group }: { group?: ReportGroup | undefined }) {
-  const { role } = useContext(VisitContext);
+  const { roles } = useContext(VisitContext);
   const shown = (group ? [group] : groupsFor(false)).map((name) => reportGroups[name]);
   const used = Object.entries(mostUsed).map(([name, path]) => ({ name, href: hrefTo(`/reports/${path}`) }));
   return (
@@ -28,7 +27,7 @@ export function ReportList({ group }: { group?: ReportGroup | undefined }) {
           </ul>
         </section>
       ))}
-      {!group && isEnough(role, 'operator') && (
+      {!group && roles.includes('operator') && (
         <p>
           <a href={hrefTo('/reports', { group: 'operations' })}>Reports about the receiver itself</a>
         </p>

@@ -4,13 +4,12 @@ import { layOut } from '../../reports/layout.ts';
 import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { titleOf } from '../../reports/report.ts';
 import { countedRows, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
-import type { Person } from '../../search/people.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
-import { Amount, formatCount, formatCountOf, Id } from '../ui/values.tsx';
+import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { type AskedForm, mostPages, reportHref } from './form.ts';
 import { ReportFilters } from './report-filters.tsx';
@@ -28,8 +27,6 @@ interface ReportProps extends AskedForm, Sums {
   /** Whether there are rows on a next page. */
   more: boolean;
   revealed: boolean;
-  /** The patient whose rows these are. */
-  person: Person | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
@@ -38,7 +35,6 @@ export function ReportPage(props: ReportProps) {
       <p>{props.report.line}</p>
       <Downloads {...props} />
       <ReportFilters {...props} />
-      {props.person && <OfPatient {...props} person={props.person} />}
       {props.ages && <Ages {...props} ages={props.ages} />}
       <p class="note">
         {describeRows(props)} <ColumnsLink {...props} />
@@ -47,16 +43,6 @@ export function ReportPage(props: ReportProps) {
       <Pages {...props} />
       <Legend {...props} />
     </>
-  );
-}
-
-function OfPatient({ report, entered, person }: ReportProps & { person: Person }) {
-  const { name, mobile, patient } = person;
-  return (
-    <p role="status">
-      Only of {[name, mobile].filter(Boolean).join(', ') || <Id id={patient} />}.{' '}
-      <a href={reportHref(report.view, entered)}>All patients</a>
-    </p>
   );
 }
 

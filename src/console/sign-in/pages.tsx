@@ -1,13 +1,14 @@
 import type { Request, Response } from 'express';
+import type { Config } from '../../config/config.ts';
 import { ownPath } from '../../sign-in/origin.ts';
-import type { SignInDependencies } from '../dependencies.ts';
+import type { Provider } from '../../sign-in/provider.ts';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/page.tsx';
 
 /** Sends the ways to sign in. They lead to the requested page. */
 export function sendSignIn(
-  { config, provider }: Pick<SignInDependencies, 'config' | 'provider'>,
+  { config, provider }: { config: Pick<Config, 'adminToken'>; provider: Provider | undefined },
   req: Request,
   res: Response,
   status: number,

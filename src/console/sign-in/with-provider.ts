@@ -3,10 +3,10 @@ import { AuthorizationResponseError } from 'openid-client';
 import type { Actor } from '../../common/access-log.ts';
 import type { Log } from '../../common/log.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
+import { roles } from '../../config/roles.ts';
 import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
 import { originOf, ownPath } from '../../sign-in/origin.ts';
 import type { Attempt, Provider } from '../../sign-in/provider.ts';
-import { type Role, roles } from '../../sign-in/rights.ts';
 import type { Routes } from '../guard.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 
@@ -35,7 +35,7 @@ type User = Awaited<ReturnType<Provider['finish']>>;
 interface Enter {
   log: Log;
   /** Begins a session, with its entry in the access log. */
-  enter: (req: Request, res: Response, user: User & { role: Role }) => Promise<void>;
+  enter: (req: Request, res: Response, user: User) => Promise<void>;
   /** Counts and logs a failed sign-in. @throws TooManyRequests */
   recordFailure: (req: Request, reason: string, user?: Actor) => Promise<void>;
 }
@@ -85,9 +85,9 @@ export function addProviderSignIn(routes: Routes, provider: Provider, given: Ent
       warn(error);
       return refuse(req, res, error instanceof AuthorizationResponseError ? 'refused' : 'provider failed');
     }
-    const { id, name, role } = user;
-    if (!role) return refuse(req, res, 'no role', { id, name });
-    await enter(req, res, { ...user, role });
+    const { id, name } = user;
+    if (user.roles.length === 0) return refuse(req, res, 'no role', { id, name });
+    await enter(req, res, user);
     // The browser would not send the new cookie along a redirect that another site began.
     sendForward(res, 'Signed in', ownPath(attempt.next));
   });

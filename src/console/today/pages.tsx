@@ -1,5 +1,4 @@
 import { useContext } from 'preact/hooks';
-import type { Problem } from '../../health/problem.ts';
 import { type Figures, mostClinics, type Takings, usualWeeks } from '../../reports/today.ts';
 import { useMayOpen, VisitContext } from '../ui/context.ts';
 import { hrefTo, recordHref, titled } from '../ui/links.ts';
@@ -7,15 +6,10 @@ import { Table } from '../ui/table.tsx';
 import { ToDo } from '../ui/to-do.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
-interface TodayProps extends Figures {
-  /** Undefined: what is wrong could not be read. */
-  found: readonly Problem[] | undefined;
-}
-
-export function Today({ takings, appointments, starting, newest, dues, found }: TodayProps) {
+export function Today({ takings, appointments, starting, newest, dues }: Figures) {
   return (
     <>
-      <NeedsSomebody found={found} />
+      <NeedsSomebody />
       {takings ? (
         <TakingsOfToday rows={takings} />
       ) : (
@@ -34,32 +28,24 @@ export function Today({ takings, appointments, starting, newest, dues, found }: 
 }
 
 /** What needs a person, in the words of the desk. */
-function NeedsSomebody({ found }: Pick<TodayProps, 'found'>) {
+function NeedsSomebody() {
   const { problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
-  const unread = problems ? problems.failed + problems.quarantine : 0;
-  const has = (isSo: (problem: Problem) => boolean) => found?.some(isSo);
+  const count = (number: number, path: string, text: string) =>
+    number > 0 && (
+      <>
+        {formatCountOf(number, ['callback', 'callbacks'])} {text}, and no figure contains{' '}
+        {number === 1 ? 'it' : 'them'}. {link(path, 'Look')}
+      </>
+    );
   return (
     <ToDo
       title="Needs somebody"
       items={[
-        !(found && problems) && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
-        has(({ status }) => status === 'fail') && (
-          <>The newest figures may be missing: something is broken. {link('/health', 'What is broken')}</>
-        ),
-        unread > 0 && (
-          <>
-            {formatCountOf(unread, ['record', 'records'])} could not be read, and no figure contains them.{' '}
-            {link('/problems', 'Problems')}
-          </>
-        ),
-        has(({ kind }) => kind === 'user deletion') && (
-          <>
-            The platform has deleted users: somebody has to decide whether a patient’s data has to be erased.{' '}
-            {link('/health', 'Who')}
-          </>
-        ),
+        !problems && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
+        problems && count(problems.failed, '/deliveries', 'could not be applied'),
+        problems && count(problems.quarantine, '/quarantine', 'could not be read'),
       ]}
     />
   );

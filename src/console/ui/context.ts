@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Actor } from '../../common/access-log.ts';
 import type { Aliases } from '../../common/aliases.ts';
-import type { Actor } from '../../privacy/log/access-log.ts';
 import type { May, Role } from '../../sign-in/rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
@@ -34,9 +34,7 @@ export interface Visit {
   currency: string;
   /** The user, and from where. */
   actor: Actor;
-  role: Role;
-  /** All of them, where a user may have several. */
-  roles?: readonly Role[];
+  roles: readonly Role[];
   /** The hash of its cookie. */
   session: Buffer;
   aliases?: Aliases;
@@ -51,12 +49,12 @@ export const VisitContext = createContext({} as Visit);
 
 /** Tells whether the user may open a page of the console, by its path below /console. */
 export function useMayOpen(): (path: string) => boolean {
-  const { may, role } = useContext(VisitContext);
-  return (path) => may(role, 'GET', path);
+  const { may } = useContext(VisitContext);
+  return (path) => may('GET', path);
 }
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {
-  const { may, role } = useContext(VisitContext);
-  return may(role, 'POST', address);
+  const { may } = useContext(VisitContext);
+  return may('POST', address);
 }

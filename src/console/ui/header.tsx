@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import { countLimit } from '../../store/read.ts';
+import { countLimit } from '../../reports/read.ts';
 import { assetUrl } from '../assets.ts';
 import { type Entry, type Group, type Problems, useMayOpen, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
@@ -18,7 +18,7 @@ export function findEntry(groups: readonly Group[], path: string): Entry | undef
 
 /** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
 export function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
-  const { navigation, actor, role, roles = [role], problems } = useContext(VisitContext);
+  const { navigation, actor, roles, problems } = useContext(VisitContext);
   const mayOpen = useMayOpen();
   return (
     <header class="bar">

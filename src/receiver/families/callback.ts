@@ -35,6 +35,12 @@ const envelope = {
   partition_id: z.unknown().optional(),
 };
 
+/** The members of a callback that are documented, also under another name. */
+export const envelopeMembers: ReadonlySet<string> = new Set([
+  ...['event', 'event_type', 'service', 'data'],
+  ...Object.keys(envelope),
+]);
+
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;
 type ValuesOf<F extends Fields> = {

@@ -112,3 +112,8 @@ export const commonColumns = {
   extra: 'jsonb',
   delivery_id: 'uuid',
 } as const;
+
+/** What the configuration needs to know of a family. */
+export const pathsOf = ({ name, events, path }: Pick<Family, 'name' | 'events' | 'path'>) => ({
+  ...{ name, events: Object.keys(events), path },
+});

@@ -55,12 +55,12 @@ const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Decimal);
 
 /**
- * The subjects of a callback, each once: of its data at any depth, in linear time and without a stack.
+ * The subjects of a callback, each once: at any depth, in linear time and without a stack.
  *
- * @param data with the fields that are read from the envelope
+ * @param callback `data` with the fields that are read from the envelope; `beside`: its unknown members
  */
 export function subjectsOf(
-  { data }: Pick<AnyCallback, 'data'>,
+  { data, beside }: Pick<AnyCallback, 'data'> & { beside?: object | undefined },
   family: Pick<Family, 'fields' | 'identifiedBy' | 'name'>,
   businessId: string,
 ): string[] {
@@ -69,8 +69,8 @@ export function subjectsOf(
     const subject = patientSubject(kind, id, businessId);
     if (subject) subjects.add(subject);
   };
-  const containers: object[] = [data];
-  const kinds: (KeyKind | 'patient' | undefined)[] = [undefined];
+  const containers: object[] = beside ? [data, beside] : [data];
+  const kinds: (KeyKind | 'patient' | undefined)[] = containers.map(() => undefined);
   for (let node = containers.pop(); node; node = containers.pop()) {
     const under = kinds.pop();
     if (Array.isArray(node)) {

@@ -42,8 +42,6 @@ export class CursorUnknown extends requestError(
     'What follows this cursor is not known: a backup was restored, or it is another database. Read from the beginning, without after.',
 ) {}
 
-export class HostMissing extends requestError(() => 'The header Host is missing.') {}
-
 export class NotFound extends requestError(() => 'Nothing is served at this path.') {}
 
 export class MethodNotAllowed extends requestError(() => 'This path accepts POST only.') {}

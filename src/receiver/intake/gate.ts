@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
 import { type Family, hasPersonalKey } from '../families/family.ts';
+import { misfit, readField } from '../families/field.ts';
 import { inTransaction } from '../store/pools.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { withDecimals } from './decimal.ts';
@@ -97,18 +98,29 @@ export async function applyGate(
     reductions.filter((one) => one.isStored || isWhole(one)),
   );
   const storedOnes = reductions.filter(({ isStored }) => isStored);
-  await client.query(removal, [storedOnes.map(({ delivery }) => delivery.id)]);
+  const removed = await client.query<{ id: string; storedAt: string }>(removal, [
+    storedOnes.map(({ delivery }) => delivery.id),
+  ]);
   await client.query(count, [
     storedOnes.map(({ erasure }) => erasure),
     storedOnes.map(({ record }) => record.family),
   ]);
   const taken = new Set(reductions.map(({ delivery }) => delivery));
+  const reduced = reductions
+    .filter((one) => !isWhole(one))
+    .map((one) => ({ id: one.delivery.id, delivery: reduce(one.delivery, familyOf(one), one.names) }));
   const toStore = [
     ...fresh.filter((delivery) => !taken.has(delivery)),
-    ...reductions.filter((one) => !isWhole(one)).map((one) => reduce(one.delivery, familyOf(one), one.names)),
+    ...reduced.map(({ delivery }) => delivery),
   ];
   if (toStore.length > 0)
     await client.query(insertUngated, [toJsonb(toStore.map((delivery) => ({ delivery, copies: 1 })))]);
+  // What was known when stays so, but for the person.
+  const newIds = new Map(reduced.map(({ id, delivery }) => [id, delivery.id]));
+  await client.query(
+    `update receiver.inbox i set stored_at = r.at from unnest($1::uuid[], $2::timestamptz[]) as r(id, at) where i.id = r.id`,
+    [removed.rows.map(({ id }) => newIds.get(id)), removed.rows.map(({ storedAt }) => storedAt)],
+  );
   return { duplicates, reductions, isComplete: reductions.length === found.length };
 }
 
@@ -157,7 +169,12 @@ export function reduce(delivery: Delivery, family: Family | undefined, names: re
     ),
   );
   const reduceData = (data: Record<string, unknown>) =>
-    mapValues(data, (key, value) => (fields.get(key)?.personal === false ? value : null));
+    mapValues(data, (key, value) => {
+      const field = fields.get(key);
+      // What does not fit its field may be anything.
+      const stays = field?.personal === false && readField(field, value, delivery.eventMs) !== misfit;
+      return stays ? value : null;
+    });
   const parse = (json: string) => withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
   const envelope = parse(delivery.body.toString()) as unknown as AnyCallback;
   const reduced = mapValues(envelope, (key, value) => {
@@ -210,10 +227,12 @@ const removal = `
 with resent as (
   delete from receiver.resends where id = any($1::uuid[])
 ), gone as (
-  delete from receiver.inbox where id = any($1::uuid[]) returning id, family
+  delete from receiver.inbox where id = any($1::uuid[]) returning id, family, stored_at
+), waiting as (
+  insert into receiver.pending_deliveries (id, family) select id, family from gone order by id
+  on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
 )
-insert into receiver.pending_deliveries (id, family) select id, family from gone order by id
-on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null`;
+select id, stored_at::text as "storedAt" from gone`;
 
 const count = `
 update receiver.erasures e set counts = e.counts || (

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { commitSeconds, duplicates, notStored } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
+import { type AnyCallback, envelopeMembers } from '../families/callback.ts';
 import { type Family, takesEveryEvent } from '../families/family.ts';
 import { subjectsOf } from '../families/subjects.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
@@ -57,11 +58,18 @@ export function describe(parsed: Parsed, receivedAt: number, id = parsed.id) {
     version: versionOf(versionedBy(callback, family, eventMs, receivedAt, id)),
     eventMs,
     // With what its fields are called in the documents.
-    subjects: subjectsOf({ data }, family, businessId),
+    subjects: subjectsOf({ data, beside: besideData(callback) }, family, businessId),
     data: data === callback.data ? null : canonicalJson(data),
     receivedAt,
     misfits,
   };
+}
+
+/** Members of the envelope that no document names. */
+function besideData(callback: AnyCallback): object | undefined {
+  const names = Object.keys(callback).filter((name) => !envelopeMembers.has(name));
+  if (names.length === 0) return undefined;
+  return Object.fromEntries(names.map((name) => [name, callback[name as keyof AnyCallback]]));
 }
 
 const textOf = (id: unknown) => (id == null ? '' : String(id));

@@ -45,3 +45,13 @@ export function describeError(error: unknown): string {
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
   return `${error.code} ${redactMessage(error.message, error.code)}${place ? ` (${place})` : ''}`;
 }
+
+/** Whether PostgreSQL is away, for somebody who reads: of another error without a SQLSTATE nothing is known. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return faultOf(error) === 'outage';
+  const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string };
+  return (
+    /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/.test(code) ||
+    /^(timeout e|Query read timeout|Connection terminated)/.test(message)
+  );
+}

@@ -12,12 +12,12 @@ import { faultOf, TablesRefused } from './errors.ts';
 import { dropViews, makeViews, readReporting } from './reporting.ts';
 import type { Db } from './tables.ts';
 
-const folder = join(import.meta.dirname, '../../../db/v2');
+const folder = join(import.meta.dirname, '../../../db/migrations');
 const lockTimeoutMs = 500;
 const pauseMs = 1_000;
 
 /**
- * Makes or updates the tables: runs the new files of db/v2, then makes what the families' tables lack, and the views that have
+ * Makes or updates the tables: runs the new files of db/migrations, then makes what the families' tables lack, and the views that have
  * changed. Callbacks are accepted meanwhile: it waits for its locks for half a second at a time.
  *
  * @param db with at least two connections, without a pooler

@@ -70,12 +70,12 @@ async function makeTables({ url, families, timezone, connectTimeoutMs, log }: De
   try {
     const made = await migrate(db, families, log, timezone);
     if (made.length > 0) log.info({ made }, 'tables made or updated');
-    const { value } = await db
-      .selectFrom('receiver.settings')
-      .select('value')
-      .where('name', '=', 'identity')
-      .executeTakeFirstOrThrow();
-    return value;
+    // A copy on another server, or beside its original, is another database.
+    const { rows } = await pool.query<{ identity: string }>(
+      `select concat_ws(' ', value, system_identifier, oid) as identity
+       from receiver.settings, pg_control_system(), pg_database where name = 'identity' and datname = current_database()`,
+    );
+    return rows[0]!.identity;
   } finally {
     await db.destroy();
   }

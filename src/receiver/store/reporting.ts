@@ -10,11 +10,11 @@ import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.
 import { TablesRefused } from './errors.ts';
 import type { Db } from './tables.ts';
 
-const folder = join(import.meta.dirname, '../../../db/v2');
+const folder = join(import.meta.dirname, '../../../db');
 const roles = ['receiver_service', 'reporting_masked', 'reporting_reader'];
 
 /**
- * SQL of the views of `reporting` and of the rights of roles: the files of db/v2/reporting and db/v2/roles.sql, with what only
+ * SQL of the views of `reporting` and of the rights of roles: the files of db/reporting and db/roles.sql, with what only
  * the families know in place of {{ }}.
  */
 export async function readReporting(families: readonly Family[], timezone: string): Promise<string> {
@@ -47,11 +47,11 @@ export async function readReporting(families: readonly Family[], timezone: strin
 const viewsOf = (text: string) =>
   [...text.matchAll(/create or replace view (\S+) as/g)].map(([, name]) => name!);
 
-/** With the roles that are there: one that somebody has made since has no rights yet. */
+/** With the roles that have rights: one that was made since has none yet, and a dump may be restored without them. */
 async function hashOf(tx: Db, text: string): Promise<string> {
-  const { rows } = await sql`select rolname from pg_roles where rolname = any(${roles}) order by 1`.execute(
-    tx,
-  );
+  const { rows } = await sql`
+    select rolname, has_schema_privilege(rolname, to_regnamespace('reporting'), 'usage') as has_rights
+    from pg_roles where rolname = any(${roles}) order by 1`.execute(tx);
   return createHash('sha256')
     .update(JSON.stringify([text, rows]))
     .digest('hex');

@@ -52,7 +52,7 @@ describe.each<Backend>(drawBackends('crashes'))(`on %s (seed ${seed})`, (backend
   const random = seededRandom(seed, backend.length);
   const histories = createHistories(random);
   beforeAll(async () => {
-    deployment = await startDeployment(backend, { path: 'new' });
+    deployment = await startDeployment(backend);
     await deployment.start('another worker');
   });
   afterAll(() => deployment.stop());

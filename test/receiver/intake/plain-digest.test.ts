@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { identifyingMembers } from '../../../src/intake/identity.ts';
+import { receipt } from '../../../src/receiver/families/receipt.ts';
 import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
 import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
+import { identifyingMembers } from '../../../src/receiver/intake/identify.ts';
 import { plainDigest } from '../../../src/receiver/intake/plain-digest.ts';
 import { findUnstorable } from '../../../src/receiver/intake/unstorable.ts';
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../../support/callbacks.ts';
@@ -73,7 +74,7 @@ it('the digest of JSON that is written plainly is that of its canonical form', (
   let plain = 0;
   fc.assert(
     fc.property(callback, (json) => {
-      const digest = plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers());
+      const digest = plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers(receipt));
       if (digest === undefined) return;
       plain += 1;
       expect(digest).toBe(digestOf(json));
@@ -86,7 +87,7 @@ it('the digest of JSON that is written plainly is that of its canonical form', (
 it('JSON that has a digest has nothing that jsonb rejects, and no number beyond a double’s precision', () => {
   fc.assert(
     fc.property(callback, (json) => {
-      fc.pre(plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers()) !== undefined);
+      fc.pre(plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers(receipt)) !== undefined);
       const parsed = JSON.parse(json);
       expect(findUnstorable(json, parsed)).toEqual([]);
       expect(withDecimals(json, parsed)).toBe(parsed);
@@ -107,7 +108,7 @@ it.each([
 ])('%s has the same digest in compact and in spaced JSON', (_, json) => {
   for (const indent of [0, 2]) {
     const written = JSON.stringify(json, null, indent);
-    expect(plainDigest(Buffer.from(written), JSON.parse(written), identifyingMembers())).toBe(
+    expect(plainDigest(Buffer.from(written), JSON.parse(written), identifyingMembers(receipt))).toBe(
       digestOf(written),
     );
   }
@@ -129,5 +130,5 @@ it.each([
   ['no object', '[]'],
   ['a number only', '1'],
 ])('JSON with %s has none', (_, json) => {
-  expect(plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers())).toBeUndefined();
+  expect(plainDigest(Buffer.from(json), JSON.parse(json), identifyingMembers(receipt))).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
 import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
 import { findUnstorable, findUnstorableNumbers } from '../../../src/receiver/intake/unstorable.ts';
-import { useDatabase } from '../../support/database.ts';
+import { useReceiverDatabase } from '../support/database.ts';
 
 const check = (json: string) => {
   const value = JSON.parse(json);
@@ -11,7 +11,7 @@ const check = (json: string) => {
 };
 const paths = (json: string) => check(json).map(({ path }) => path);
 
-const database = useDatabase();
+const database = useReceiverDatabase();
 
 it.each([
   ['U+0000 in a string', String.raw`{"data":{"name":"a\u0000b"}}`, ['/data/name']],

@@ -4,7 +4,7 @@ import type { Check } from '../../../src/feature.ts';
 import { operations } from '../../../src/operations/feature.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { startReceiver } from '../../../src/receiver/receiver.ts';
-import { startParts } from '../../../src/service/start-parts.ts';
+import { startParts } from '../../../src/start-parts.ts';
 import { allowConnections } from '../../support/database.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { byBothClocks, createDatabaseClock } from '../../../src/receiver/store/clock.ts';
-import { allowConnections, useDatabase } from '../../support/database.ts';
+import { allowConnections } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
+import { useReceiverDatabase } from '../support/database.ts';
 
-const database = useDatabase();
+const database = useReceiverDatabase();
 const dayMs = 24 * 60 * 60 * 1000;
 const circuit = { isOpen: false };
 

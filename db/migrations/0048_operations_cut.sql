@@ -1,3 +1,0 @@
--- Receivers count rejected requests in memory.
-
-drop table rejected_requests;

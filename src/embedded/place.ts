@@ -1,0 +1,93 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+interface ServerUser {
+  uid: number;
+  gid: number;
+}
+
+/** The folder of the embedded server, and the user that it runs as where that is not the current one. */
+export interface Place {
+  home: string;
+  user: ServerUser | undefined;
+}
+
+const elsewhere = '/var/lib/webhook-receiver';
+
+/** The folder of the embedded server in a DATA_DIR. That of version 1 was DATA_DIR itself. */
+export const embeddedFolder = (dataDir: string): string => join(dataDir, 'v2');
+
+/**
+ * Finds a folder for the embedded server.
+ *
+ * An ordinary user's server has its files in DATA_DIR and runs as that user; also where root starts it there. PostgreSQL
+ * refuses to run as root, so root's server runs as `postgres` or `nobody`, who owns nothing but the folder `database`.
+ * Where that user has no access to DATA_DIR, as below /root, the files are under /var/lib/webhook-receiver and DATA_DIR
+ * contains a link to them.
+ */
+export function findPlace(dataDir: string): Place {
+  mkdirSync(dataDir, { recursive: true });
+  const folder = realpathSync(dataDir);
+  if (process.geteuid?.() !== 0) return { home: folder, user: undefined };
+  const user = ownerOf(folder) ?? findServerUser();
+  const home = canEnter(user, dirname(folder)) ? folder : provideElsewhere(folder);
+  const { uid, mode } = statSync(home);
+  if (uid === 0 && !(mode & 0o1000)) {
+    chownSync(home, 0, user.gid);
+    chmodSync(home, (mode & 0o755) | 0o710);
+  }
+  return { home, user: ownerOf(join(home, 'database')) ?? user };
+}
+
+/** Whether there is an embedded database in a folder. Creates nothing. */
+export const hasDatabase = (folder: string): boolean =>
+  [folder, join(folder, 'elsewhere')].some((one) => existsSync(join(one, 'database')));
+
+/** The owner of a folder, unless it is root. */
+function ownerOf(folder: string): ServerUser | undefined {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats?.uid ? { uid: stats.uid, gid: stats.gid } : undefined;
+}
+
+/** The folder that the link in DATA_DIR names; a new link gets a target of a new name. */
+function provideElsewhere(folder: string): string {
+  const link = join(folder, 'elsewhere');
+  const name = `${basename(dirname(folder))}-${randomBytes(4).toString('hex')}`;
+  if (!lstatSync(link, { throwIfNoEntry: false })) symlinkSync(join(elsewhere, name), link);
+  const home = readlinkSync(link);
+  mkdirSync(home, { recursive: true });
+  return home;
+}
+
+/** @throws Error where there is no user that the server could run as */
+function findServerUser(): ServerUser {
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const readId = (flag: string) =>
+        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
+      return { uid: readId('-u'), gid: readId('-g') };
+    } catch {
+      // No such user: try the next one.
+    }
+  }
+  throw new Error(
+    'PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. ' +
+      'Run the receiver as an ordinary user, or set DATABASE_URL.',
+  );
+}
+
+function canEnter(user: ServerUser, folder: string): boolean {
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...user, cwd: '/' }).status === 0;
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { withTimeout } from '../common/with-timeout.ts';
+import type { Place } from './place.ts';
+
+// The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
+// this process. It is a grandchild, so that the server does not mistake it for a child of its own. A line ends it without a
+// signal: once the server has ended, its process id may be another program's.
+const watched = 'exec 4<&0; ( (read -r _ <&4 || kill -INT $$) & ) 2>/dev/null; exec "$@" 4<&- </dev/null';
+
+const settings = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  // Messages of level ERROR quote rejected data. Those of LOG give reasons, such as of a failed fork.
+  'log_min_messages=log',
+  'log_checkpoints=off',
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+];
+
+const stopTimeoutMs = 10_000;
+const connectMs = 5_000;
+
+export type ServerProcess = ReturnType<typeof spawnServer>;
+
+/**
+ * Starts a server on a data directory and a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
+ * terminal reaches the receiver and not the database that it still needs.
+ *
+ * @param extra additional settings, `name=value`
+ */
+export function spawnServer(
+  { home, user }: Place,
+  bin: string,
+  database: string,
+  port: number,
+  extra: readonly string[] = [],
+) {
+  const flags = [...settings, ...extra].flatMap((setting) => ['-c', setting]);
+  const server = [join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
+  const [program, ...args] = platform() === 'win32' ? server : ['/bin/sh', '-c', watched, 'sh', ...server];
+  const log = join(home, 'postgresql.log');
+  rmSync(log, { force: true });
+  const out = openSync(log, 'wx', 0o600);
+  const child = spawn(program!, args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
+  closeSync(out);
+  child.stdin?.on('error', () => {}); // it may have ended
+  let failure = '';
+  const exited = once(child, 'exit').then(
+    ([code, signal]) => {
+      failure = `it ended with ${signal ?? `exit code ${code}`}`;
+      child.stdin?.end('\n');
+    },
+    (error) => {
+      failure = error.message;
+    },
+  );
+  return {
+    exited,
+    /** A fast shutdown, which ends every session; one that does not end is shut down immediately: the next start recovers. */
+    stop: async (): Promise<void> => {
+      child.kill('SIGINT');
+      await withTimeout(stopTimeoutMs, exited).catch(() => child.kill('SIGQUIT'));
+      await exited;
+    },
+    /** Why it has ended, with its last log lines; empty while it runs. */
+    reason: () =>
+      failure && `${failure}\n${readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n')}`,
+  };
+}
+
+/** Why a database does not accept connections; undefined where it does. */
+export function tryConnection(url: string): Promise<(Error & { code?: string }) | undefined> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
+  return client
+    .connect()
+    .then(() => client.end())
+    .then(
+      () => undefined,
+      (error: Error & { code?: string }) => error,
+    );
+}
+
+/**
+ * The server that runs on a data directory, by its `postmaster.pid`. Where the process that this names is another program, after a
+ * power cut for example, the file is removed: PostgreSQL would take that process for the server.
+ */
+export function findServer(database: string): { pid: number; port: number } | undefined {
+  const file = join(database, 'postmaster.pid');
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  const [pid, port] = [Number(lines[0]), Number(lines[3])];
+  if (!pid || !isAlive(pid)) return undefined;
+  const command = `/proc/${pid}/cmdline`;
+  if (!existsSync(command) || readFileSync(command, 'utf8').includes(`-D\0${database}\0`))
+    return { pid, port };
+  rmSync(file);
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

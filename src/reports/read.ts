@@ -1,0 +1,47 @@
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import { businessesOfInbox } from '../receiver/store/columns.ts';
+
+export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
+  (await query.execute(db)).rows;
+
+/** The conditions that are given, as one. */
+export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | undefined)[]) =>
+  sql.join(
+    conditions.filter((condition) => typeof condition === 'object'),
+    sql` and `,
+  );
+
+/** Every business, as an array for a query: PostgreSQL pushes no sub-select down into a view of two parts. */
+export async function readBusinesses(db: Db): Promise<RawBuilder<string[]>> {
+  const { rows } = await sql.raw<{ business_id: string }>(businessesOfInbox).execute(db);
+  return sql`${rows.map(({ business_id }) => business_id)}::text[]`;
+}
+
+/** A page out of rows that were read with one more than its size. */
+export const takePage = <Row>(rows: readonly Row[], size: number) => ({
+  rows: rows.slice(0, size),
+  more: rows.length > size,
+});
+
+const queryCanceled = '57014';
+
+const timeoutMessages = ['timeout exceeded when trying to connect', 'Query read timeout'];
+
+/** Whether a statement was cancelled by its timeout, waited for a connection too long, or got no response. */
+export function isTimeout(error: unknown): boolean {
+  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
+  return code === queryCanceled || timeoutMessages.includes(message);
+}
+
+/** A query without which a page is still of use; undefined: it timed out. */
+export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
+  query.catch((error) => {
+    if (!isTimeout(error)) throw error;
+    return undefined;
+  });
+
+/** Rows are counted up to here: a number above means that there are more. */
+export const countLimit = 10_000;
+
+export const countUpTo = (rows: ReturnType<typeof sql>) =>
+  sql<number>`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;

@@ -1,0 +1,122 @@
+import type { Server } from 'node:net';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { Kysely, PostgresDialect } from 'kysely';
+import { createLog, type Log } from './common/log.ts';
+import { type Config, type Environment, parseConfig } from './config/config.ts';
+import { startEmbeddedPostgres } from './embedded/index.ts';
+import { embeddedFolder, hasDatabase } from './embedded/place.ts';
+import type { Core, OnCore } from './feature.ts';
+import { features } from './features.ts';
+import { pathsOf } from './receiver/families/family.ts';
+import { loadFamilies } from './receiver/families/load.ts';
+import { type OnStop, type ReceiverState, startReceiver } from './receiver/receiver.ts';
+import { fingerprintOf } from './receiver/store/migrate.ts';
+import { openPool } from './receiver/store/pools.ts';
+import { prepare } from './receiver/store/prepare.ts';
+import type { Tables } from './receiver/store/tables.ts';
+import { createMerge } from './receiver/worker/merge.ts';
+import { startParts } from './start-parts.ts';
+import { startTasks } from './tasks.ts';
+
+/** Connections to PostgreSQL of all that stands beside the path of a callback. */
+const connections = 4;
+
+export type Service = Awaited<ReturnType<typeof openService>>;
+
+/** The receiver, as the environment configures it. @throws InvalidConfiguration */
+export async function openService(env: Environment) {
+  const families = await loadFamilies(env.FAMILIES || undefined);
+  const config = parseConfig(env, families.map(pathsOf));
+  /** On the database of DATABASE_URL. */
+  const migrate = async (log: Log) => {
+    const url = config.directDatabaseUrl ?? config.databaseUrl!;
+    const { databaseMs: connectTimeoutMs } = config.timeLimits;
+    const { signal } = new AbortController();
+    const { reportTimezone: timezone } = config;
+    await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
+  };
+  const openCore = (config: Config, databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
+    const { databaseMs: connectTimeoutMs } = config.timeLimits;
+    const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
+    onStop(() => pool.end());
+    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+    const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+    return { config, families, db, pool, merge, log, features };
+  };
+  /** A command may share it with the receiver. */
+  const openEmbedded = async (log: Log, onStop: OnStop) => {
+    const { url, stop } = await startEmbeddedPostgres(embeddedFolder(config.dataDir), log);
+    onStop(stop);
+    return url;
+  };
+
+  /** @param config with a generated admin token, where there is one */
+  const start = (
+    config: Config,
+    log: Log,
+    { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal },
+  ) =>
+    startParts(
+      async (onStop) => {
+        const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+        let core = openCore(config, databaseUrl, 'receiver features', log, onStop);
+        const routes = (process: ReceiverState) => {
+          core = { ...core, process };
+          return features.flatMap((feature) => feature.routes?.(core) ?? []);
+        };
+        const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
+        const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
+        const own = tasks.filter(({ processes }) => processes || config.role !== 'receiver');
+        onStop(startTasks(own, core.pool, log));
+        return url;
+      },
+      log,
+      signal,
+    );
+
+  /** Runs a command on the database: that of DATABASE_URL, or the embedded one. @throws Error where there is none */
+  const withCore = async (log: Log, run: (core: Core) => Promise<void>) => {
+    if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
+      throw new Error(
+        `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
+      );
+    const { stop } = await startParts(async (onStop) => {
+      const url = config.databaseUrl ?? (await openEmbedded(log, onStop));
+      await run(openCore(config, url, 'receiver command', log, onStop));
+      return '';
+    }, log);
+    await stop();
+  };
+  return { config, families, migrate, start, withCore };
+}
+
+/** Adds the commands of the features. */
+export function addFeatureCommands(program: Command, env: Environment): void {
+  const onCore: OnCore =
+    (run) =>
+    async (...given) => {
+      const { config, withCore } = await openService({ LOG_LEVEL: 'warn', ...env });
+      await withCore(createLog(config.logLevel), (core) => run(core, ...given));
+    };
+  for (const { commands } of features) commands?.(program, onCore);
+}
+
+/** @returns the address of the embedded database of this process. @throws Error where another process uses it */
+async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
+  const stopping = new AbortController();
+  const starting = startEmbeddedPostgres(embeddedFolder(config.dataDir), log, stopping.signal);
+  // Registered before it has started, so that a stop during the start leaves no process behind.
+  onStop(async () => {
+    stopping.abort();
+    await starting.then(
+      ({ stop }) => stop(),
+      () => {}, // thrown below
+    );
+  });
+  const { url, isOwn } = await starting;
+  if (isOwn) return url;
+  throw new Error(
+    `Another receiver, or a command, uses the embedded database in ${resolve(config.dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,
+  );
+}

@@ -1,0 +1,69 @@
+import { text } from 'node:stream/consumers';
+import { csvWriter, parseCsv } from '../../../src/common/csv.ts';
+import { openApp, visitAs } from '../../receiver/console/support.ts';
+import { apply } from '../../receiver/reporting/apply.ts';
+import { useReceiverDatabase } from '../../receiver/support/database.ts';
+import { receiptCallback } from '../../support/callbacks.ts';
+import { readXlsx } from './read-files.ts';
+
+const database = useReceiverDatabase();
+
+it('a report is the same in CSV and in Excel, where amounts are numbers, and texts are texts', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const receipt = (receipt_id: number, data: object) =>
+    receiptCallback({ event_time: now, data: { receipt_id, created_at: now * 1000, ...data } });
+  await apply(database, [
+    receipt(1, { name: '=1+1', net_amount: 450.5 }),
+    receipt(2, { name: 'आशा <"&">', net_amount: -12 }),
+  ]);
+  const desk = await visitAs(openApp(database).app, database, ['desk']);
+  const csv = await desk.get('/reports/receipts/csv').expect(200);
+  const xlsx = await desk.get('/reports/receipts/xlsx').buffer().parse(readBody).expect(200);
+  const [head, ...lines] = parseCsv(csv.text).map(({ cells }) => cells);
+  const { rows, about } = readXlsx(xlsx.body);
+  expect(about.length).toBeGreaterThan(2);
+  const [name, amount] = [head!.indexOf('name'), head!.indexOf('net_amount')];
+  expect(lines.map((line) => [line[name], line[amount]])).toEqual([
+    ['=1+1', '450.5'],
+    ['आशा <"&">', '-12'],
+  ]);
+  expect(rows.slice(1).map((row) => [row[name]?.value, row[amount]?.value])).toEqual([
+    ['=1+1', 450.5],
+    ['आशा <"&">', -12],
+    [undefined, 438.5],
+  ]);
+});
+
+/** supertest decodes what it knows only. */
+function readBody(response: unknown, done: (error: Error | null, body: Buffer) => void) {
+  const parts: Buffer[] = [];
+  const stream = response as NodeJS.ReadableStream;
+  stream.on('data', (part: Buffer) => parts.push(part));
+  stream.on('end', () => done(null, Buffer.concat(parts)));
+}
+
+const formulas =
+  '=1+1|+911234|-2+3|@sum(a1)|\t=1|\r=1|\n=1|=HYPERLINK("https://elsewhere.invalid")|＝1'.split('|');
+
+it('CSV marks formulas as text, unless it is for machines', async () => {
+  const write = (options: { forMachines?: boolean }) => {
+    const writer = csvWriter(['value'], options);
+    for (const value of formulas) writer.write({ value });
+    return text(writer.end());
+  };
+  const [marked, plain] = [await write({}), await write({ forMachines: true })];
+  for (const formula of formulas.map((one) => one.replaceAll('"', '""'))) {
+    expect(marked).toContain(`'${formula}`);
+    expect(plain).toContain(formula);
+  }
+  expect(plain).not.toContain("'");
+});
+
+it('CSV does not mark numbers as text, and has a header without rows', async () => {
+  const numbers = ['-12.50', '0', '12345678901234567890.01', '-0'];
+  const writer = csvWriter(['value']);
+  for (const value of numbers) writer.write({ value });
+  writer.end();
+  expect(await text(writer)).toBe(['value', ...numbers, ''].join('\r\n'));
+  expect(await text(csvWriter(['one', 'two']).end())).toBe('one,two\r\n');
+});

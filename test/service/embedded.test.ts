@@ -1,0 +1,89 @@
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
+import { post } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'receiver-embedded-'));
+});
+afterEach(async () => {
+  killProcesses();
+  await until(() => !existsSync(pidFile()));
+  for (const path of [home(), folder]) rmSync(path, { recursive: true, force: true });
+});
+
+/** Where the server's user may not read DATA_DIR, its files lie elsewhere. */
+const home = () => {
+  const link = join(folder, 'elsewhere');
+  return existsSync(link) ? readlinkSync(link) : folder;
+};
+const pidFile = () => join(home(), 'v2/database/postmaster.pid');
+const start = () => spawnService({ DATA_DIR: folder });
+const send = async (url: string) =>
+  ((await (await post(url + paths.receipt, receiptCallback())).json()) as { status: string }).status;
+const signIn = (url: string, token: string) =>
+  fetch(`${url}/console/sign-in`, {
+    method: 'POST',
+    body: new URLSearchParams({ token }),
+    headers: { Origin: url },
+    redirect: 'manual',
+  }).then(({ status }) => status);
+
+/** Runs `receiver sql` beside the receiver. */
+async function count(): Promise<string> {
+  const command = spawnReceiver(['sql', '--json', 'select count(*) from receipts'], { DATA_DIR: folder });
+  expect(await command.end()).toBe(0);
+  return command.output().trim();
+}
+
+it('the first start makes the database and an admin token, one beside it is refused, the next has both, and a stop leaves no server', async () => {
+  const first = await start();
+  const file = join(folder, 'admin-token');
+  const token = readFileSync(file, 'utf8').trim();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  // Printed once, and never logged.
+  await until(() => first.output().includes('/console'));
+  const lines = first
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(token));
+  expect(lines.map((line) => line.trim())).toEqual([token]);
+  expect(await send(first.url)).toBe('accepted');
+  await until(async () => (await count()) === '{"count":"1"}');
+  const other = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
+  expect([await other.end(), other.output()]).toEqual([
+    1,
+    expect.stringContaining('uses the embedded database'),
+  ]);
+  expect(await first.end('SIGTERM')).toBe(0);
+  expect(existsSync(pidFile())).toBe(false);
+
+  const second = await start();
+  expect(await send(second.url)).toBe('duplicate');
+  expect(await count()).toBe('{"count":"1"}');
+  expect(await signIn(second.url, token)).toBe(303);
+  expect(second.output()).not.toContain(token);
+});
+
+it('after a killed receiver, and after a killed server, which ends it, the next start works on the same data', async () => {
+  const first = await start();
+  expect(await send(first.url)).toBe('accepted');
+  expect(await first.end('SIGKILL')).toBe('SIGKILL');
+  const second = await start();
+  expect(await send(second.url)).toBe('duplicate');
+  process.kill(Number.parseInt(readFileSync(pidFile(), 'utf8'), 10), 'SIGKILL');
+  expect(await second.end()).toBe(1);
+  expect(await send((await start()).url)).toBe('duplicate');
+});
+
+it('in production the start is refused, with what to set', async () => {
+  const env = { NODE_ENV: 'production', SIGNING_KEYS: 'key', DATA_DIR: join(folder, 'none') };
+  const command = spawnReceiver(['start'], env);
+  expect(await command.end()).toBe(78);
+  expect(command.output()).toContain('DATABASE_URL must be set');
+  expect(existsSync(env.DATA_DIR)).toBe(false);
+});
