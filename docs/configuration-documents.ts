@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
-import { type Family, takesEveryEvent } from '../src/families/index.ts';
+import { callbackEvents, type Family, takesEveryEvent } from '../src/receiver/families/family.ts';
 
 interface Variable {
   name: string;
@@ -13,11 +11,11 @@ interface Variable {
   first: boolean;
 }
 
-/** Replaces a table in a document, between two comments. */
-function replaceTable(text: string, name: string, table: string): string {
+/** Replaces a part of a document, between two comments. */
+function replacePart(text: string, name: string, part: string): string {
   const [first, last] = [`<!-- ${name}: npm run docs -->`, `<!-- end of the ${name} -->`] as const;
   const [before, rest] = text.split(first, 2) as [string, string];
-  return `${before}${first}\n\n${table}\n\n${last}${rest.split(last)[1]}`;
+  return `${before}${first}\n\n${part}\n\n${last}${rest.split(last)[1]}`;
 }
 
 const variablesOf = ({ variables }: VariableGroup): Variable[] => {
@@ -95,8 +93,8 @@ function configuration(groups: VariableGroup[]): string {
 # Configuration
 
 Set variables in the environment or in a file \`.env\`; [.env.example](../.env.example) is one with all of them. They are
-checked at start: every error is printed, and the process exits with 78. An empty value counts as unset. A variable that is spelt
-nearly like one of these, or has the name of a former version, is an error as well.
+checked at the start: every error is printed, and the process ends with 78, as it does if a variable of version 1 is set that went: the
+message says what to use instead. An empty value counts as unset. A variable spelt nearly like one of these is named.
 
 ${parts.join('\n\n')}
 `;
@@ -108,48 +106,33 @@ function readme(text: string, groups: VariableGroup[]): string {
     .flatMap(variablesOf)
     .filter(({ first }) => first)
     .map((variable) => ({ ...variable, description: fromRoot(variable.description) }));
-  return replaceTable(text, 'variables', variableTable(variables));
+  return replacePart(text, 'variables', variableTable(variables));
 }
 
 function callbacks(text: string, families: readonly Family[]): string {
-  const list = (names: readonly (string | undefined)[]) =>
-    names.flatMap((name) => (name ? [`\`${name}\``] : [])).join(', ');
-  const rows = families.map((family) => [
-    list([family.name]),
-    takesEveryEvent(family) ? 'every event that no family lists' : list(family.events),
-    list([family.table, family.versions]),
-    family.identifiedBy ? list([family.identifiedBy]) : 'callback',
-  ]);
-  return replaceTable(text, 'families', table(['family', 'events', 'table', 'a row per'], rows));
+  const list = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
+  const lines = families.map((family) => {
+    const { name, table, identifiedBy } = family;
+    const events = takesEveryEvent(family)
+      ? 'every event that no family lists'
+      : list(callbackEvents(family));
+    return `- **${name}**, ${list([table])} (${identifiedBy ? list([identifiedBy]) : 'each callback'}): ${events}`;
+  });
+  return replacePart(text, 'families', lines.join('\n'));
 }
 
-/** The views, with the comments that their SQL has. */
-function reporting(text: string, files: readonly string[]): string {
-  const comments = files.flatMap((file) => [
-    ...file.matchAll(/comment on (?:view|function) reporting\.(\w+)\s+is '((?:[^']|'')+)'/g),
-  ]);
-  const isView = (name: string) => files.some((file) => new RegExp(`view reporting\\.${name} as`).test(file));
-  const rows = comments
-    .filter(([, name]) => isView(name!))
-    .map(([, name, comment]) => [`\`${name}\``, comment!.replaceAll("''", "'").replaceAll('|', '\\|')]);
-  return replaceTable(text, 'views', table(['view', 'what it contains'], rows));
-}
-
-/** What the variables, the families and the views are documented in: paths, and the texts that are to be there. */
+/** What the variables, the families are documented in: paths, and the texts that are to be there. */
 export function configurationDocuments(
   families: readonly Family[],
   read: (path: string) => string,
 ): Record<string, string> {
-  const groups = variableGroups(families);
-  const views = readdirSync(join(import.meta.dirname, '../db/reporting')).sort();
+  const groups = variableGroups(
+    families.map(({ name, events, path }) => ({ name, events: Object.keys(events), path })),
+  );
   return {
     '.env.example': example(groups),
     'docs/configuration.md': configuration(groups),
     'docs/callbacks.md': callbacks(read('docs/callbacks.md'), families),
-    'docs/reporting.md': reporting(
-      read('docs/reporting.md'),
-      views.map((file) => read(`db/reporting/${file}`)),
-    ),
     'README.md': readme(read('README.md'), groups),
   };
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import { pageSchema, querySchema } from '../src/changes/query-schema.ts';
 import * as client from '../src/client/index.ts';
 import { errorsOfCallbacks } from '../src/common/http-statuses.ts';
-import { envelopeSchema, type Family, otherEnvelope, takesEveryEvent } from '../src/families/index.ts';
+import { familiesInFeed } from '../src/feed/page.ts';
+import {
+  callbackEvents,
+  type Family,
+  isKeyedByEnvelope,
+  takesEveryEvent,
+} from '../src/receiver/families/family.ts';
+import type { KindName } from '../src/receiver/families/field.ts';
 
 /** The body of a 200. */
 export const acknowledgement = z.object({
   status: z
-    .enum(['accepted', 'duplicate', 'erased', 'expired'])
-    .describe('duplicate: received before; erased or expired: not stored'),
+    .enum(['accepted', 'duplicate', 'expired'])
+    .describe('duplicate: received before; expired: older than its retention, and not stored'),
   id: z.uuid().describe('The same for every repetition of a callback, whatever its timestamp'),
 });
 
@@ -37,9 +43,9 @@ const errors = (meanings: Record<string, string>) =>
 
 /**
  * The callbacks (`webhooks`), the platform's operations and the feed of changes (`paths`) as an OpenAPI 3.1 document, from the
- * schemas that validate them (service-interface sections 2, 4, 5 and 6). The schemas require only what the interface shows.
+ * families' files and the client's schemas (service-interface sections 2, 4, 5 and 6). It requires what the receiver requires.
  */
-export function openApiDocument(families: readonly Family[], signatureHeader: string, version: string) {
+export function openApiDocument(families: readonly Family[], version: string) {
   const operations = Object.values(client.operations).filter(({ group }) =>
     ['registration', 'search'].includes(group),
   );
@@ -60,9 +66,7 @@ export function openApiDocument(families: readonly Family[], signatureHeader: st
         get: changes(families),
       },
     },
-    webhooks: Object.fromEntries(
-      families.map((family) => [family.name, { post: webhookOf(family, signatureHeader) }]),
-    ),
+    webhooks: Object.fromEntries(families.map((family) => [family.name, { post: webhookOf(family) }])),
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -115,7 +119,6 @@ function changes(families: readonly Family[]): object {
         400: 'A parameter is unknown or invalid',
         401: 'The token is missing or wrong',
         410: 'What follows the cursor is not known: read from the beginning',
-        429: 'Too many wrong tokens from the address',
         503: 'PostgreSQL is unavailable',
       }),
     },
@@ -123,16 +126,16 @@ function changes(families: readonly Family[]): object {
 }
 
 /** The callbacks of a family (service-interface section 4.5). */
-function webhookOf(family: Family, signatureHeader: string): object {
+function webhookOf(family: Family): object {
   const statuses = ['200', ...Object.keys(errorsOfCallbacks)];
   return {
     operationId: `receive_${family.name}`,
-    summary: takesEveryEvent(family) ? 'Every event' : family.events.join(', '),
+    summary: takesEveryEvent(family) ? 'Every event' : callbackEvents(family).join(', '),
     description: `Sent to ${family.path.default.join(' or ')}.`,
     security: [],
     parameters: [
       {
-        name: signatureHeader,
+        name: 'X-Webhook-Signature',
         in: 'header',
         description: 't=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">; required with signing keys',
         schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
@@ -163,23 +166,98 @@ function schemasOf(families: readonly Family[], operations: readonly Operation[]
   add('Acknowledgement', acknowledgement);
   add('Problem', problem);
   add('ChangesPage', pageSchema(families));
-  for (const family of families) {
-    add(`${pascal(family.name)}Callback`, takesEveryEvent(family) ? otherEnvelope : envelopeSchema([family]));
-    add(`${pascal(family.name)}Data`, family.data);
-  }
   for (const { name, method, request, response } of operations) {
     if (method === 'POST') add(`${pascal(name)}Request`, request);
     if (response) add(`${pascal(name)}Response`, response);
   }
   for (const [name, schema] of Object.entries(client.resources)) add(name, schema);
   const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => ref(id).$ref });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema, $id, oneOf, ...schema }]) => [
-      id,
-      oneOf?.length === 1 ? { ...(oneOf[0] as object), ...schema } : { ...schema, ...(oneOf && { oneOf }) },
-    ]),
-  );
+  const ofFamilies = families.flatMap((family) => [
+    [`${pascal(family.name)}Callback`, callbackOf(family)],
+    [`${pascal(family.name)}Data`, dataOf(family)],
+  ]);
+  const others = Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]);
+  return Object.fromEntries([...ofFamilies, ...others]);
 }
+
+/** What the receiver reads as a value of each kind. Another value is kept in `extra`. */
+const typesOf: Record<KindName, object> = {
+  text: { type: ['string', 'number', 'null'] },
+  untyped: {},
+  integer: { type: ['integer', 'string', 'null'] },
+  amount: { type: ['number', 'string', 'null'] },
+  time: { type: ['number', 'string', 'null'] },
+  name: { type: ['string', 'object', 'null'] },
+  nested: {},
+};
+const idType = { type: ['string', 'number', 'null'] };
+
+function callbackOf(family: Family): object {
+  return {
+    type: 'object',
+    properties: {
+      event: takesEveryEvent(family) ? { type: 'string' } : { enum: callbackEvents(family) },
+      event_time: {
+        type: ['number', 'string'],
+        description: 'Seconds, milliseconds above 1e11, or ISO 8601',
+      },
+      timestamp: {},
+      client_id: idType,
+      business_id: idType,
+      transaction_id: {},
+      partition_id: {},
+      data: ref(`${pascal(family.name)}Data`),
+    },
+    required: ['event', 'event_time', 'data', ...(isKeyedByEnvelope(family) ? [family.identifiedBy] : [])],
+  };
+}
+
+function dataOf({ fields, identifiedBy }: Family): object {
+  const own = Object.entries(fields).filter(([, { fromEnvelope }]) => !fromEnvelope);
+  const properties = own.map(([name, { kind, meanings }]) => [
+    name,
+    { ...typesOf[kind], ...(meanings && { description: `Such as ${Object.keys(meanings).join(', ')}` }) },
+  ]);
+  const key = own.find(([name, { alias }]) => name === identifiedBy && !alias);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(key && { required: [identifiedBy] }),
+  };
+}
+
+/** The parameters of `GET /changes`, as src/feed/route.ts reads them. */
+const querySchema = (families: readonly Family[]) =>
+  z.object({
+    after: z.string().optional().describe('`next`, or the `cursor` of a change; without it, all records'),
+    families: z
+      .string()
+      .optional()
+      .describe(`Comma-separated, of ${familiesInFeed(families).join(', ')}`),
+    business_id: z.string().max(200).optional().describe('Of one business'),
+    limit: z.int().min(1).max(1_000).default(500).describe('Changes of a page'),
+  });
+
+const pageSchema = (families: readonly Family[]) =>
+  z.object({
+    changes: z.array(
+      z.object({
+        cursor: z.string().describe('What follows this change is read after it'),
+        family: z.enum(familiesInFeed(families)),
+        business_id: z.string(),
+        id: z.string().describe('That of the record'),
+        kind: z.enum(['changed', 'deleted', 'erased']),
+        version: z.int().describe('Of two changes of one record the greater one is the newer'),
+        changed_at: z.iso.datetime(),
+        record: z
+          .record(z.string(), z.unknown())
+          .nullable()
+          .describe('The row of the record when it is read; null where it is gone'),
+      }),
+    ),
+    next: z.string().describe('The cursor after the page'),
+    more: z.boolean().describe('Whether something may follow now'),
+  });
 
 /** As text, with a line for each schema, response, webhook and path. */
 export function openApiText(document: object): string {

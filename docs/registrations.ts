@@ -1,4 +1,5 @@
-import { type Family, families } from '../src/families/index.ts';
+import { callbackEvents, type Family } from '../src/receiver/families/family.ts';
+import { families } from '../src/receiver/families/index.ts';
 
 /** What the sandbox and the client, which import nothing of the receiver, know of its families. */
 export interface Registration {
@@ -14,11 +15,13 @@ export interface Registration {
 /** The families that list events, by name. */
 export const registrations: Record<string, Registration> = Object.fromEntries(
   (families as readonly Family[])
-    .filter(({ events }) => events.length > 0)
+    .filter((family) => callbackEvents(family).length > 0)
     .map((family) => [family.name, registrationOf(family)]),
 );
 
-function registrationOf({ path, events, fields, identifiedBy }: Family): Registration {
+function registrationOf(family: Family): Registration {
+  const { path, fields, identifiedBy } = family;
+  const events = callbackEvents(family);
   const id = identifiedBy && !fields[identifiedBy]!.fromEnvelope ? fields[identifiedBy] : undefined;
   return {
     ...(path.variable && { variable: path.variable }),

@@ -6,7 +6,7 @@ import { registrations } from './registrations.ts';
 const events = Object.values(registrations).flatMap((registration) => registration.events);
 const files = {
   'sandbox/registrations.json': JSON.stringify(registrations),
-  'client/event-names.ts': `// Generated from src/families: npm run docs.
+  'client/event-names.ts': `// Generated from src/receiver/families: npm run docs.
 
     /** The documented events. The platform adds others, so that requests may name any. */
     export const eventNames = ${JSON.stringify(events)} as const;`,
