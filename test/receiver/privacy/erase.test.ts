@@ -194,6 +194,25 @@ it('a callback that only refers belongs to the patients of that record, whicheve
   ).toEqual([{ id: 'a-1' }]);
 });
 
+it('receipts as of a moment before the erasure keep their amounts', async () => {
+  await store(receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 }));
+  await mergeAll(coreOf(database));
+  const [{ before }] = (await database.rows('select now()::text as before')) as [{ before: string }];
+  await erase('p:platform:A');
+  const asOf = 'select net_amount::int, name from reporting.receipts_as_of($1)';
+  expect(await database.rows(asOf, [before])).toEqual([{ net_amount: 500, name: null }]);
+});
+
+it('a value that does not fit its field goes, and so does what an id beside data names', async () => {
+  await store(
+    receipt({ patient_oid: 'A', net_amount: 'CANARY', amount_paid: 7 }),
+    receipt({ receipt_id: 2, name: 'CANARY' }, { patient: { id: 'A' } }),
+  );
+  await erase('p:platform:A');
+  expect(await bodies()).not.toMatch(/CANARY|"A"/);
+  expect(await bodies()).toContain('"amount_paid":7');
+});
+
 it('a callback that names two people loses both', async () => {
   const both = () =>
     deliveryOf({
