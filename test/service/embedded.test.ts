@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { embeddedFolder, findPlace } from '../../src/embedded/place.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { post } from '../support/service.ts';
@@ -16,12 +17,8 @@ afterEach(async () => {
   for (const path of [home(), folder]) rmSync(path, { recursive: true, force: true });
 });
 
-/** Where the server's user may not read DATA_DIR, its files lie elsewhere. */
-const home = () => {
-  const link = join(folder, 'elsewhere');
-  return existsSync(link) ? readlinkSync(link) : folder;
-};
-const pidFile = () => join(home(), 'v2/database/postmaster.pid');
+const home = () => findPlace(embeddedFolder(folder)).home;
+const pidFile = () => join(home(), 'database/postmaster.pid');
 const start = () => spawnService({ DATA_DIR: folder });
 const send = async (url: string) =>
   ((await (await post(url + paths.receipt, receiptCallback())).json()) as { status: string }).status;
@@ -59,6 +56,7 @@ it('the first start makes the database and an admin token, one beside it is refu
     1,
     expect.stringContaining('uses the embedded database'),
   ]);
+  expect(existsSync(pidFile())).toBe(true);
   expect(await first.end('SIGTERM')).toBe(0);
   expect(existsSync(pidFile())).toBe(false);
 
