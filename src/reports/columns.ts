@@ -38,7 +38,6 @@ export function filtersOf({ rowsOf }: Report, columns: readonly ReportColumn[]) 
     doctor: find('doctor_id'),
     // The view of deliveries has receipt_id too, but no index on it.
     receipt: find('receipt_number') && find('receipt_id'),
-    patient: find('patient_id'),
     age: find('days_outstanding'),
   };
 }

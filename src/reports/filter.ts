@@ -11,8 +11,6 @@ export type ReportFilter = Optional<{
   clinic: string;
   doctor: string;
   receipt: string;
-  /** The platform's id. */
-  patient: string;
   age: Age;
   at: Date;
   /** A column; with `-` before it, descending. */

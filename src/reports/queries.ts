@@ -22,19 +22,17 @@ type Filtered = Pick<Asked, 'report' | 'filters' | 'filter' | 'businesses'>;
 interface Question {
   report: Report;
   columns: readonly ReportColumn[];
-  /** Those of the columns that are shown. */
-  shown: readonly ReportColumn[];
   filter: ReportFilter;
   /** Every business, for the indexes that begin with it. */
   businesses: RawBuilder<string[]>;
 }
 
 /** Decides how a report is read: what it can be filtered by, and which rows are `matching`. */
-export function askReport({ report, columns, shown, filter: given, businesses }: Question): Asked {
+export function askReport({ report, columns, filter: given, businesses }: Question): Asked {
   const filters = filtersOf(report, columns);
   const filter = knownOf(given, filters);
   const matching = matchingOf({ report, filters, filter, businesses });
-  return { report, columns, shown, filter, businesses, filters, matching };
+  return { report, columns, filter, businesses, filters, matching };
 }
 
 /** What a report has no column for does not filter it. */
@@ -63,7 +61,7 @@ const isNow = ({ at }: ReportFilter) => at === undefined || at.getTime() > Date.
 
 function conditionsOf(filters: Filters, filter: ReportFilter) {
   const { from, to, age } = filter;
-  const given = (['business', 'clinic', 'doctor', 'receipt', 'patient'] as const).map((name) => {
+  const given = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
   });
@@ -90,8 +88,8 @@ export function isOfAge(age: Age): RawBuilder<boolean> {
  * @param page from 1, with the first row of the next one; without it, all rows
  */
 export function queryRows(asked: Asked, page?: number) {
-  const { shown, matching } = asked;
-  const names = shown.map(({ name }) => sql.ref(name));
+  const { columns, matching } = asked;
+  const names = columns.map(({ name }) => sql.ref(name));
   const texts = names.map((name) => sql`${name}::text as ${name}`);
   return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${matching} ${orderOf(asked)}
@@ -127,6 +125,3 @@ export async function readPage(db: Db, asked: Asked, page: number): Promise<Repo
 }
 
 export type RowsSummary = { rows: number; patients: string[] };
-
-export const patientsOf = (rows: readonly ReportRow[]): string[] =>
-  rows.flatMap(({ patient_id, patient_ids }) => (patient_ids ? JSON.parse(patient_ids) : patient_id || []));

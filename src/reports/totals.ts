@@ -23,10 +23,10 @@ export function isSortable({ filter: { business, from, to } }: Asked, totals?: T
 }
 
 /** The number of a report's rows, and the sums of the columns that have one, of all pages. */
-export async function readTotals(db: Db, { report, shown, matching }: Asked): Promise<Totals> {
-  const columns = report.withoutTotals ? [] : shown.filter(isSummable).map(({ name }) => name);
-  const names = columns.length > 0 ? sql.join(columns.map((name) => sql.ref(name))) : sql`1`;
-  const sums = columns.map((name) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
+export async function readTotals(db: Db, { report, columns, matching }: Asked): Promise<Totals> {
+  const summed = report.withoutTotals ? [] : columns.filter(isSummable).map(({ name }) => name);
+  const names = summed.length > 0 ? sql.join(summed.map((name) => sql.ref(name))) : sql`1`;
+  const sums = summed.map((name) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
   const [totals] = await read(
     db,
     sql<Totals>`

@@ -15,7 +15,7 @@ const ask = async (view: string, filter: ReportFilter) => {
   const report = reports.find((one) => one.view === view)!;
   const columns = await readColumns(database.db, report);
   const businesses = await readBusinesses(database.db);
-  return askReport({ report, columns, shown: columns, filter, businesses });
+  return askReport({ report, columns, filter, businesses });
 };
 
 const dayAgo = (days: number) =>

@@ -48,17 +48,8 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     const columns = all.filter(({ personal }) => !personal || hasRole(res, 'desk'));
     const businesses = await readBusinesses(tx);
     const { aliases } = res.locals.visit as Visit;
-    // The shared pages offer what is personal by forms; here the role decides.
-    const shown = columns.map((column) => ({ ...column, personal: false }));
-    const form = readReportForm(req.query, {
-      report,
-      columns: shown,
-      shown,
-      timezone,
-      aliases,
-      revealed: false,
-    });
-    const asked = askReport({ report, columns: shown, shown, filter: form.filter, businesses });
+    const form = readReportForm(req.query, { report, columns, timezone, aliases });
+    const asked = askReport({ report, columns, filter: form.filter, businesses });
     const hidden = all.length - columns.length;
     return { asked: { ...form, ...asked }, hidden, isPersonal: columns.some(({ personal }) => personal) };
   };
@@ -83,7 +74,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     const content = (
       <>
         {hidden > 0 && <p class="note">Names and phones are hidden: they take the role desk.</p>}
-        <ReportPage {...asked} {...page} revealed={false} />
+        <ReportPage {...asked} {...page} />
       </>
     );
     sendPage(res, title, content);
@@ -127,7 +118,7 @@ const loggedOf = ({ report, filter }: AskedForm) => ({ report: report.view, ...f
 
 /** The patients of rows that are shown: their subjects. */
 async function summarize(db: Db, asked: AskedForm, rows: readonly ReportRow[]): Promise<RowsSummary> {
-  const names = sql.join(asked.shown.map(({ name }) => sql`${sql.ref(name)} text`));
+  const names = sql.join(asked.columns.map(({ name }) => sql`${sql.ref(name)} text`));
   const source = sql`from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as shown(${names}) where true`;
   return (await summaryOf(asked, source).execute(db)).rows[0]!;
 }
@@ -137,7 +128,7 @@ async function summarize(db: Db, asked: AskedForm, rows: readonly ReportRow[]): 
  *
  * @param source the part of a query that begins with `from`, up to its conditions
  */
-function summaryOf({ shown }: AskedForm, source: RawBuilder<unknown>) {
+function summaryOf({ columns }: AskedForm, source: RawBuilder<unknown>) {
   const plain = (column: string) => sql`lower(replace(trim(${sql.ref(column)}), '-', ''))`;
   const subjects: Record<string, RawBuilder<unknown>> = {
     patient_id: sql`'p:platform:' || trim(patient_id)`,
@@ -148,7 +139,7 @@ function summaryOf({ shown }: AskedForm, source: RawBuilder<unknown>) {
     delivery_id: sql`unnest(array(
       select s from receiver.inbox, unnest(subjects) s where id = delivery_id::uuid and s like 'p:%'))`,
   };
-  const queries = shown.flatMap(({ name }) =>
+  const queries = columns.flatMap(({ name }) =>
     subjects[name] ? [sql`select ${subjects[name]} as s ${source}`] : [],
   );
   const all = queries.length > 0 ? sql.join(queries, sql` union `) : sql`select null as s`;

@@ -18,25 +18,22 @@ const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys
 interface FormOf {
   report: Report;
   columns: readonly ReportColumn[];
-  shown: readonly ReportColumn[];
   timezone: string;
   aliases?: Aliases | undefined;
-  /** Whether it was posted, to see personal data. */
-  revealed: boolean;
 }
 
 /**
  * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take precedence over a
- * range; a receipt or a patient is looked for in all days.
+ * range; a receipt is looked for in all days.
  *
  * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of
  *   its address; the `fields` that the report has; `faults` of these
  * @throws BadInput for another field
  */
 export function readReportForm(form: Record<string, unknown>, of: FormOf) {
-  const { report, columns, shown, timezone, aliases, revealed } = of;
+  const { report, columns, timezone, aliases } = of;
   const filters = filtersOf(report, columns);
-  const names = shown.map(({ name }) => name);
+  const names = columns.map(({ name }) => name);
   const oneDay = z.string().refine(isDay, 'Enter a day such as 2026-11-21.');
   const shape = {
     from: oneDay.meta({ label: 'From', kind: 'date' }),
@@ -46,7 +43,6 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
     clinic: text.meta({ label: 'Clinic', kind: 'clinic' }),
     doctor: text.meta({ label: 'Doctor', kind: 'doctor' }),
     receipt: receiptId.meta({ label: 'Receipt id' }),
-    patient: text.refine(() => revealed, 'A patient is in no address.'),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
     sort: z.string().refine((by) => names.includes(by.replace('-', '')), 'Unknown column.'),
@@ -58,10 +54,7 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
       .max(mostPages, `There are ${mostPages} pages at most.`),
   };
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
-  // In no address.
-  delete entered.patient;
-  const isOfOne = data.receipt || data.patient;
-  const usual = data.range ?? (isOfOne ? 'all' : (report.range ?? 'last_30_days'));
+  const usual = data.range ?? (data.receipt ? 'all' : (report.range ?? 'last_30_days'));
   const { from, to, range } = daysAskedFor(data, usual, formatLocal(Date.now(), timezone).slice(0, 10));
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);

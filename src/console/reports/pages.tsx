@@ -5,9 +5,7 @@ import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { titleOf } from '../../reports/report.ts';
 import { countedRows, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
 import { FieldValue } from '../ui/field-value.tsx';
-import { PostButton } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
-import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
 import { DownloadMenu } from './download-menu.tsx';
@@ -26,14 +24,13 @@ interface ReportProps extends AskedForm, Sums {
   rows: readonly ReportRow[] | undefined;
   /** Whether there are rows on a next page. */
   more: boolean;
-  revealed: boolean;
 }
 
 export function ReportPage(props: ReportProps) {
   return (
     <>
       <p>{props.report.line}</p>
-      <Downloads {...props} />
+      <DownloadMenu {...props} />
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} ages={props.ages} />}
       <p class="note">
@@ -56,14 +53,13 @@ function describeRows(props: ReportProps): string | undefined {
 }
 
 /** Leads to the same rows with all columns, or with those that are read first. */
-function ColumnsLink({ report, shown, entered, isWide, revealed }: ReportProps) {
-  const hidden = shown.length - layOut(report, shown, false).length;
-  // The link would lead to the page without personal data.
-  if (hidden === 0 || revealed) return null;
-  const columns = isWide ? undefined : 'all';
+function ColumnsLink({ report, columns, entered, isWide }: ReportProps) {
+  const hidden = columns.length - layOut(report, columns, false).length;
+  if (hidden === 0) return null;
+  const wanted = isWide ? undefined : 'all';
   return (
-    <a href={reportHref(report.view, { ...entered, columns })}>
-      {isWide ? 'Fewer columns' : `All ${shown.length} columns`}
+    <a href={reportHref(report.view, { ...entered, columns: wanted })}>
+      {isWide ? 'Fewer columns' : `All ${columns.length} columns`}
     </a>
   );
 }
@@ -95,7 +91,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
 }
 
 function Rows(props: ReportProps) {
-  const { report, filter, entered, rows, totals, revealed } = props;
+  const { report, filter, entered, rows, totals } = props;
   if (!rows) {
     return (
       <p class="warning" role="status">
@@ -111,7 +107,7 @@ function Rows(props: ReportProps) {
     href: (by, descending) =>
       reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
   };
-  const columns = layOut(report, props.shown, props.isWide).map((column): Column<ReportRow> => {
+  const columns = layOut(report, props.columns, props.isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
     const hasTotal = totals && Object.hasOwn(totals.sums, name);
     return {
@@ -129,29 +125,19 @@ function Rows(props: ReportProps) {
       rows={rows}
       empty="No matching rows."
       columns={columns}
-      // The links would lead to the page without personal data.
-      sorting={revealed || !isSortable(props, totals) ? undefined : sorting}
+      sorting={isSortable(props, totals) ? sorting : undefined}
     />
   );
 }
 
-/** Each page of personal data is shown by a form of its own, and logged. */
-function Pages({ report: { view }, entered, filter, more, revealed }: ReportProps) {
-  const { page = 1, patient } = filter;
+function Pages({ report: { view }, entered, filter, more }: ReportProps) {
+  const { page = 1 } = filter;
   const [newer, older] = [
     page > 1 && { ...entered, page: page === 2 ? undefined : `${page - 1}` },
     more && page < mostPages && { ...entered, page: `${page + 1}` },
   ];
-  const action = `${reportHref(view)}/personal`;
   const link = (values: typeof newer, name: string) =>
-    values &&
-    (revealed ? (
-      <PostButton action={action} values={{ ...values, patient }} kind="second">
-        {name}
-      </PostButton>
-    ) : (
-      <a href={reportHref(view, values)}>{name}</a>
-    ));
+    values && <a href={reportHref(view, values)}>{name}</a>;
   return (
     <>
       <PageLinks
@@ -159,25 +145,6 @@ function Pages({ report: { view }, entered, filter, more, revealed }: ReportProp
         older={link(older, `Next ${pageRows} rows →`)}
       />
       {more && page === mostPages && <p class="note">Pages end here; a download contains all rows.</p>}
-    </>
-  );
-}
-
-function Downloads(props: ReportProps) {
-  const { report, columns, entered, revealed } = props;
-  const address = reportHref(report.view);
-  const hasPersonal = columns.some((column) => column.personal);
-  return (
-    <>
-      <div class="actions">
-        <DownloadMenu {...props} />
-        {hasPersonal && <ShowPersonal {...{ revealed, address }} values={entered} />}
-      </div>
-      {hasPersonal && (
-        <PersonalNote {...{ revealed, address }} hiddenAt={reportHref(report.view, entered)}>
-          Personal data is hidden: the columns with it are left out.
-        </PersonalNote>
-      )}
     </>
   );
 }

@@ -17,8 +17,8 @@ export interface FileQuestion extends Asked {
 }
 
 /** The columns of a report's rows. */
-const columnsOf = ({ report, shown }: Asked): FileColumn[] =>
-  shown.map((column) => ({
+const columnsOf = ({ report, columns }: Asked): FileColumn[] =>
+  columns.map((column) => ({
     ...column,
     title: labelOfColumn(report, column.name),
     summed: !report.withoutTotals && isSummable(column),
@@ -26,12 +26,7 @@ const columnsOf = ({ report, shown }: Asked): FileColumn[] =>
 
 /** A name for each selection of days, without an ending: receipts_personal_2026-03-01_2026-03-31. */
 export const fileNameOf = ({ report, filter, filters }: Asked, revealed: boolean): string =>
-  [
-    report.view,
-    filter.patient && 'one-patient',
-    revealed && 'personal',
-    ...(filters.from ? [filter.from, filter.to] : []),
-  ]
+  [report.view, revealed && 'personal', ...(filters.from ? [filter.from, filter.to] : [])]
     .filter(Boolean)
     .join('_');
 
