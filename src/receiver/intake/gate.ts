@@ -234,9 +234,10 @@ with resent as (
 )
 select id, stored_at::text as "storedAt" from gone`;
 
+// Not while a list of erasures is applied again: it has the counts.
 const count = `
 update receiver.erasures e set counts = e.counts || (
   select jsonb_object_agg(family, n + coalesce((e.counts->>family)::int, 0))
   from (select family, count(*) as n from unnest($1::uuid[], $2::text[]) as r(erasure, family) where erasure = e.id group by family) c
 )
-where id = any($1)`;
+where id = any($1) and (subjects is not null or completed_at is not null)`;

@@ -10,7 +10,7 @@ import type { Core } from '../../../src/feature.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
 import { addPrivacyCommands } from '../../../src/privacy/commands.ts';
 import { continueErasures, erasePatient, previewErasure } from '../../../src/privacy/erase.ts';
-import { applyErasures, exportErasures } from '../../../src/privacy/erasures.ts';
+import { applyErasures, exportErasures, listErasures } from '../../../src/privacy/erasures.ts';
 import { holdPatient, releasePatient } from '../../../src/privacy/holds.ts';
 import { exportPatient, identifyPatient, readPatient } from '../../../src/privacy/patient.ts';
 import { applyRetention } from '../../../src/privacy/retention.ts';
@@ -282,6 +282,9 @@ it('the list of erasures erases again what a restored backup has brought back, a
   const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
   const before = await epoch();
   expect(await applyErasures(core, file)).toBe(1);
+  expect(await listErasures(core, 9)).toMatchObject([
+    { counts: { receipt: 1 }, completedAt: expect.any(Date) },
+  ]);
   expect(await epoch()).not.toEqual(before);
   const text = await everything(core);
   expect(text).not.toContain('CANARY');
