@@ -103,6 +103,15 @@ const dueOnes = `
   union all select w.id, true from withheld w join tried k using (business_id, record_id) where k.is_mine
   union all select f.id, false from found f join tried k using (business_id, record_id) where not k.is_mine`;
 
+/** SQL for the kind of a change. */
+const kindOf = (isDue: boolean) =>
+  `case ${
+    isDue
+      ? `when exists (select from withheld w where (w.business_id, w.record_id) = (changed.business_id, changed.record_id))
+    then 'erased'`
+      : ''
+  } when is_deleted then 'deleted' else 'changed' end`;
+
 function generate(family: Family, mode: 'due' | 'records'): string {
   const isDue = mode === 'due';
   const table = tableOf(family);
@@ -148,16 +157,20 @@ with ours as materialized (
   delete from ${table} t using tried k
   where ${isDue ? 'exists (select from withheld) and ' : ''}k.is_mine and ${isRow} and k.n <> all(array(select n from versions))
   returning ${returned}
-), told as (
-  -- The feed keeps keys, so it has none that identify a person.
-  insert into receiver.changes (family, business_id, record_id, kind)
-  select ${literal(family.name)}, business_id, record_id, coalesce($3::text, case when is_deleted then 'deleted' else 'changed' end)
-  from (select * from written union all select *, true from gone) changed where $2::boolean${hasPersonalKey(family) ? ' and false' : ''}
 ), read as materialized (
   select id, true as is_read from versions ${isDue ? dueOnes : ''}
 ), seen as materialized (
   select r.*, p.next_at from read r
   cross join lateral (select next_at from receiver.pending_deliveries p where p.id = r.id offset 0) p
+), told as (
+  -- The feed keeps keys, so it has none that identify a person. What waits is told, whoever merges it.
+  insert into receiver.changes (family, business_id, record_id, kind)
+  select ${literal(family.name)}, business_id, record_id, coalesce($3::text, ${kindOf(isDue)})
+  from (select * from written union all select *, true from gone) changed
+  where ($2::boolean or exists (
+    select from versions v join seen s on s.id = v.id join tried k on k.n = v.n
+    where (k.business_id, k.record_id) = (changed.business_id, changed.record_id)
+  ))${hasPersonalKey(family) ? ' and false' : ''}
 ), taken as materialized (
   -- What was stored again since the snapshot has another next_at, and waits for the next merge. Nothing is waited for here:
   -- an insert may hold one of these rows, and wait for another.

@@ -55,7 +55,7 @@ export interface MergeRequest {
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly RecordKey[];
-  /** Default: true. Records whose ids may identify a patient are never told. */
+  /** Default: true; `false`: only of records with callbacks that waited. Those whose ids may identify a patient are never told. */
   tellsFeed?: boolean;
   /** The kind of the changes; default: by their events. */
   kind?: 'erased';
@@ -172,8 +172,10 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   /** Deliveries that were tried wait for a while, or until somebody changes something. */
   const putOff = async (run: Run, candidates: Candidate[], reason: string, next: string) => {
     const { family, result } = run;
+    // In the order of ids, as all who lock several.
     const text = `update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${next}, error = $2
-      where id = any($1::uuid[]) and next_at < 'infinity'`;
+      where id in (select id from receiver.pending_deliveries where id = any($1::uuid[]) order by id for update)
+        and next_at < 'infinity'`;
     const ids = candidates.flatMap((one) => one.ids);
     leave(run, candidates, reason);
     if (ids.length === 0) return;
