@@ -180,8 +180,10 @@ create table receiver.withheld (
   business_id text,
   record_id   text,
   delivery    jsonb       not null,
+  owners      text[],
   received_at timestamptz not null
 );
+comment on column receiver.withheld.owners is 'Salted hashes of the patients to whom it belonged';
 comment on table receiver.withheld is 'Callbacks, and bodies of the quarantine, as they were before an erasure, until ERASURE_KEEP after their receipt';
 
 create table receiver.holds (

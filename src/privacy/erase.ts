@@ -5,7 +5,6 @@ import type { Core } from '../feature.ts';
 import { findCallbacks, type RecordKey } from '../receiver/intake/find-reductions.ts';
 import { applyGate, gateLock } from '../receiver/intake/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
-import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { destroyWithheld } from './retention.ts';
 
@@ -63,7 +62,7 @@ export async function erasePatient(
     const unknown = also.filter((one) => !known.includes(one.toLowerCase()));
     if (unknown.length > 0)
       throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
-    await client.query(addErasure, [id, subjects, callbacks.rows.map((row) => `d:${row.id}`), actor]);
+    await client.query(addErasure, [id, subjects, known.map((one) => `d:${one}`), actor]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
   });
@@ -115,9 +114,11 @@ export async function continueErasures(core: Core, signal?: AbortSignal): Promis
 }
 
 async function continueErasure(core: Core, id: string, options: StepOptions): Promise<Certificate> {
-  const { rows } = await sql<{ subjects: string[] }>`
+  const { rows } = await sql<{ subjects: string[] | null }>`
     select subjects from receiver.erasures where id = ${id}`.execute(core.db);
-  for await (const records of recordsOf(core, rows[0]!.subjects)) await reduceRecords(core, records, options);
+  // Another process may have completed it.
+  const subjects = rows[0]?.subjects ?? [];
+  for await (const records of recordsOf(core, subjects)) await reduceRecords(core, records, options);
   return complete(core, id);
 }
 
@@ -126,16 +127,20 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
   const { rows } = await sql<{ id: string }>`
     select id from receiver.erasures where completed_at is null and subjects is null`.execute(core.db);
   for await (const records of gatedRecords(core)) await reduceRecords(core, records, options);
+  await sql`
+    delete from receiver.quarantine q
+    where exists (select from receiver.erased where hash = receiver.hash_of('d:' || q.id))`.execute(core.db);
   for (const { id } of rows) await complete(core, id);
 }
 
-/** Completes an erasure if none of its callbacks has to be merged. */
+/** Completes an erasure if no callback of those whom it erases has to be merged. */
 async function complete(core: Core, id: string): Promise<Certificate> {
   await mergeWithheld(core, id);
   await sql`
     update receiver.erasures set completed_at = now(), subjects = null
     where id = ${id} and completed_at is null and not exists (
-      select from receiver.withheld w join receiver.pending_deliveries using (id) where w.erasure = ${id}
+      select from receiver.withheld w join receiver.pending_deliveries using (id) join receiver.erasures e on e.id = w.erasure
+      where e.id = ${id} or e.names && erasures.names
     )`.execute(core.db);
   await destroyWithheld(core);
   const { rows } = await sql<Certificate>`
@@ -188,19 +193,20 @@ async function reduceRecords(
   const { pool, families, merge } = core;
   const reduce = () =>
     inTransaction(pool, gateLock(statementMs), async (client) => {
-      const ours = await client.query(isOurs, [fingerprintOf(families)]);
-      if (ours.rowCount === 0) throw new Error('The tables are made for other families: set FAMILIES');
-      return applyGate(client, families, [], records, maxCallbacks);
+      return applyGate(client, families, [], records);
     });
   for (let tries = 0, isComplete = records.length === 0; !isComplete; ) {
     signal?.throwIfAborted();
     try {
       const done = await reduce();
       isComplete = done.isComplete;
-      for (const { name } of families) {
+      for (const { name, identifiedBy } of families) {
         const own = done.reductions.filter(({ record }) => record.family === name);
         const ids = own.map(({ delivery }) => delivery.id);
         if (ids.length > 0) await merge(name, { ids, kind: 'erased' });
+        // A record of its own has another id now.
+        const newIds = identifiedBy ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
+        if (newIds.length > 0) await merge(name, { ids: newIds });
       }
       onProgress?.(done.reductions.length);
     } catch (error) {
@@ -211,8 +217,13 @@ async function reduceRecords(
   }
 }
 
-/** Merges what of an erasure still waits. What cannot be merged now waits on. */
+/** Merges what of an erasure still waits, also what has failed before. What cannot be merged now waits on. */
 async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
+  await sql`
+    update receiver.pending_deliveries set next_at = now()
+    where next_at = 'infinity' and id in (select id from receiver.withheld where erasure = ${id})`.execute(
+    db,
+  );
   const { rows } = await sql<{ family: string; ids: string[] }>`
     select p.family, array_agg(p.id) as ids from receiver.withheld w join receiver.pending_deliveries p using (id)
     where w.erasure = ${id} group by p.family`.execute(db);
@@ -220,8 +231,6 @@ async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
     for (let at = 0; at < ids.length; at += maxCallbacks)
       await merge(family, { ids: ids.slice(at, at + maxCallbacks), kind: 'erased' });
 }
-
-const isOurs = `select from receiver.settings where name = 'families' and value = $1`;
 
 export interface Preview {
   /** The callbacks that would be reduced, by event. */

@@ -4,7 +4,7 @@ import { patientSubject } from '../receiver/families/subjects.ts';
 import { canonicalJson } from '../receiver/intake/canonical-json.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
-import { findCallbacks, type RecordKey, subjectOf } from '../receiver/intake/find-reductions.ts';
+import { findCallbacks, type RecordKey, readStored, subjectOf } from '../receiver/intake/find-reductions.ts';
 import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
@@ -82,12 +82,16 @@ export async function readPatient(
   { pool }: Pick<Core, 'pool'>,
   subjects: readonly string[],
 ): Promise<PatientData> {
-  const { found } = await inTransaction(
+  const { found, stored } = await inTransaction(
     pool,
     'set transaction isolation level repeatable read, read only',
-    (client) => findCallbacks(client, subjects),
+    async (client) => {
+      const { found } = await findCallbacks(client, subjects);
+      const ids = found.map(({ delivery }) => delivery.id);
+      return { found, stored: await readStored(client, ids) };
+    },
   );
-  const deliveries = found.map(({ delivery }) => delivery).sort((a, b) => a.eventMs - b.eventMs);
+  const deliveries = [...stored.values()].sort((a, b) => a.eventMs - b.eventMs);
   return {
     deliveries,
     records: [...new Map(found.map(({ record }) => [subjectOf(record), record])).values()],

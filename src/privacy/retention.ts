@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
+import type { Family } from '../receiver/families/family.ts';
 import type { RecordKey } from '../receiver/intake/find-reductions.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
@@ -29,10 +30,18 @@ export async function applyRetention(
   const { config, db, families } = core;
   const { quarantine, access_log: accessLog, ...kept } = config.retention;
   const deleted: Deleted = {};
+  const errors: unknown[] = [];
   for (const family of families) {
     const ms = kept[family.name];
-    if (ms !== undefined)
-      deleted[family.name] = await expireRecords(core, family.name, ago(ms), dryRun, signal);
+    if (ms === undefined) continue;
+    // A row that somebody locks, or a broken table, does not keep the others.
+    await expireRecords(core, family.name, ago(ms), dryRun, signal).then(
+      (count) => {
+        deleted[family.name] = count;
+      },
+      (error) => errors.push(error),
+    );
+    signal?.throwIfAborted();
   }
   if (quarantine !== undefined) {
     // What was acknowledged stays until somebody drops it.
@@ -48,6 +57,7 @@ export async function applyRetention(
     deleted.access_log = Number(rows[0]!.count);
   }
   deleted.withheld = await destroyWithheld(core, { dryRun });
+  if (errors.length > 0) throw new AggregateError(errors, 'Retention could not be applied to all families');
   return deleted;
 }
 
@@ -58,7 +68,8 @@ export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<nu
     and not exists (select from receiver.pending_deliveries p where p.id = w.id)
     and (not exists (select from receiver.holds) or not exists (
       select from receiver.holds h where h.hash = any((select names from receiver.erasures e where e.id = w.erasure)
-        || array(select receiver.hash_of(s) from jsonb_array_elements_text(w.delivery->'delivery'->'subjects') s))
+        || array(select receiver.hash_of(s) from jsonb_array_elements_text(w.delivery->'delivery'->'subjects') s)
+        || coalesce(w.owners, '{}'))
     ))`;
   return countRows(core, dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`);
 }
@@ -79,34 +90,65 @@ async function expireRecords(
   const { pool, families } = core;
   const family = families.find((one) => one.name === name)!;
   let count = 0;
+  const errors: unknown[] = [];
   for (let last: RecordKey | undefined; ; ) {
     signal?.throwIfAborted();
     const { rows } = await pool.query<RecordKey>(expired, [
       ...[name, before, last?.businessId ?? null, last?.recordId ?? null, maxRecords],
     ]);
-    if (rows.length === 0) return count;
+    if (rows.length === 0) break;
     last = rows.at(-1);
     if (dryRun) {
       count += rows.length;
       continue;
     }
-    const keys = [rows.map(({ businessId }) => businessId), rows.map(({ recordId }) => recordId)];
-    // Inserts wait for a moment: none comes between the look at a record and its end.
-    const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
-    count += await inTransaction(pool, locks, async (client) => {
-      const gone = await client.query<RecordKey>(removal, [name, before, ...keys]);
-      const ended = [
-        gone.rows.map(({ businessId }) => businessId),
-        gone.rows.map(({ recordId }) => recordId),
-      ];
-      const values = [fingerprintOf(families), true, 'erased', ...ended];
-      const merged = await client.query<Merged>(mergeStatements(family).records, values);
-      const { isOurs, locked } = merged.rows[0]!;
-      if (!isOurs) throw new Error('The tables are made for other families: set FAMILIES');
-      if (locked.length > 0) throw new Error(`Another session locks rows of ${family.table} that have to go`);
-      return gone.rows.length;
-    });
+    count += await endEach(core, family, before, rows, errors);
   }
+  if (errors.length > 0) throw new AggregateError(errors, `Records of ${family.table} could not be deleted`);
+  return count;
+}
+
+/** One that somebody locks does not keep the others. @returns how many went */
+async function endEach(
+  core: Core,
+  family: Family,
+  before: Date,
+  records: readonly RecordKey[],
+  errors: unknown[],
+): Promise<number> {
+  try {
+    return await endRecords(core, family, before, records);
+  } catch (error) {
+    if (records.length === 1) {
+      errors.push(error);
+      return 0;
+    }
+    let count = 0;
+    for (const one of records) count += await endEach(core, family, before, [one], errors);
+    return count;
+  }
+}
+
+/** Deletes those of these records that have expired, and their rows. @returns how many */
+async function endRecords(
+  { pool, families }: Core,
+  family: Family,
+  before: Date,
+  records: readonly RecordKey[],
+): Promise<number> {
+  const keys = [records.map(({ businessId }) => businessId), records.map(({ recordId }) => recordId)];
+  // Inserts wait for a moment: none comes between the look at a record and its end.
+  const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
+  return inTransaction(pool, locks, async (client) => {
+    const gone = await client.query<RecordKey>(removal, [family.name, before, ...keys]);
+    const ended = [gone.rows.map(({ businessId }) => businessId), gone.rows.map(({ recordId }) => recordId)];
+    const values = [fingerprintOf(families), true, 'erased', ...ended];
+    const merged = await client.query<Merged>(mergeStatements(family).records, values);
+    const { isOurs, locked } = merged.rows[0]!;
+    if (!isOurs) throw new Error('The tables are made for other families: set FAMILIES');
+    if (locked.length > 0) throw new Error(`Another session locks rows of ${family.table} that have to go`);
+    return gone.rows.length;
+  });
 }
 
 /** SQL for whether a record `r` of the family $1 has no event since $2, waits for nothing and is not held. */

@@ -10,11 +10,16 @@ export interface RecordKey {
   recordId: string;
 }
 
+/** A callback without its content. */
+type Head = Omit<Delivery, 'body' | 'data'>;
+
 /** A callback that has to be reduced. */
 export interface Reduction {
-  delivery: Delivery;
+  delivery: Head;
   /** Whether it is a row of inbox. */
   isStored: boolean;
+  /** About the bytes of a stored one. */
+  size: number;
   record: RecordKey;
   /** The salted hashes of the patients that it names. */
   names: string[];
@@ -24,11 +29,12 @@ export interface Reduction {
 }
 
 /** A callback of a record. */
-interface Known extends Pick<Reduction, 'delivery' | 'isStored' | 'names'> {
+interface Known extends Omit<Reduction, 'owners' | 'erasure'> {
   isReduced: boolean;
-  record: RecordKey;
   /** Where it names nobody: the callback of its record with the nearest earlier version that does, else the next. */
   nearest: Known | undefined;
+  /** The records that it refers to, or by the same rule another callback of its record. */
+  references: RecordKey[];
 }
 
 interface Erased {
@@ -97,6 +103,21 @@ export async function findCallbacks(
   return { found, isOfPatient: (owner) => erased.has(owner) };
 }
 
+/** Stored callbacks with their content, by id. */
+export async function readStored(
+  client: pg.ClientBase,
+  ids: readonly string[],
+): Promise<Map<string, Delivery>> {
+  const { rows } = await client.query<Delivery>(
+    `select ${storedColumns} from receiver.inbox where id = any($1::uuid[])`,
+    [ids],
+  );
+  return new Map(rows.map((one) => [one.id, one]));
+}
+
+/** Records that are read at once. */
+const maxRecords = 500;
+
 /**
  * The callbacks of records, and of those that refer to them, which belong to somebody of the gate. A callback that names
  * nobody belongs to whom the nearest earlier version of its record names, else the next; one whose record names nobody, to
@@ -113,15 +134,29 @@ export async function findReductions(
   const lists = new Map<string, Known[]>();
   const found = new Map<Known, Reduction>();
 
-  const listOf = async (record: RecordKey): Promise<Known[]> => {
-    const subject = subjectOf(record);
-    const known = lists.get(subject);
-    if (known) return known;
-    const list = await readRecord(client, record, incoming, hash);
-    lists.set(subject, list);
-    const own = list.flatMap(({ names, delivery }) => [...names, hash(`d:${delivery.id}`)]);
-    await look([hash(subject), ...own]);
-    return list;
+  const read = async (wanted: readonly RecordKey[]): Promise<void> => {
+    const missing = new Map(wanted.map((record) => [subjectOf(record), record]));
+    for (const subject of lists.keys()) missing.delete(subject);
+    if (missing.size === 0) return;
+    const known = await readRecords(client, [...missing.values()], incoming, hash);
+    for (const [subject, list] of known) lists.set(subject, list);
+    const own = [...known.values()].flat();
+    await look([
+      ...[...missing.keys()].map(hash),
+      ...own.flatMap(({ names, delivery }) => [...names, hash(`d:${delivery.id}`)]),
+    ]);
+  };
+  /** Reads the records that say whose these callbacks are. */
+  const readReferred = async (unnamed: readonly Known[]): Promise<void> => {
+    let records = unnamed.filter(({ nearest }) => !nearest).flatMap(({ references }) => references);
+    while (records.length > 0) {
+      const isNew = records.filter((record) => !lists.has(subjectOf(record)));
+      await read(isNew);
+      records = isNew
+        .flatMap((record) => lists.get(subjectOf(record))!)
+        .filter(({ names, nearest }) => names.length === 0 && !nearest)
+        .flatMap(({ references }) => references);
+    }
   };
 
   const isForever = (record: RecordKey) =>
@@ -130,31 +165,27 @@ export async function findReductions(
     names.map((name) => erased.get(name)).find((one) => one && (isForever(record) || eventMs <= one.until));
 
   /** The callbacks of the records that this one refers to which say whose it is. */
-  const namingReferred = async (one: Known, seen = new Set<string>()): Promise<Known[]> => {
-    const naming: Known[] = [];
-    for (const record of referencesOf(one.delivery)) {
+  const namingReferred = ({ references }: Known, version: string, seen = new Set<string>()): Known[] =>
+    references.flatMap((record) => {
       const subject = subjectOf(record);
-      if (seen.has(subject)) continue;
+      if (seen.has(subject)) return [];
       seen.add(subject);
-      const list = await listOf(record);
-      const nearest = nearestNaming(list, one.delivery.version);
-      if (nearest) naming.push(nearest);
-      else for (const further of list) naming.push(...(await namingReferred(further, seen)));
-    }
-    return naming;
-  };
+      const list = lists.get(subject) ?? [];
+      const nearest = nearestNaming(list, version);
+      return nearest ? [nearest] : list.flatMap((further) => namingReferred(further, version, seen));
+    });
 
-  const reductionOf = async (known: Known): Promise<Reduction | undefined> => {
-    const { delivery, names, nearest, record } = known;
+  const reductionOf = (known: Known): Reduction | undefined => {
+    const { delivery, names, nearest, record, references } = known;
     const reduction = (entry: Erased | undefined, owners: string[]) =>
       entry && { ...known, owners, erasure: entry.erasure };
     // By a person's word, or a restored backup has brought it back.
     const itself = erased.get(hash(`d:${delivery.id}`));
     if (itself) return reduction(itself, names);
     if (names.length > 0) return reduction(byName(known, delivery.eventMs), names);
-    const naming = nearest ? [nearest] : await namingReferred(known);
+    const naming = nearest ? [nearest] : namingReferred(known, delivery.version);
     if (naming.length === 0) {
-      const gone = [record, ...referencesOf(delivery)].find(isForever);
+      const gone = [record, ...references].find(isForever);
       return reduction(gone && erased.get(hash(subjectOf(gone))), []);
     }
     const entryOf = (one: Known) =>
@@ -168,20 +199,26 @@ export async function findReductions(
   const waiting = new Map<string, RecordKey>();
   for (const one of [...incoming, ...records]) waiting.set(subjectOf(one), one);
   while (waiting.size > 0) {
-    const [subject, record] = waiting.entries().next().value!;
-    waiting.delete(subject);
-    const list = (await listOf(record)).filter((one) => !one.isReduced && !found.has(one));
-    if (list.length > 0)
-      await look(list.flatMap(({ delivery }) => referencesOf(delivery).map((one) => hash(subjectOf(one)))));
-    const before = found.size;
-    const isNaming = ({ names }: Known) => names.length > 0;
-    // Whether the others belong to somebody may depend on these.
-    for (const known of [...list.filter(isNaming), ...list.filter((one) => !isNaming(one))]) {
-      const reduction = await reductionOf(known);
-      if (reduction) found.set(known, reduction);
-    }
-    if (found.size === before) continue;
-    for (const one of await referringTo(client, subject, incoming)) waiting.set(subjectOf(one), one);
+    const wave = [...waiting].slice(0, maxRecords);
+    for (const [subject] of wave) waiting.delete(subject);
+    await read(wave.map(([, record]) => record));
+    const open = wave.map(([subject]) => ({
+      subject,
+      list: lists.get(subject)!.filter((one) => !one.isReduced && !found.has(one)),
+    }));
+    await readReferred(open.flatMap(({ list }) => list.filter(({ names }) => names.length === 0)));
+    const changed = open.filter(({ list }) => {
+      const before = found.size;
+      // Whether the others belong to somebody may depend on these.
+      for (const isNaming of [true, false])
+        for (const known of list) {
+          const reduction = known.names.length > 0 === isNaming ? reductionOf(known) : undefined;
+          if (reduction) found.set(known, reduction);
+        }
+      return found.size > before;
+    });
+    const subjects = changed.map(({ subject }) => subject);
+    for (const one of await referringTo(client, subjects, incoming)) waiting.set(subjectOf(one), one);
   }
   return [...found.values()];
 }
@@ -195,7 +232,7 @@ const nearestNaming = (list: readonly Known[], version: string): Known | undefin
 };
 
 /** The records that a callback refers to: of its business. */
-function referencesOf({ subjects, businessId }: Delivery): RecordKey[] {
+function referencesOf({ subjects, businessId }: Head): RecordKey[] {
   return subjects.flatMap((subject) => {
     const [, family] = /^r:([^:]*):/.exec(subject) ?? [];
     if (family === undefined) return [];
@@ -203,51 +240,72 @@ function referencesOf({ subjects, businessId }: Delivery): RecordKey[] {
   });
 }
 
-/** The callbacks of a record in the order of their versions, with those that are to be stored. */
-async function readRecord(
+const heads = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId", version,
+  (extract(epoch from event_time) * 1000)::float8 as "eventMs", subjects,
+  (extract(epoch from received_at) * 1000000)::float8 as "receivedAt", pg_column_size(envelope) as size`;
+
+/** The callbacks of records in the order of their versions, with those that are to be stored; by the records' subjects. */
+async function readRecords(
   client: pg.ClientBase,
-  record: RecordKey,
+  records: readonly RecordKey[],
   incoming: readonly Delivery[],
   hash: (subject: string) => string,
-): Promise<Known[]> {
-  const { family, businessId, recordId } = record;
-  const { rows: stored } = await client.query<Delivery>(
-    `select ${storedColumns} from receiver.inbox where business_id = $1 and family = $2 and record_id = $3`,
-    [businessId, family, recordId],
+): Promise<Map<string, Known[]>> {
+  const { rows } = await client.query<Head & { size: number }>(
+    `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(family, business, record)
+     cross join lateral (
+       select ${heads} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
+     ) i`,
+    [
+      records.map(({ family }) => family),
+      records.map(({ businessId }) => businessId),
+      records.map(({ recordId }) => recordId),
+    ],
   );
-  const ids = new Set(stored.map(({ id }) => id));
-  const own = incoming.filter(
-    (one) =>
-      one.family === family && one.businessId === businessId && one.recordId === recordId && !ids.has(one.id),
-  );
-  const known = (delivery: Delivery, isStored: boolean): Known => ({
-    ...{ delivery, isStored, record, isReduced: isReduced(delivery), nearest: undefined },
-    names: delivery.subjects.flatMap((subject) => {
+  const stored = new Set(rows.map(({ id }) => id));
+  const lists = new Map(records.map((record) => [subjectOf(record), { record, list: [] as Known[] }]));
+  const add = (delivery: Head, isStored: boolean, size: number) => {
+    const of = lists.get(subjectOf(delivery));
+    if (!of) return;
+    const names = delivery.subjects.flatMap((subject) => {
       if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
       return subject.startsWith('p:') ? [hash(subject)] : [];
-    }),
-  });
-  const list = [...stored.map((one) => known(one, true)), ...own.map((one) => known(one, false))].sort(
-    (a, b) => (a.delivery.version < b.delivery.version ? -1 : 1),
-  );
-  let nearest = list.find(({ names }) => names.length > 0);
-  for (const one of list) {
-    if (one.names.length > 0) nearest = one;
-    else one.nearest = nearest;
+    });
+    const isGone = isReduced(delivery);
+    const { record } = of;
+    of.list.push({
+      ...{ delivery, isStored, size, record, names, isReduced: isGone, nearest: undefined, references: [] },
+    });
+  };
+  for (const { size, ...head } of rows) add(head, true, size);
+  for (const one of incoming) if (!stored.has(one.id)) add(one, false, 0);
+  for (const { list } of lists.values()) {
+    list.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+    let nearest = list.find(({ names }) => names.length > 0);
+    let references = list.map(({ delivery }) => referencesOf(delivery)).find((some) => some.length > 0) ?? [];
+    for (const one of list) {
+      if (one.names.length > 0) nearest = one;
+      else one.nearest = nearest;
+      const own = referencesOf(one.delivery);
+      if (own.length > 0) references = own;
+      one.references = references;
+    }
   }
-  return list;
+  return new Map([...lists].map(([subject, { list }]) => [subject, list]));
 }
 
-/** The records whose callbacks refer to one. */
+/** The records with callbacks that refer to one of these and are not reduced yet. */
 async function referringTo(
   client: pg.ClientBase,
-  subject: string,
+  referred: readonly string[],
   incoming: readonly Delivery[],
 ): Promise<RecordKey[]> {
+  if (referred.length === 0) return [];
   const { rows } = await client.query<RecordKey>(
     `select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-     where subjects @> array[$1]`,
-    [subject],
+     where subjects && $1::text[] and not '${reducedMark}' = any(subjects)`,
+    [referred],
   );
-  return [...rows, ...incoming.filter(({ subjects }) => subjects.includes(subject))];
+  const wanted = new Set(referred);
+  return [...rows, ...incoming.filter(({ subjects }) => subjects.some((one) => wanted.has(one)))];
 }

@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
 import { type Family, hasPersonalKey } from '../families/family.ts';
 import { misfit, readField } from '../families/field.ts';
+import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { withDecimals } from './decimal.ts';
+import { Decimal, withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
 import {
   findReductions,
@@ -15,6 +15,7 @@ import {
   openGate,
   type RecordKey,
   type Reduction,
+  readStored,
   reducedMark,
   subjectOf,
 } from './find-reductions.ts';
@@ -34,12 +35,23 @@ export const gateLock = (timeoutMs: number): string =>
    set local idle_in_transaction_session_timeout = ${frozenMs}; set local tcp_user_timeout = ${frozenMs};
    lock table receiver.erased in exclusive mode`;
 
+/** The tables are made for other families: what is a fact is not known here. */
+export class OtherTables extends Error {
+  constructor() {
+    super(
+      'The tables are made for other families: set FAMILIES, or wait for the other version of the receiver',
+    );
+    this.name = new.target.name;
+  }
+}
+
 /**
  * Stores deliveries that may concern an erasure: reduced, where they do. It holds the gate's table meanwhile, which every
  * insert takes in share mode.
  *
+ * @param deliveries without copies
  * @returns the ids of those that were received before
- * @throws the database's error; then none is stored
+ * @throws OtherTables; the database's error; then none is stored
  */
 export async function storeGated(
   pool: pg.Pool,
@@ -54,23 +66,31 @@ export async function storeGated(
   });
 }
 
+/** Stored callbacks that are reduced at once, and about their bytes. */
+const maxStored = 500;
+const maxBytes = 2_000_000;
+
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
  * whatever refers to them, see `findReductions`. The originals are withheld, and those that were stored wait to be merged
- * once more: with a record's last callback its row goes.
+ * once more: with a record's last callback its row goes. At most 500 stored ones are reduced; where that leaves some behind a
+ * new delivery, the worker continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
- * @param max the most callbacks that are reduced
- * @returns `duplicates`: ids of new deliveries that were received before; `isComplete`: whether nothing else has to be reduced
- * @throws the database's error
+ * @returns `duplicates`: ids of new deliveries that were received before; `reductions`; `newIds`: of what stays reduced;
+ *   `isComplete`: whether nothing else has to be reduced
+ * @throws OtherTables; the database's error
  */
 export async function applyGate(
   client: pg.ClientBase,
   families: readonly Family[],
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
-  max = Number.POSITIVE_INFINITY,
-): Promise<{ duplicates: Set<string>; reductions: Reduction[]; isComplete: boolean }> {
+) {
+  const ours = await client.query(`select from receiver.settings where name = 'families' and value = $1`, [
+    fingerprintOf(families),
+  ]);
+  if (ours.rowCount === 0) throw new OtherTables();
   const gate = await openGate(client);
   const { hash, erased, look } = gate;
   await look(incoming.map(({ id }) => hash(`d:${id}`)));
@@ -84,31 +104,38 @@ export async function applyGate(
   ]);
   const fresh = incoming.filter(({ id }) => !duplicates.has(id));
   const found = await findReductions(client, gate, fresh, records);
-  // What refers to others first: it is found by them.
-  const reductions = found.slice(-max);
+  const [known, left] = takeLast(found.filter(({ isStored }) => isStored));
+  const heads = [...found.filter(({ isStored }) => !isStored), ...known];
+  const contents = await readStored(
+    client,
+    known.map(({ delivery }) => delivery.id),
+  );
+  for (const one of fresh) contents.set(one.id, one);
+  const reductions = heads.map((one) => ({ ...one, delivery: contents.get(one.delivery.id)! }));
   await recordReductions(client, hash, reductions);
 
-  const familyOf = ({ record }: Reduction) => families.find(({ name }) => name === record.family);
-  const isWhole = (one: Reduction) => {
+  const familyOf = ({ record }: Whole) => families.find(({ name }) => name === record.family);
+  const isWhole = (one: Whole) => {
     const family = familyOf(one);
     return family !== undefined && hasPersonalKey(family);
   };
+  const owners = reductions.flatMap((one) => one.owners);
+  const holds = await client.query<{ hash: string }>('select hash from receiver.holds where hash = any($1)', [
+    owners,
+  ]);
+  const isHeld = (one: Whole) => holds.rows.some(({ hash: held }) => one.owners.includes(held));
   await withhold(
     client,
-    reductions.filter((one) => one.isStored || isWhole(one)),
+    reductions.filter((one) => one.isStored || isWhole(one) || isHeld(one)),
   );
-  const storedOnes = reductions.filter(({ isStored }) => isStored);
   const removed = await client.query<{ id: string; storedAt: string }>(removal, [
-    storedOnes.map(({ delivery }) => delivery.id),
+    known.map(({ delivery }) => delivery.id),
   ]);
-  await client.query(count, [
-    storedOnes.map(({ erasure }) => erasure),
-    storedOnes.map(({ record }) => record.family),
-  ]);
-  const taken = new Set(reductions.map(({ delivery }) => delivery));
+  await client.query(count, [known.map(({ erasure }) => erasure), known.map(({ record }) => record.family)]);
   const reduced = reductions
     .filter((one) => !isWhole(one))
-    .map((one) => ({ id: one.delivery.id, delivery: reduce(one.delivery, familyOf(one), one.names) }));
+    .map((one) => ({ id: one.delivery.id, delivery: reduce(one.delivery, familyOf(one), one.names, hash) }));
+  const taken = new Set(reductions.map(({ delivery }) => delivery));
   const toStore = [
     ...fresh.filter((delivery) => !taken.has(delivery)),
     ...reduced.map(({ delivery }) => delivery),
@@ -121,14 +148,31 @@ export async function applyGate(
     `update receiver.inbox i set stored_at = r.at from unnest($1::uuid[], $2::timestamptz[]) as r(id, at) where i.id = r.id`,
     [removed.rows.map(({ id }) => newIds.get(id)), removed.rows.map(({ storedAt }) => storedAt)],
   );
-  return { duplicates, reductions, isComplete: reductions.length === found.length };
+  if (left.length > 0 && incoming.length > 0)
+    await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
+      left.map(({ erasure }) => erasure),
+    ]);
+  return { duplicates, reductions, newIds, isComplete: left.length === 0 };
 }
+
+/** What refers to others first: it is found by them. @returns what is reduced now, and what is left */
+function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], left: readonly Reduction[]] {
+  let [from, bytes] = [stored.length, 0];
+  while (from > 0 && stored.length - from < maxStored && bytes < maxBytes) {
+    from -= 1;
+    bytes += stored[from]!.size;
+  }
+  return [stored.slice(from), stored.slice(0, from)];
+}
+
+/** With its content. */
+type Whole = Reduction & { delivery: Delivery };
 
 /** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
 async function recordReductions(
   client: pg.ClientBase,
   hash: Gate['hash'],
-  reductions: readonly Reduction[],
+  reductions: readonly Whole[],
 ): Promise<void> {
   const added = new Map<string, [until: string, erasure: string]>();
   for (const { delivery, record, erasure } of reductions) {
@@ -158,30 +202,42 @@ const publicMembers = new Set([
 /**
  * A callback without what is personal: each personal key becomes null, because without the key an earlier person would come
  * back. Unknown keys count as personal, and so do `transaction_id`, `partition_id` and the data of unknown events. It has a
- * new id, and goes on naming by salted hashes.
+ * new id, which follows from the old one, and goes on naming by salted hashes.
  *
  * @param names the salted hashes of those that it names
  */
-export function reduce(delivery: Delivery, family: Family | undefined, names: readonly string[]): Delivery {
+export function reduce(
+  delivery: Delivery,
+  family: Family | undefined,
+  names: readonly string[],
+  hash: (text: string) => string,
+): Delivery {
   const fields = new Map(
     Object.entries(family?.fields ?? {}).flatMap(([name, field]) =>
       [name, field.alias ?? []].flat().map((one) => [one, field] as const),
     ),
   );
-  const reduceData = (data: Record<string, unknown>) =>
-    mapValues(data, (key, value) => {
+  // A record of its own is merged with nothing: no key has to take an earlier value away, and a key may be an id.
+  const isMerged = family?.identifiedBy !== undefined;
+  const reduceData = (data: Record<string, unknown>) => {
+    const kept = Object.entries(data).filter(([key]) => isMerged || fields.has(key));
+    return mapValues(Object.fromEntries(kept), (key, value) => {
       const field = fields.get(key);
       // What does not fit its field may be anything.
-      const stays = field?.personal === false && readField(field, value, delivery.eventMs) !== misfit;
-      return stays ? value : null;
+      const fits =
+        field &&
+        (field.kind === 'nested' || isScalar(value)) &&
+        readField(field, value, delivery.eventMs) !== misfit;
+      return field?.personal === false && fits ? value : null;
     });
+  };
   const parse = (json: string) => withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
   const envelope = parse(delivery.body.toString()) as unknown as AnyCallback;
   const reduced = mapValues(envelope, (key, value) => {
     if (key === 'data') return reduceData(envelope.data);
-    return publicMembers.has(key) ? value : null;
+    return publicMembers.has(key) && isScalar(value) ? value : null;
   });
-  const id = uuidV8(delivery.id.slice(0, 13).replace('-', ''), randomBytes(10).toString('hex'));
+  const id = uuidV8(delivery.id.slice(0, 13).replace('-', ''), hash(`reduced:${delivery.id}`));
   return {
     ...delivery,
     id,
@@ -197,19 +253,22 @@ export function reduce(delivery: Delivery, family: Family | undefined, names: re
   };
 }
 
+const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
+
 const mapValues = (from: object, map: (key: string, value: unknown) => unknown) =>
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(key, value)]));
 
-async function withhold(client: pg.ClientBase, reductions: readonly Reduction[]): Promise<void> {
+async function withhold(client: pg.ClientBase, reductions: readonly Whole[]): Promise<void> {
   const texts = reductions.map(({ delivery }) => {
     const { body, data, ...rest } = delivery;
     return `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`;
   });
   await client.query(
-    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, received_at)
-     select id, erasure, family, business, record, delivery, timestamptz 'epoch' + us * interval '1 microsecond'
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::float8[])
-       as w(id, erasure, family, business, record, delivery, us)
+    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, owners, received_at)
+     select id, erasure, family, business, record, delivery, string_to_array(owners, ','),
+            timestamptz 'epoch' + us * interval '1 microsecond'
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::text[], $8::float8[])
+       as w(id, erasure, family, business, record, delivery, owners, us)
      on conflict (id) do nothing`,
     [
       reductions.map(({ delivery }) => delivery.id),
@@ -218,6 +277,7 @@ async function withhold(client: pg.ClientBase, reductions: readonly Reduction[])
       reductions.map(({ record }) => record.businessId),
       reductions.map(({ record }) => record.recordId),
       texts,
+      reductions.map(({ owners }) => owners.join()),
       reductions.map(({ delivery }) => delivery.receivedAt),
     ],
   );

@@ -107,7 +107,7 @@ export async function insertDeliveries(
   return deliveries.map(({ id }) => {
     const result = results.get(id);
     // Further copies of the same commit.
-    if (!result) results.set(id, 'duplicate');
+    if (result !== 'duplicate') results.set(id, 'duplicate');
     return result ?? 'accepted';
   });
 }

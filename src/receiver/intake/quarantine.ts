@@ -26,6 +26,8 @@ const statement = `
 insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, acknowledged, count)
 select id, min(path), min(family), min(business_id), min(reason), min(errors::text)::jsonb, decode(min(body), 'hex'), bool_or(acknowledged), count(*)
 from jsonb_to_recordset($1::jsonb) as rejected(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text, acknowledged boolean)
+-- An erasure has withheld the same body.
+where not exists (select from receiver.erased where hash = receiver.hash_of('d:' || id))
 group by id order by id
 on conflict (id) do update set
   count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,

@@ -103,6 +103,7 @@ interface OwnTables {
     business_id: string | null;
     record_id: string | null;
     delivery: JSONColumnType<object>;
+    owners: string[] | null;
     received_at: Time;
   };
   'receiver.aliases': {

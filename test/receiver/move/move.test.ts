@@ -9,7 +9,7 @@ import { createEmptyDatabase, type TestDatabase } from '../../support/database.t
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
-import { coreOf, everything, mergeAll } from '../support/core.ts';
+import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
 import { createReceiverDatabase, type ReceiverDatabase, useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 
@@ -269,6 +269,22 @@ it('erases what came here before the gate did, and what an earlier move has brou
   await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
   await move(source.url);
   await expectErased();
+});
+
+it('what two moves bring before and after an erasure is there once', async () => {
+  const source = await version2();
+  const request = { event: 'google_review.request', event_time: start, data: { patient_id: 'CANARY-1' } };
+  await receive(source, receipt(1, { ...person, net_amount: 5 }));
+  await storeIn(coreOf(source), deliveryOf(request));
+  await move(source.url);
+  await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
+  await move(source.url);
+  await continueErasures(coreOf(target));
+  await mergeAll(coreOf(target));
+  const counts = `select (select count(*)::int from receiver.inbox) as stored, (select count(*)::int from review_requests) as requests,
+    (select jsonb_agg(counts) from receiver.erasures) as counts`;
+  expect(await target.rows(counts)).toEqual(await source.rows(counts));
+  expect(await everything(target)).not.toContain('CANARY');
 });
 
 it('refuses another salt where there are hashes already', async () => {

@@ -129,6 +129,15 @@ it('a preview names what is reduced, what names somebody else too, and what has 
     mentions: [{ id: note, where: 'callback' }, { where: 'quarantine' }],
   });
   await erasePatient(core, subjects, { actor, also: found.mentions.map(({ id }) => id) });
+  // The same body is not kept again.
+  const [withheld] = await database.rows(
+    `select id from receiver.withheld where family = 'receipt' and record_id is null`,
+  );
+  expect(
+    await database.rows(`select from receiver.erased where hash = receiver.hash_of('d:' || $1)`, [
+      withheld!.id,
+    ]),
+  ).toHaveLength(1);
   expect(await everything(core)).not.toContain('CANARY');
 });
 

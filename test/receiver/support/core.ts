@@ -2,6 +2,9 @@ import { createLog } from '../../../src/common/log.ts';
 import type { Config } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { families } from '../../../src/receiver/families/index.ts';
+import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import { storeGated } from '../../../src/receiver/intake/gate.ts';
+import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from './database.ts';
@@ -35,4 +38,14 @@ export async function everything({ pool }: Pick<Core, 'pool'>): Promise<string> 
     }),
   );
   return texts.join('\n');
+}
+
+/** Stores deliveries as the intake does. @returns `accepted` or `duplicate` for each */
+export async function storeIn({ pool, families: list }: Core, ...deliveries: Delivery[]): Promise<string[]> {
+  const results = await insertDeliveries(pool, deliveries, 60_000);
+  const gated = deliveries.filter((_, index) => results[index] === 'gated');
+  const known = await storeGated(pool, list, gated, 60_000);
+  return deliveries.map(({ id }, index) =>
+    results[index] === 'gated' ? (known.has(id) ? 'duplicate' : 'accepted') : results[index]!,
+  );
 }
