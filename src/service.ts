@@ -28,14 +28,6 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 export async function openService(env: Environment) {
   const families = await loadFamilies(env.FAMILIES || undefined);
   const config = parseConfig(env, families.map(pathsOf));
-  /** On the database of DATABASE_URL. */
-  const migrate = async (log: Log) => {
-    const url = config.directDatabaseUrl ?? config.databaseUrl!;
-    const { databaseMs: connectTimeoutMs } = config.timeLimits;
-    const { signal } = new AbortController();
-    const { reportTimezone: timezone } = config;
-    await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
-  };
   const openCore = (config: Config, databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
     const { databaseMs: connectTimeoutMs } = config.timeLimits;
     const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
@@ -49,6 +41,19 @@ export async function openService(env: Environment) {
     const { url, stop } = await startEmbeddedPostgres(embeddedFolder(config.dataDir), log);
     onStop(stop);
     return url;
+  };
+
+  /** Makes or updates the tables: of DATABASE_URL, or of the embedded database, which it creates where there is none. */
+  const migrate = async (log: Log) => {
+    const { stop } = await startParts(async (onStop) => {
+      const url = config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(log, onStop));
+      const { databaseMs: connectTimeoutMs } = config.timeLimits;
+      const { signal } = new AbortController();
+      const { reportTimezone: timezone } = config;
+      await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
+      return '';
+    }, log);
+    await stop();
   };
 
   /** @param config with a generated admin token, where there is one */

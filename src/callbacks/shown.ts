@@ -1,4 +1,5 @@
 import { commonColumns, type Family } from '../receiver/families/family.ts';
+import { type Field, misfit, readField } from '../receiver/families/field.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import type { Row } from './records.ts';
 
@@ -11,9 +12,11 @@ const publicColumns = ['business_id', ...Object.keys(commonColumns).filter((name
 
 type Values = Readonly<Record<string, unknown>>;
 
-const isPublic = ({ fields }: Pick<Family, 'fields'>, name: string): boolean =>
-  fields[name]?.personal === false ||
-  Object.values(fields).some(({ alias, personal }) => alias === name && personal === false);
+const fieldOf = (family: Pick<Family, 'fields'> | undefined, name: string): Field | undefined =>
+  family?.fields[name] ?? Object.values(family?.fields ?? {}).find(({ alias }) => alias === name);
+
+const isPublic = (family: Pick<Family, 'fields'>, name: string): boolean =>
+  fieldOf(family, name)?.personal === false;
 
 const isEmpty = (value: unknown) => value === null || value === '';
 // What is declared as a code may be an object with a name.
@@ -30,11 +33,16 @@ export const maskRow = (row: Row, family: Family): Row =>
 
 /** A callback without what is personal. Names that nobody has documented may be personal too. */
 function maskEnvelope({ data, ...members }: Values, family: Family | undefined): Values {
+  // What does not fit its field may be anything.
+  const fits = (name: string, value: unknown) => {
+    const field = fieldOf(family, name);
+    return isScalar(value) && (!field || readField(field, value, Number.POSITIVE_INFINITY) !== misfit);
+  };
   const mask = (values: Values, isShown: (name: string) => boolean) => {
     const known = Object.entries(values).filter(([name]) => isShown(name));
     const count = Object.keys(values).length - known.length;
     return {
-      ...Object.fromEntries(known.map(([name, value]) => [name, isScalar(value) ? value : hidden])),
+      ...Object.fromEntries(known.map(([name, value]) => [name, fits(name, value) ? value : hidden])),
       ...(count > 0 ? { [hidden]: `${count} more` } : {}),
     };
   };

@@ -15,7 +15,10 @@ export async function printQuery(
   const client = await core.pool.connect();
   try {
     // After the first query, `set transaction read write` is an error.
-    await client.query('begin read only; select 1');
+    // A superuser, such as that of the embedded database, may also run programs and read files.
+    await client.query(
+      `begin read only; select set_config('role', 'pg_read_all_data', true) from pg_roles where rolname = current_user and rolsuper`,
+    );
     // The extended protocol accepts one statement only. Arrays: columns may have the same name.
     const query = { text, types: asText, queryMode: 'extended', rowMode: 'array' } as pg.QueryArrayConfig;
     const { rows, fields } = await client.query<(string | null)[]>(query);

@@ -64,6 +64,8 @@ export function createSignIn(core: Core) {
     sendSignIn({ config, provider }, req, res, 401, 'That token is not right.');
   };
 
+  const readFields = express.urlencoded({ extended: false, limit: '64kb' });
+  const readBody = express.urlencoded({ extended: false, limit: 9 * config.bodyLimitBytes });
   return {
     addSignIn: (routes: Routes) => {
       if (provider)
@@ -100,6 +102,16 @@ export function createSignIn(core: Core) {
         if (address) sendForward(res, 'Signed out', address);
         else res.redirect(303, '/console');
       }),
-    readForm: express.urlencoded({ extended: false, limit: '64kb' }),
+    readForm: [
+      ((req, res, next) => {
+        // A corrected body, encoded as a form, takes nine bytes for a character.
+        const isBody = req.path.startsWith('/quarantine/');
+        (isBody ? readBody : readFields)(req, res, next);
+      }) satisfies RequestHandler,
+      ((req, _res, next) => {
+        req.body ??= {};
+        next();
+      }) satisfies RequestHandler,
+    ],
   };
 }

@@ -45,5 +45,10 @@ const querySchema = (families: string[]) =>
     after: z.stringFormat('cursor', /^[0-9a-z-]{1,40}\.\d{1,15}$/).optional(),
     limit: z.coerce.number().int().min(1).max(1_000).default(500),
     families: z.preprocess((text = families) => String(text).split(','), z.array(z.enum(families))),
-    business_id: z.string().max(200).nullable().default(null),
+    business_id: z
+      .string()
+      .max(200)
+      .refine((id) => !id.includes('\0'), 'must not contain U+0000')
+      .nullable()
+      .default(null),
   });
