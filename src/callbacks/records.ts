@@ -151,7 +151,7 @@ export async function patientsOf(
   return rows.map(({ subject }) => subject);
 }
 
-// Of callbacks that wait, the row has nothing.
+// The row has nothing of callbacks that wait.
 const versions = `versions as materialized (
   select i.id, i.event, i.event_time, i.received_at, i.version, coalesce(i.data, i.envelope->'data') as data,
          'reduced' = any(i.subjects) as is_reduced, p.id is null as is_applied, p.next_at = 'infinity' as is_failed, p.error

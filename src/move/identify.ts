@@ -35,6 +35,6 @@ export function createIdentify(families: readonly Family[]) {
   };
 }
 
-/** Of version 2 it was read before. */
+/** Callbacks of version 2 were read when they came in. */
 const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery =>
   stored.version !== undefined;

@@ -17,7 +17,7 @@ export const privacy: Feature = {
       everyMs: minuteMs,
       run: async (signal) => {
         const count = await continueErasures(core, signal);
-        if (count > 0) core.log.info({ erasures: count }, 'interrupted erasures were completed');
+        if (count > 0) core.log.info({ erasures: count }, 'erasures were continued');
       },
     },
     {

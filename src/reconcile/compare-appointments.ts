@@ -46,7 +46,7 @@ export async function compareAppointments(
   const keptMs = config.retention[appointment.name] ?? Number.POSITIVE_INFINITY;
   // PostgreSQL refuses U+0000 in a parameter.
   const ids = appointments.map(({ appointment_id: id }) => id).filter((id) => !id.includes('\0'));
-  // Of the inbox, not of the rows: what waits to be merged is there.
+  // The inbox has what waits to be merged; the rows do not.
   const { rows } = await sql<{ id: string; held: Data; lastMs: number | null }>`
     select record_id as id, receiver.jsonb_merge(coalesce(data, envelope->'data') order by version) as held,
            (extract(epoch from max(event_time) filter (where event <> ${event})) * 1000)::float8 as "lastMs"
