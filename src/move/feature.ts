@@ -4,8 +4,8 @@ import { print, printCounts, printTable, withProgress } from '../common/output.t
 import { startEmbeddedPostgres } from '../embedded/index.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import type { Core, Feature } from '../feature.ts';
+import { OtherFamilies } from '../receiver/store/errors.ts';
 import { inTransaction, openPool } from '../receiver/store/pools.ts';
-import { OtherFamilies } from '../receiver/worker/rebuild.ts';
 import { type Moved, moveCallbacks } from './callbacks.ts';
 import { type Copied, copyRows } from './copy.ts';
 import { openVersion1 } from './version-1.ts';

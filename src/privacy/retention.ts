@@ -3,6 +3,7 @@ import type { Core } from '../feature.ts';
 import type { Family } from '../receiver/families/family.ts';
 import type { RecordKey } from '../receiver/intake/find-reductions.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
+import { OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
@@ -145,7 +146,7 @@ async function endRecords(
     const values = [fingerprintOf(families), true, 'erased', ...ended];
     const merged = await client.query<Merged>(mergeStatements(family).records, values);
     const { isOurs, locked } = merged.rows[0]!;
-    if (!isOurs) throw new Error('The tables are made for other families: set FAMILIES');
+    if (!isOurs) throw new OtherFamilies();
     if (locked.length > 0) throw new Error(`Another session locks rows of ${family.table} that have to go`);
     return gone.rows.length;
   });

@@ -3,6 +3,7 @@ import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
 import { type Family, hasPersonalKey } from '../families/family.ts';
 import { misfit, readField } from '../families/field.ts';
+import { OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -35,23 +36,13 @@ export const gateLock = (timeoutMs: number): string =>
    set local idle_in_transaction_session_timeout = ${frozenMs}; set local tcp_user_timeout = ${frozenMs};
    lock table receiver.erased in exclusive mode`;
 
-/** The tables are made for other families: what is a fact is not known here. */
-export class OtherTables extends Error {
-  constructor() {
-    super(
-      'The tables are made for other families: set FAMILIES, or wait for the other version of the receiver',
-    );
-    this.name = new.target.name;
-  }
-}
-
 /**
  * Stores deliveries that may concern an erasure: reduced, where they do. It holds the gate's table meanwhile, which every
  * insert takes in share mode.
  *
  * @param deliveries without copies
  * @returns the ids of those that were received before
- * @throws OtherTables; the database's error; then none is stored
+ * @throws OtherFamilies; the database's error; then none is stored
  */
 export async function storeGated(
   pool: pg.Pool,
@@ -79,7 +70,7 @@ const maxBytes = 2_000_000;
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
  * @returns `duplicates`: ids of new deliveries that were received before; `reductions`; `newIds`: of what stays reduced;
  *   `isComplete`: whether nothing else has to be reduced
- * @throws OtherTables; the database's error
+ * @throws OtherFamilies; the database's error
  */
 export async function applyGate(
   client: pg.ClientBase,
@@ -90,7 +81,7 @@ export async function applyGate(
   const ours = await client.query(`select from receiver.settings where name = 'families' and value = $1`, [
     fingerprintOf(families),
   ]);
-  if (ours.rowCount === 0) throw new OtherTables();
+  if (ours.rowCount === 0) throw new OtherFamilies();
   const gate = await openGate(client);
   const { hash, erased, look } = gate;
   await look(incoming.map(({ id }) => hash(`d:${id}`)));

@@ -31,6 +31,14 @@ export class TablesRefused extends Error {
   override name = 'TablesRefused';
 }
 
+/** The tables are made for the families of another version, or of other settings. */
+export class OtherFamilies extends Error {
+  override name = 'OtherFamilies';
+  constructor() {
+    super('The tables are made for other families. Run receiver migrate with the same FAMILIES first.');
+  }
+}
+
 /** @param error of a query; one that is not PostgreSQL's is an outage: the connection, the driver, a time-out of the client */
 export function faultOf(error: unknown): Fault {
   if (error instanceof TablesRefused) return 'other';

@@ -12,7 +12,7 @@ import { describe } from '../intake/intake.ts';
 import { createParse } from '../intake/parse.ts';
 import { Rejection } from '../intake/rejection.ts';
 import { keyOf, quoted, tableOf } from '../store/columns.ts';
-import { faultOf } from '../store/errors.ts';
+import { faultOf, OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import type { Merge, MergeResult } from './merge.ts';
@@ -204,14 +204,6 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     for (const family of families) await mergeRecords(await findOrphans(family), counts, signal);
     return counts;
   };
-}
-
-/** The tables are made for the families of another version. */
-export class OtherFamilies extends Error {
-  constructor() {
-    super('The tables are made for other families. Run receiver migrate with the same FAMILIES first.');
-    this.name = new.target.name;
-  }
 }
 
 /** jsonb has its own order of keys, which is that of subjects, and its own notation of numbers. */

@@ -10,9 +10,10 @@ import { insertDeliveries, insertQuery } from '../../../src/receiver/intake/inse
 import { describe as identify } from '../../../src/receiver/intake/intake.ts';
 import { createParse } from '../../../src/receiver/intake/parse.ts';
 import { Rejection } from '../../../src/receiver/intake/rejection.ts';
+import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
-import { createRebuild, OtherFamilies } from '../../../src/receiver/worker/rebuild.ts';
+import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
