@@ -203,7 +203,7 @@ async function reduceRecords(
       for (const { name, identifiedBy } of families) {
         const own = done.reductions.filter(({ record }) => record.family === name);
         const ids = own.map(({ delivery }) => delivery.id);
-        if (ids.length > 0) await merge(name, { ids, kind: 'erased' });
+        if (ids.length > 0) await merge(name, { ids });
         // A record of its own has another id now.
         const newIds = identifiedBy ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
         if (newIds.length > 0) await merge(name, { ids: newIds });
@@ -229,7 +229,7 @@ async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
     where w.erasure = ${id} group by p.family`.execute(db);
   for (const { family, ids } of rows)
     for (let at = 0; at < ids.length; at += maxCallbacks)
-      await merge(family, { ids: ids.slice(at, at + maxCallbacks), kind: 'erased' });
+      await merge(family, { ids: ids.slice(at, at + maxCallbacks) });
 }
 
 export interface Preview {

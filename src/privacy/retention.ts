@@ -143,7 +143,7 @@ async function endRecords(
   return inTransaction(pool, locks, async (client) => {
     const gone = await client.query<RecordKey>(removal, [family.name, before, ...keys]);
     const ended = [gone.rows.map(({ businessId }) => businessId), gone.rows.map(({ recordId }) => recordId)];
-    const values = [fingerprintOf(families), true, 'erased', ...ended];
+    const values = [fingerprintOf(families), true, ...ended];
     const merged = await client.query<Merged>(mergeStatements(family).records, values);
     const { isOurs, locked } = merged.rows[0]!;
     if (!isOurs) throw new OtherFamilies();

@@ -20,9 +20,9 @@ export interface Merged {
 }
 
 interface MergeStatements {
-  /** $1 fingerprint, $2 whether the feed is told, $3 its kind or null, $4 ids, $5 how many others that are due. */
+  /** $1 fingerprint, $2 whether the feed is told, $3 ids, $4 how many others that are due. */
   due: string;
-  /** $1 to $3 as above, $4 and $5 the businesses and ids of records. Rows without callbacks are deleted. */
+  /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: string;
 }
 
@@ -81,7 +81,7 @@ given as materialized (
  * Common table expressions of due callbacks with their records: `stored`, and originals of an erasure, `withheld`: their
  * record may have lost its last callback.
  */
-const dueRecords = (family: Family) => `${dueDeliveries(family, '$4', '$5')}, stored as materialized (
+const dueRecords = (family: Family) => `${dueDeliveries(family, '$3', '$4')}, stored as materialized (
   select id, business_id, record_id from receiver.inbox where exists (select from ours) and id = any(array(select id from due))
 ), withheld as materialized (
   select id, business_id, record_id from receiver.withheld
@@ -93,7 +93,7 @@ const dueRecords = (family: Family) => `${dueDeliveries(family, '$4', '$5')}, st
 )`;
 
 const givenRecords = `records as materialized (
-  select business_id, record_id, min(n) as n from unnest($4::text[], $5::text[]) with ordinality as r(business_id, record_id, n)
+  select business_id, record_id, min(n) as n from unnest($3::text[], $4::text[]) with ordinality as r(business_id, record_id, n)
   where exists (select from ours) group by business_id, record_id
 )`;
 
@@ -103,14 +103,13 @@ const dueOnes = `
   union all select w.id, true from withheld w join tried k using (business_id, record_id) where k.is_mine
   union all select f.id, false from found f join tried k using (business_id, record_id) where not k.is_mine`;
 
-/** SQL for the kind of a change. */
+/** SQL for the kind of a change: a row goes where an erasure, or retention, has left no callback of it. */
 const kindOf = (isDue: boolean) =>
-  `case ${
+  `case when is_gone ${
     isDue
-      ? `when exists (select from withheld w where (w.business_id, w.record_id) = (changed.business_id, changed.record_id))
-    then 'erased'`
+      ? 'or exists (select from withheld w where (w.business_id, w.record_id) = (changed.business_id, changed.record_id))'
       : ''
-  } when is_deleted then 'deleted' else 'changed' end`;
+  } then 'erased' when is_deleted then 'deleted' else 'changed' end`;
 
 function generate(family: Family, mode: 'due' | 'records'): string {
   const isDue = mode === 'due';
@@ -165,8 +164,8 @@ with ours as materialized (
 ), told as (
   -- The feed keeps keys, so it has none that identify a person. What waits is told, whoever merges it.
   insert into receiver.changes (family, business_id, record_id, kind)
-  select ${literal(family.name)}, business_id, record_id, coalesce($3::text, ${kindOf(isDue)})
-  from (select * from written union all select *, true from gone) changed
+  select ${literal(family.name)}, business_id, record_id, ${kindOf(isDue)}
+  from (select *, false as is_gone from written union all select *, true, true from gone) changed
   where ($2::boolean or exists (
     select from versions v join seen s on s.id = v.id join tried k on k.n = v.n
     where (k.business_id, k.record_id) = (changed.business_id, changed.record_id)
@@ -188,6 +187,6 @@ with ours as materialized (
 select exists (select from ours) as "isOurs", (select count(*) from written)::int as written, (select count(*) from gone)::int as deleted,
        (select count(*) from done)::int as merged,
        (select count(*) from put_off)::int as waiting,
-       ${isDue ? '(select count(*) from others) = $5::int' : 'false'} as "isFull",
+       ${isDue ? '(select count(*) from others) = $4::int' : 'false'} as "isFull",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked`;
 }

@@ -51,14 +51,12 @@ export interface MergeOptions {
 }
 
 export interface MergeRequest {
-  /** Deliveries that are merged, without a `kind` together with whatever else of the family is due, `maxDeliveries` at most. */
+  /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly RecordKey[];
   /** Default: true; `false`: only of records with callbacks that waited. Those whose ids may identify a patient are never told. */
   tellsFeed?: boolean;
-  /** The kind of the changes; default: by their events. */
-  kind?: 'erased';
 }
 
 export interface MergeResult extends Omit<Merged, 'locked' | 'isOurs'> {
@@ -84,7 +82,6 @@ interface Candidate extends RecordKey {
 interface Run {
   family: Family;
   tellsFeed: boolean;
-  kind: string | null;
   endsAt: number;
   result: MergeResult;
 }
@@ -143,10 +140,10 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     size: number,
     values: unknown[],
   ): Promise<Merged> => {
-    const { family, tellsFeed, kind, result } = run;
+    const { family, tellsFeed, result } = run;
     const query = {
       text: mergeStatements(family)[statement],
-      values: [fingerprint, tellsFeed, kind, ...values],
+      values: [fingerprint, tellsFeed, ...values],
       query_timeout: driverMs,
     };
     const execute = (one: pg.QueryConfig) => withLock(family, size, (client) => client.query<Merged>(one));
@@ -278,7 +275,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     const { family } = run;
     const size = sizes.get(family.name) ?? limits.maxDeliveries;
     const some = ids.slice(0, size);
-    const due = [some, run.kind ? 0 : size - some.length];
+    const due = [some, size - some.length];
     try {
       const { isFull } = await attempt(run, 'due', size, due);
       run.result.isFull = isFull || ids.length > size;
@@ -300,7 +297,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
    * @throws the database's error, if it is an outage: everything waits as it did
    */
   return async (name: string, request: MergeRequest = {}): Promise<MergeResult> => {
-    const { ids = [], records, tellsFeed = true, kind = null } = request;
+    const { ids = [], records, tellsFeed = true } = request;
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
     const result: MergeResult = {
@@ -315,7 +312,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
         left: [],
       },
     };
-    const run: Run = { family, tellsFeed, kind, endsAt: performance.now() + limits.runMs, result };
+    const run: Run = { family, tellsFeed, endsAt: performance.now() + limits.runMs, result };
     await (records ? mergeRecords(run, records) : mergeDue(run, ids));
     return result;
   };

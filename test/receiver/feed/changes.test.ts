@@ -80,7 +80,7 @@ it('a change has the row as it is when it is read, with all digits; null where i
   await change(core, 1, { name: 'Asha Rao' });
   await change(core, 2, {}, 'deleted');
   await database.rows('delete from receiver.inbox where record_id = $1', ['2']);
-  await core.merge('receipt', { records: [{ businessId: 'b0', recordId: '2' }], kind: 'erased' });
+  await core.merge('receipt', { records: [{ businessId: 'b0', recordId: '2' }] });
   const { changes, next, more, text } = await read();
   const common = { family: 'receipt', changed_at: expect.stringMatching(/Z$/) };
   const first = { ...common, business_id: 'b1', id: '1', record: { name: 'Asha Rao' } };
