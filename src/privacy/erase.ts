@@ -32,9 +32,9 @@ interface StepOptions {
 }
 
 const statementMs = 10_000;
-/** Records and callbacks of one step. */
+/** Records that are looked at, and deliveries that are merged, in one step. */
 const maxRecords = 20;
-const maxCallbacks = 500;
+const maxDeliveries = 500;
 const retryMs = 500;
 const maxRetries = 20;
 
@@ -191,14 +191,12 @@ async function reduceRecords(
   { onProgress, signal }: StepOptions,
 ): Promise<void> {
   const { pool, families, merge } = core;
-  const reduce = () =>
-    inTransaction(pool, gateLock(statementMs), async (client) => {
-      return applyGate(client, families, [], records);
-    });
   for (let tries = 0, isComplete = records.length === 0; !isComplete; ) {
     signal?.throwIfAborted();
     try {
-      const done = await reduce();
+      const done = await inTransaction(pool, gateLock(statementMs), (client) =>
+        applyGate(client, families, [], records),
+      );
       isComplete = done.isComplete;
       for (const { name, identifiedBy } of families) {
         const own = done.reductions.filter(({ record }) => record.family === name);
@@ -228,8 +226,8 @@ async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
     select p.family, array_agg(p.id) as ids from receiver.withheld w join receiver.pending_deliveries p using (id)
     where w.erasure = ${id} group by p.family`.execute(db);
   for (const { family, ids } of rows)
-    for (let at = 0; at < ids.length; at += maxCallbacks)
-      await merge(family, { ids: ids.slice(at, at + maxCallbacks) });
+    for (let at = 0; at < ids.length; at += maxDeliveries)
+      await merge(family, { ids: ids.slice(at, at + maxDeliveries) });
 }
 
 export interface Preview {
