@@ -193,6 +193,21 @@ it('receipts as of a moment before the erasure keep their amounts', async () => 
   expect(await database.rows(asOf, [before])).toEqual([{ net_amount: 500, name: null }]);
 });
 
+it('the feed is told that a row was changed by an erasure, and of nobody else’s', async () => {
+  await store(
+    receipt({ patient_oid: 'A', name: 'CANARY' }),
+    deliveryOf({
+      ...{ event: 'appointment.created', event_time: start, business_id: 'b' },
+      data: { appointment_id: '7', patient_id: 'B' },
+    }),
+  );
+  await mergeAll(coreOf(database));
+  const told = () => database.rows('select record_id, kind from receiver.changes order by position');
+  const before = await told();
+  await erase('p:platform:A');
+  expect(await told()).toEqual([...before, { record_id: '1', kind: 'erased' }]);
+});
+
 it('a value that does not fit its field goes, and so does what an id beside data names', async () => {
   await store(
     receipt({ patient_oid: 'A', net_amount: 'CANARY', amount_paid: 7 }),
