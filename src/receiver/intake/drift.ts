@@ -1,16 +1,13 @@
 import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
-import type { AnyCallback } from '../families/callback.ts';
+import { type AnyCallback, envelopeMembers } from '../families/callback.ts';
 import type { Family } from '../families/family.ts';
+import { fieldNamed } from './read-data.ts';
 import { fieldName } from './rejection.ts';
 
 /** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
 type DriftKind = 'unknown' | 'missing' | 'value' | 'misfit';
 
-const envelopeFields = new Set([
-  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
-  ...['transaction_id', 'partition_id', 'data'],
-]);
 // Senders choose names: what comes beyond these is not counted.
 const maxNotes = 500;
 const maxRows = 5_000;
@@ -64,14 +61,15 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
     /** Counts the differences of an accepted callback. @param misfits the fields whose values did not fit */
     observe: (id: string, callback: AnyCallback, misfits: readonly string[]): void => {
       const { event, data } = callback;
-      const fields = familyOf.get(event)?.fields;
-      if (!fields) {
+      const family = familyOf.get(event);
+      if (!family) {
         note(id, /^[A-Za-z_][\w.]{0,99}$/.test(event) ? event : '…', '/event', 'unknown');
         return;
       }
       for (const name in callback)
-        if (!envelopeFields.has(name)) note(id, event, `/${fieldName(name)}`, 'unknown');
+        if (!envelopeMembers.has(name)) note(id, event, `/${fieldName(name)}`, 'unknown');
       for (const name of misfits) note(id, event, `/data/${name}`, 'misfit');
+      const { fields } = family;
       for (const name in fields) {
         const { alias, optional, fromEnvelope, meanings } = fields[name]!;
         const value = data[name] ?? (alias === undefined ? undefined : data[alias]);
@@ -80,9 +78,7 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
         if (meanings && typeof value === 'string' && value !== '' && !Object.hasOwn(meanings, value))
           note(id, event, `/data/${name}`, 'value', fieldName(value));
       }
-      const unknown = Object.keys(data).filter(
-        (name) => !Object.hasOwn(fields, name) && !Object.values(fields).some(({ alias }) => alias === name),
-      );
+      const unknown = Object.keys(data).filter((name) => !fieldNamed(family, name));
       for (const name of unknown)
         note(id, event, `/data/${unknown.length > maxUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
     },

@@ -34,6 +34,9 @@ function readerOf(family: Family): Reader {
   return reader;
 }
 
+/** The field that callbacks call so, with its own name. */
+export const fieldNamed = (family: Family, name: string) => readerOf(family).byName.get(name);
+
 /**
  * What a callback says of its record, by the rules of tolerance: a value that does not fit goes to `extra`, one that says
  * nothing is left out, and so is null in a deletion.
