@@ -1,54 +1,39 @@
 import { commonColumns, type Family } from '../receiver/families/family.ts';
-import { type Field, misfit, readField } from '../receiver/families/field.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
+import { isPublicMember, isPublicValue } from '../receiver/intake/reduce.ts';
 import type { Row } from './records.ts';
 
 /** In place of a value that somebody may not see. */
 export const hidden = '•••';
 
-/** The members of a callback, and the columns of every row, that cannot identify a patient. */
-const publicMembers = ['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id'];
+/** The columns of every row that cannot identify a patient. */
 const publicColumns = ['business_id', ...Object.keys(commonColumns).filter((name) => name !== 'extra')];
 
 type Values = Readonly<Record<string, unknown>>;
 
-const fieldOf = (family: Pick<Family, 'fields'> | undefined, name: string): Field | undefined =>
-  family?.fields[name] ?? Object.values(family?.fields ?? {}).find(({ alias }) => alias === name);
-
-const isPublic = (family: Pick<Family, 'fields'>, name: string): boolean =>
-  fieldOf(family, name)?.personal === false;
-
 const isEmpty = (value: unknown) => value === null || value === '';
-// What is declared as a code may be an object with a name.
-const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
 
 /** A row as text, without what is personal. */
 export const maskRow = (row: Row, family: Family): Row =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
       name,
-      isEmpty(value) || publicColumns.includes(name) || isPublic(family, name) ? value : hidden,
+      isEmpty(value) || publicColumns.includes(name) || family.fields[name]?.personal === false
+        ? value
+        : hidden,
     ]),
   );
 
 /** A callback without what is personal. Names that nobody has documented may be personal too. */
 function maskEnvelope({ data, ...members }: Values, family: Family | undefined): Values {
-  // What does not fit its field may be anything.
-  const fits = (name: string, value: unknown) => {
-    const field = fieldOf(family, name);
-    return isScalar(value) && (!field || readField(field, value, Number.POSITIVE_INFINITY) !== misfit);
-  };
-  const mask = (values: Values, isShown: (name: string) => boolean) => {
-    const known = Object.entries(values).filter(([name]) => isShown(name));
-    const count = Object.keys(values).length - known.length;
-    return {
-      ...Object.fromEntries(known.map(([name, value]) => [name, fits(name, value) ? value : hidden])),
-      ...(count > 0 ? { [hidden]: `${count} more` } : {}),
-    };
+  const mask = (values: Values, isShown: (name: string, value: unknown) => boolean) => {
+    const shown = Object.entries(values).filter(([name, value]) => isShown(name, value));
+    const count = Object.keys(values).length - shown.length;
+    return { ...Object.fromEntries(shown), ...(count > 0 ? { [hidden]: `${count} more` } : {}) };
   };
   return {
-    ...mask(members, (name) => publicMembers.includes(name)),
-    data: mask((data ?? {}) as Values, (name) => family !== undefined && isPublic(family, name)),
+    ...mask(members, isPublicMember),
+    data: mask((data ?? {}) as Values, (name, value) => isPublicValue(family, name, value)),
   };
 }
 

@@ -41,6 +41,11 @@ export const envelopeMembers: ReadonlySet<string> = new Set([
   ...Object.keys(envelope),
 ]);
 
+/** Those that cannot identify a patient. */
+export const publicMembers: ReadonlySet<string> = new Set([
+  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
+]);
+
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;
 type ValuesOf<F extends Fields> = {

@@ -1,27 +1,20 @@
 import type pg from 'pg';
-import { uuidV8 } from '../../common/uuid.ts';
-import type { AnyCallback } from '../families/callback.ts';
 import { type Family, hasPersonalKey } from '../families/family.ts';
-import { misfit, readField } from '../families/field.ts';
 import { OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { canonicalJson } from './canonical-json.ts';
-import { Decimal, withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
 import {
   findReductions,
   type Gate,
-  hashedPrefix,
   openGate,
   type RecordKey,
   type Reduction,
   readStored,
-  reducedMark,
   subjectOf,
 } from './find-reductions.ts';
-import { versionWith } from './identify.ts';
 import { insertUngated, toJsonb } from './insert.ts';
+import { reduce } from './reduce.ts';
 
 const frozenMs = 5_000;
 
@@ -178,76 +171,6 @@ async function recordReductions(
     [[...added.keys()], values.map(([until]) => until), values.map(([, erasure]) => erasure)],
   );
 }
-
-/** The members of the envelope that cannot identify a patient. */
-const publicMembers = new Set([
-  'event',
-  'event_type',
-  'event_time',
-  'timestamp',
-  'client_id',
-  'business_id',
-  'service',
-]);
-
-/**
- * A callback without what is personal: each personal key becomes null, because without the key an earlier person would come
- * back. Unknown keys count as personal, and so do `transaction_id`, `partition_id` and the data of unknown events. It has a
- * new id, which follows from the old one, and goes on naming by salted hashes.
- *
- * @param names the salted hashes of those that it names
- */
-export function reduce(
-  delivery: Delivery,
-  family: Family | undefined,
-  names: readonly string[],
-  hash: (text: string) => string,
-): Delivery {
-  const fields = new Map(
-    Object.entries(family?.fields ?? {}).flatMap(([name, field]) =>
-      [name, field.alias ?? []].flat().map((one) => [one, field] as const),
-    ),
-  );
-  // A record of its own is merged with nothing: no key has to take an earlier value away, and a key may be an id.
-  const isMerged = family?.identifiedBy !== undefined;
-  const reduceData = (data: Record<string, unknown>) => {
-    const kept = Object.entries(data).filter(([key]) => isMerged || fields.has(key));
-    return mapValues(Object.fromEntries(kept), (key, value) => {
-      const field = fields.get(key);
-      // What does not fit its field may be anything.
-      const fits =
-        field &&
-        (field.kind === 'nested' || isScalar(value)) &&
-        readField(field, value, delivery.eventMs) !== misfit;
-      return field?.personal === false && fits ? value : null;
-    });
-  };
-  const parse = (json: string) => withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
-  const envelope = parse(delivery.body.toString()) as unknown as AnyCallback;
-  const reduced = mapValues(envelope, (key, value) => {
-    if (key === 'data') return reduceData(envelope.data);
-    return publicMembers.has(key) && isScalar(value) ? value : null;
-  });
-  const id = uuidV8(delivery.id.slice(0, 13).replace('-', ''), hash(`reduced:${delivery.id}`));
-  return {
-    ...delivery,
-    id,
-    recordId: delivery.recordId === delivery.id ? id : delivery.recordId,
-    version: versionWith(delivery.version, id),
-    subjects: [
-      reducedMark,
-      ...new Set(names.map((name) => hashedPrefix + name)),
-      ...delivery.subjects.filter((subject) => subject.startsWith('r:')),
-    ],
-    body: Buffer.from(canonicalJson(reduced)),
-    data: delivery.data === null ? null : canonicalJson(reduceData(parse(delivery.data))),
-  };
-}
-
-const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
-
-const mapValues = (from: object, map: (key: string, value: unknown) => unknown) =>
-  Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(key, value)]));
 
 async function withhold(client: pg.ClientBase, reductions: readonly Whole[]): Promise<void> {
   const texts = reductions.map(({ delivery }) => {
