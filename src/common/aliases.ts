@@ -19,10 +19,18 @@ export function findIds(aliases: ReadonlyMap<string, string>, text: string): str
 
 export const maxAliasLength = 200;
 
+/** An alias of an id; in a change, an empty one removes it. */
+export interface Alias {
+  kind: AliasKind;
+  id: string;
+  alias: string;
+}
+
 /** The fault of an alias; undefined: it has none. */
-export function findAliasFault(id: string, alias: string): string | undefined {
+export function findAliasFault({ id, alias }: Pick<Alias, 'id' | 'alias'>): string | undefined {
   if (id === '') return 'the id is empty';
-  if (/\p{Cc}/u.test(id + alias)) return 'the id or the alias has a control character';
+  if (/\p{Cc}/u.test(id + alias) || !(id + alias).isWellFormed())
+    return 'the id or the alias has a character that is no text';
   return alias.length > maxAliasLength ? `the alias has more than ${maxAliasLength} characters` : undefined;
 }
 

@@ -1,33 +1,16 @@
 import { sql } from 'kysely';
 import type { ServiceClient } from '../client/index.ts';
+import { type Alias, findAliasFault } from '../common/aliases.ts';
 import type { Db } from '../receiver/store/tables.ts';
-
-/** The kinds of ids that can have an alias. */
-export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
-
-/** An alias of an id; in a change, an empty one removes it. */
-export interface Alias {
-  kind: (typeof aliasKinds)[number];
-  id: string;
-  alias: string;
-}
 
 /** `updated_by` of the names of the platform's directory. */
 const platform = 'platform';
-const maxLength = 200;
 
 /** The aliases that there are. */
 export async function listAliases(db: Db): Promise<Alias[]> {
   const { rows } = await sql<Alias>`
     select kind, id, alias from receiver.aliases where alias is not null order by kind, alias`.execute(db);
   return rows;
-}
-
-/** The fault of an alias; undefined: it has none. */
-export function findAliasFault({ id, alias }: Pick<Alias, 'id' | 'alias'>): string | undefined {
-  if (id === '') return 'the id is empty';
-  if (/\p{Cc}/u.test(id + alias) || !(id + alias).isWellFormed()) return 'a character is no text';
-  return alias.length > maxLength ? `the alias has more than ${maxLength} characters` : undefined;
 }
 
 /**

@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandActor, logAccess } from '../common/access-log.ts';
+import { type Alias, aliasKinds, findAliasFault, isAliasKind } from '../common/aliases.ts';
 import { parseDay } from '../common/arguments.ts';
 import { csvWriter, parseCsv } from '../common/csv.ts';
 import { print, printTable, withProgress } from '../common/output.ts';
 import type { Core, OnCore } from '../feature.ts';
-import { type Alias, aliasKinds, changeAliases, findAliasFault, listAliases } from './aliases.ts';
+import { changeAliases, listAliases } from './aliases.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
 const defaultDays = 7;
@@ -92,7 +93,7 @@ function parseAliases(bytes: Buffer): Alias[] {
 }
 
 function findFault(change: Alias): string | undefined {
-  if (!aliasKinds.includes(change.kind)) return `the kind must be ${aliasKinds.join(', ')}`;
+  if (!isAliasKind(change.kind)) return `the kind must be ${aliasKinds.join(', ')}`;
   if (/^\d(\.\d+)?E\+\d+$/i.test(change.id))
     return 'a spreadsheet has rounded the id: format the column as text';
   return findAliasFault(change);

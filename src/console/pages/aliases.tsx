@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { aliasKinds, findAliasFault, type KnownId, mostIds } from '../../common/aliases.ts';
 import type { Db } from '../../receiver/store/tables.ts';
+import { changeAliases } from '../../reconcile/aliases.ts';
 import { readBusinesses } from '../../reports/read.ts';
 import { AliasesPage } from '../aliases/page.tsx';
 import { BadInput } from '../errors.ts';
@@ -23,18 +24,10 @@ export const aliases: Page = (routes, { db, read, logAccess }) => {
     const shape = { kind: oneOf(aliasKinds), id: text, alias: text, filter: text };
     const { kind, id = '', alias = '', filter: shown = '' } = readForm(req.body, shape).data;
     if (!kind) throw new BadInput('The kind is missing.');
-    const fault = findAliasFault(id, alias);
+    const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
     await logAccess(res, { action: 'aliases', filter: { kind, id }, rows: 1 });
-    // A row without a name stays, so that the platform's does not come back.
-    const given = { alias: alias || null, updated_by: actorOf(res).id };
-    await db
-      .insertInto('receiver.aliases')
-      .values({ kind, id, ...given })
-      .onConflict((conflict) =>
-        conflict.columns(['kind', 'id']).doUpdateSet({ ...given, updated_at: sql<Date>`now()` }),
-      )
-      .execute();
+    await changeAliases(db, [{ kind, id, alias }], actorOf(res).id);
     const place = encodeURIComponent(`${kind}-${id}`);
     res.redirect(303, `/console/aliases?${new URLSearchParams(shown)}#${place}`);
   });
