@@ -5,6 +5,7 @@ import { print, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
 import { quarantineReasons } from '../receiver/intake/rejection.ts';
+import { createRebuild } from '../receiver/worker/rebuild.ts';
 import { replayDeliveries } from './deliveries.ts';
 import {
   dropQuarantined,
@@ -32,6 +33,12 @@ export function addCallbackCommands(program: Command, onCore: OnCore): void {
     .argument('[ids...]', 'of callbacks', uuids)
     .option('--family <name>', 'only of this family')
     .action(onCore(replay));
+  program
+    .command('rebuild')
+    .description(
+      'read all stored callbacks again by the current rules, and merge them; beside a running receiver',
+    )
+    .action(onCore(rebuild));
   program
     .command('sql')
     .description('run a statement on the receiver’s database, read-only, and print its rows')
@@ -65,6 +72,14 @@ async function replay(core: Core, ids: string[] | undefined, { family }: { famil
   print(`${count} ${count === 1 ? 'waits' : 'wait'} for a worker`);
   const unknown = given ? new Set(given).size - count : 0;
   if (unknown > 0) print(`${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback`);
+}
+
+async function rebuild(core: Core): Promise<void> {
+  const { rows } = await core.pool.query<{ count: number }>('select count(*)::int from receiver.inbox');
+  const counts = await withProgress('callbacks read', rows[0]!.count, ({ advance }) =>
+    createRebuild(core)({ onProgress: advance }),
+  );
+  printTable(['rebuild', 'number'], Object.entries(counts));
 }
 
 type Filter = Omit<QuarantineFilter, 'ids'>;

@@ -1,11 +1,8 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
-import { printCounts, withProgress } from '../common/output.ts';
 import type { Environment } from '../config/config.ts';
-import type { Core } from '../feature.ts';
 import { preparePort } from '../receiver/http/server.ts';
-import { createRebuild } from '../receiver/worker/rebuild.ts';
 import { openService, type Service } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
@@ -15,7 +12,7 @@ const timeoutMs = 20_000;
 
 /**
  * `receiver start`: runs the receiver until SIGTERM, SIGINT, SIGHUP or SIGUSR2; `receiver migrate`: updates the tables of
- * the database, as `start` does; `receiver rebuild`: makes all rows again from the stored callbacks.
+ * the database, as `start` does.
  */
 export function addStartCommands(program: Command, env: Environment): void {
   program
@@ -49,29 +46,6 @@ export function addStartCommands(program: Command, env: Environment): void {
     .command('migrate')
     .description('update the tables of the database (start does this, too)')
     .action(async () => (await openService(env)).migrate(createLog('info')));
-
-  program
-    .command('rebuild')
-    .description(
-      'read all stored callbacks again by the current rules, and merge them; beside a running receiver',
-    )
-    .action(async () => {
-      const { withCore, config } = await openService({ LOG_LEVEL: 'warn', ...env });
-      await withCore(createLog(config.logLevel), rebuild);
-    });
-}
-
-async function rebuild(core: Core): Promise<void> {
-  const { rows } = await core.pool.query<{ count: number }>('select count(*)::int from receiver.inbox');
-  const counts = await withProgress('callbacks read', rows[0]!.count, async ({ advance }) => {
-    let seen = 0;
-    const onProgress = ({ callbacks }: { callbacks: number }) => {
-      advance(callbacks - seen);
-      seen = callbacks;
-    };
-    return createRebuild(core)({ onProgress });
-  });
-  printCounts({ ...counts });
 }
 
 /** Runs the receiver until the signal is aborted, which may be before it is ready. */

@@ -22,5 +22,3 @@ export function createRights() {
       void rights.push({ method, path: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`), takes }),
   };
 }
-
-export type Rights = ReturnType<typeof createRights>;

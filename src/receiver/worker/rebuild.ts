@@ -29,8 +29,8 @@ interface RebuildOptions {
 }
 
 interface RebuildRequest {
-  /** Called after each step. */
-  onProgress?: (counts: RebuildCounts) => void;
+  /** Called after each step with how many callbacks it has read. */
+  onProgress?: (callbacks: number) => void;
   signal?: AbortSignal;
 }
 
@@ -197,7 +197,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       }
       counts.callbacks += stored.length;
       counts.unreadable += unreadable;
-      onProgress?.({ ...counts });
+      onProgress?.(stored.length);
       last = stored.at(-1)!;
       size = Math.min(size * 2, maxCallbacks);
     }

@@ -126,7 +126,7 @@ it('callbacks of events that a family has come to list move to it, and all other
   await migrate(database.db, withInvoices, log);
   const steps: number[] = [];
   const { rebuild } = open(withInvoices, 2);
-  expect(await rebuild({ onProgress: ({ callbacks }) => steps.push(callbacks) })).toMatchObject({
+  expect(await rebuild({ onProgress: (callbacks) => steps.push(callbacks) })).toMatchObject({
     changed: 3,
     left: 0,
     unreadable: 0,
