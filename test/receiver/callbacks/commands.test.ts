@@ -7,6 +7,7 @@ import { addSandboxCommands } from '../../../src/sandbox/commands.ts';
 import { coreOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { openIntake, routeOf } from '../support/intake.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const database = useReceiverDatabase();
 
@@ -25,16 +26,7 @@ it('a command drops the given bodies, and none where nothing selects them', asyn
   const intake = openIntake(database);
   for (const body of ['{', '[']) await intake.receive(Buffer.from(body), routeOf('receipt')).catch(() => {});
   await intake.close();
-  const run = async (...given: string[]) => {
-    const program = new Command();
-    addCallbackCommands(
-      program,
-      (action) =>
-        (...args) =>
-          action(core, ...args),
-    );
-    await program.parseAsync(['quarantine', ...given], { from: 'user' });
-  };
+  const run = (...args: string[]) => runCommand(core, addCallbackCommands, 'quarantine', ...args);
   await expect(run('drop')).rejects.toThrow('Select bodies, or use --all');
   const [first, second] = await listQuarantine(core, {});
   await database.rows('update receiver.quarantine set replayed_at = now() where id = $1', [first!.id]);

@@ -9,7 +9,7 @@ import { identifyPatient } from '../../../src/privacy/patient.ts';
 import type { Family } from '../../../src/receiver/families/family.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
-import { samples } from '../../../src/sandbox/samples.ts';
+import { canary, canaryOf } from '../../support/canary.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
@@ -113,28 +113,9 @@ it('an erased person is found nowhere', async () => {
 
 it('who may not name people sees no personal value of any family, and searches by nothing personal', async () => {
   for (const family of families as readonly Family[]) {
-    const { data, ...envelope } = (samples as Record<string, { data: Record<string, unknown> }>)[
-      family.name
-    ]!;
-    const marked = Object.entries(family.fields)
-      .filter(
-        ([name, field]) => field.personal !== false && !field.fromEnvelope && !field.refersTo && name in data,
-      )
-      .map(([name, { kind }]) => {
-        if (kind === 'text' || kind === 'name' || kind === 'untyped') return [name, `CANARY ${name}`];
-        return [name, kind === 'nested' ? { x: 'CANARY', name: 'CANARY', entries: ['CONTENT'] } : data[name]];
-      });
-    const further = {
-      unknown_CANARY: 'CANARY',
-      patient: { id: 'CANARY-P', name: 'CANARY' },
-      Entries: 'CONTENT',
-    };
-    const [id] = await store({
-      event_time: now,
-      ...envelope,
-      more: 'CANARY',
-      data: { ...data, ...Object.fromEntries(marked), ...further },
-    });
+    const patient = { id: 'CANARY-P', name: canary, entries: ['CONTENT'] };
+    const callback = canaryOf(family, { data: { patient, Entries: 'CONTENT' } });
+    const [id] = await store({ ...callback, more: canary });
     const delivery = (await readDelivery(core, id!))!;
     const { row, versions } = (await readRecord(core, delivery.record!))!;
     const shown = JSON.stringify([maskRow(row!, family), readableBody(delivery.body, { family })]);

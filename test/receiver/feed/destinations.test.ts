@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Command } from 'commander';
 import { Webhook } from 'standardwebhooks';
 import { addDestinationsCommand } from '../../../src/feed/commands.ts';
 import { checkDestinations, defaultLimits, findDue, type Limits } from '../../../src/feed/destinations.ts';
@@ -12,6 +11,7 @@ import { sendChanges } from '../../../src/feed/send.ts';
 import { createCopy } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { change, closeLater, createRandom, type Item, listen, openCore, positions } from './support.ts';
 
 const database = useReceiverDatabase('test');
@@ -57,22 +57,8 @@ function neverEnd(res: ServerResponse) {
 }
 
 /** Runs `receiver destinations …`. @returns what it prints */
-async function run(core: FeedCore, ...args: string[]): Promise<string> {
-  const program = new Command().exitOverride();
-  addDestinationsCommand(
-    program,
-    (action) =>
-      (...given) =>
-        action(core, ...given),
-  );
-  let output = '';
-  const write = jest.spyOn(process.stdout, 'write').mockImplementation((line) => {
-    output += line;
-    return true;
-  });
-  await program.parseAsync(['destinations', ...args], { from: 'user' }).finally(() => write.mockRestore());
-  return output;
-}
+const run = (core: FeedCore, ...args: string[]): Promise<string> =>
+  runCommand(core, addDestinationsCommand, 'destinations', ...args);
 
 /** Adds a destination that gets all receipts. @returns its id */
 async function add(core: FeedCore, endpoint: Endpoint) {

@@ -6,6 +6,7 @@ import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { addFeatureCommands } from '../../../src/service.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { captureOutput } from '../../support/output.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 import { startRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -67,21 +68,9 @@ async function move(
   to: ReceiverDatabase = target,
   env: Record<string, string> = {},
 ): Promise<string> {
-  let output = '';
-  const writes = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockImplementation(((text: unknown) => {
-      output += text;
-      return true;
-    }) as never),
-  );
-  try {
-    const program = new Command('receiver').exitOverride();
-    addFeatureCommands(program, { DATABASE_URL: to.url, ...env });
-    await program.parseAsync(['move', '--from', from], { from: 'user' });
-    return output;
-  } finally {
-    for (const write of writes) write.mockRestore();
-  }
+  const program = new Command('receiver').exitOverride();
+  addFeatureCommands(program, { DATABASE_URL: to.url, ...env });
+  return captureOutput(() => program.parseAsync(['move', '--from', from], { from: 'user' }));
 }
 
 /** The rows of the families, as far as they follow from callbacks. */

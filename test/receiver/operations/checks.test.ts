@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { type Config, InvalidConfiguration } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { addOperationsCommands } from '../../../src/operations/commands.ts';
@@ -8,6 +7,7 @@ import { families } from '../../../src/receiver/families/index.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { canary } from '../../support/canary.ts';
 import { useReceiverDatabase } from '../support/database.ts';
+import { runCommandOn } from '../support/run-command.ts';
 import { fallbackOf, faults, openCore, stateOf } from './support.ts';
 
 const database = useReceiverDatabase();
@@ -120,24 +120,11 @@ it.each([
 
 /** Runs `receiver doctor`. */
 async function doctor(run: (action: (core: Core) => Promise<void>) => Promise<void>, ...args: string[]) {
-  const program = new Command();
-  addOperationsCommands(
-    program,
-    (action) =>
-      (...given) =>
-        run((one) => action(one, ...given)),
-  );
-  let output = '';
-  const write = jest.spyOn(process.stdout, 'write').mockImplementation((line) => {
-    output += line;
-    return true;
-  });
   const code = process.exitCode;
   try {
-    await program.parseAsync(['doctor', ...args], { from: 'user' });
+    const output = await runCommandOn(run, addOperationsCommands, 'doctor', ...args);
     return { output, code: process.exitCode };
   } finally {
-    write.mockRestore();
     process.exitCode = code;
   }
 }

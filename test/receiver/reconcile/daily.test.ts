@@ -1,7 +1,6 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { parseConfig } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { families } from '../../../src/receiver/families/index.ts';
@@ -9,6 +8,7 @@ import { changeAliases } from '../../../src/reconcile/aliases.ts';
 import { addReconcileCommands } from '../../../src/reconcile/commands.ts';
 import { reconciliation } from '../../../src/reconcile/feature.ts';
 import { useReceiverDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { coreWith, type Platform, startPlatform } from './platform.ts';
 
 const database = useReceiverDatabase('test');
@@ -77,14 +77,7 @@ describe('names', () => {
 
   it('a file is imported by a person and exported again, or not at all where a line is wrong', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'aliases-')), 'aliases.csv');
-    const program = new Command().exitOverride();
-    addReconcileCommands(
-      program,
-      (act) =>
-        async (...args) =>
-          act(core, ...args),
-    );
-    const command = (...given: string[]) => program.parseAsync(['node', 'receiver', 'aliases', ...given]);
+    const command = (...args: string[]) => runCommand(core, addReconcileCommands, 'aliases', ...args);
     const load = async (content: string | Buffer) => {
       await writeFile(file, content);
       await command('import', file);
@@ -101,13 +94,7 @@ describe('names', () => {
     await load(content);
     const byUser = expect.stringMatching(/^(clinic c-1 The lake|doctor =1 A, B) by command:/);
     expect(await aliases()).toEqual([byUser, byUser]);
-    const written: string[] = [];
-    const write = jest
-      .spyOn(process.stdout, 'write')
-      .mockImplementation((chunk) => written.push(String(chunk)) > 0);
-    await command('export');
-    write.mockRestore();
-    expect(written.join('')).toBe(content);
+    expect(await command('export')).toBe(content);
     expect(await database.rows('select action, rows from access_log')).toEqual([
       { action: 'aliases', rows: 2 },
     ]);
