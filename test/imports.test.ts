@@ -37,12 +37,12 @@ const allowed = table({
   operations: 'feature.ts receiver',
   privacy: 'feature.ts receiver',
   reconcile: 'client feature.ts receiver',
-  console: 'callbacks feature.ts operations privacy receiver reports sign-in ../assets',
+  console: 'callbacks feature.ts operations privacy receiver reconcile reports sign-in ../assets',
 
   // Composition.
   'features.ts': 'callbacks console feature.ts feed move operations privacy reconcile',
   'service.ts': 'embedded feature.ts features.ts receiver start-parts.ts tasks.ts',
-  commands: 'embedded feature.ts receiver service.ts',
+  commands: 'embedded receiver service.ts',
   'cli.ts': 'client commands receiver sandbox service.ts',
 });
 
