@@ -112,11 +112,12 @@ function readme(text: string, groups: VariableGroup[]): string {
 function callbacks(text: string, families: readonly Family[]): string {
   const list = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
   const lines = families.map((family) => {
-    const { name, table, identifiedBy } = family;
+    const { name, table, identifiedBy, path } = family;
     const events = takesEveryEvent(family)
       ? 'every event that no family lists'
       : list(callbackEvents(family));
-    return `- **${name}**, ${list([table])} (${identifiedBy ? list([identifiedBy]) : 'each callback'}): ${events}`;
+    const key = identifiedBy ? list([identifiedBy]) : 'each callback';
+    return `- **${name}**, ${list([table])} (${key}), ${list(path.default)}: ${events}`;
   });
   return replacePart(text, 'families', lines.join('\n'));
 }
