@@ -1,6 +1,6 @@
 /** The errors that the handler of a callback responds with. */
 const ofCallbacks = {
-  400: 'The body is not JSON in UTF-8, or the request is not HTTP',
+  400: 'The body is not JSON in UTF-8, or the request is not HTTP; at `/changes`, a parameter is invalid',
   401: 'The signature is missing, wrong or stale; at `/metrics` and `/changes`, the token',
   403: 'The address, the client or the business is not on its list',
   405: 'The method is not POST',
