@@ -97,8 +97,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     reportCurrency: 'INR',
     /** Limits of the console's downloads: without progress, and in total. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000 },
-    /** Interval of the sweep for deliveries without a job, and their minimum age. */
-    sweep: { everyMs: 2_000, olderThanMs: 5_000 },
     /** How long a stop waits before it closes idle connections. */
     drainMs: 2_000,
   };

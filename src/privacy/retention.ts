@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
 import type { Family } from '../receiver/families/family.ts';
-import type { RecordKey } from '../receiver/intake/find-reductions.ts';
+import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
 import { OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
@@ -137,13 +137,11 @@ async function endRecords(
   before: Date,
   records: readonly RecordKey[],
 ): Promise<number> {
-  const keys = [records.map(({ businessId }) => businessId), records.map(({ recordId }) => recordId)];
   // Inserts wait for a moment: none comes between the look at a record and its end.
   const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
   return inTransaction(pool, locks, async (client) => {
-    const gone = await client.query<RecordKey>(removal, [family.name, before, ...keys]);
-    const ended = [gone.rows.map(({ businessId }) => businessId), gone.rows.map(({ recordId }) => recordId)];
-    const values = [fingerprintOf(families), true, ...ended];
+    const gone = await client.query<RecordKey>(removal, [family.name, before, ...keysOf(records)]);
+    const values = [fingerprintOf(families), true, ...keysOf(gone.rows)];
     const merged = await client.query<Merged>(mergeStatements(family).records, values);
     const { isOurs, locked } = merged.rows[0]!;
     if (!isOurs) throw new OtherFamilies();

@@ -102,31 +102,18 @@ export async function startReceiver(
   let worker: Worker | undefined;
   const onStored = (deliveries: readonly Delivery[]) => {
     const names = [...new Set(deliveries.map(({ family }) => family))];
-    if (redis)
-      void redis.queue.enqueue(
-        deliveries.map(({ id }) => id),
-        names,
-      );
+    const ids = deliveries.map(({ id }) => id);
+    if (redis) void redis.queue.enqueue(ids, names);
     else worker?.wake(names);
   };
-  const intake = createIntake({
-    config,
-    families,
-    pool,
-    circuit,
-    clock,
-    fallback,
-    onStored,
-    log,
-  });
+  const intake = createIntake({ config, families, pool, circuit, clock, fallback, onStored, log });
   onStop(intake.close);
 
   if (role !== 'receiver') {
     const workerPool = open('worker');
     const fingerprint = fingerprintOf(families);
     const merge = createMerge({ pool: workerPool, families, fingerprint, log });
-    const { sweep } = config;
-    worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, sweep, log });
+    worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, log });
     onStop(worker.stop);
     if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));
   }

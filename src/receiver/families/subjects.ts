@@ -1,3 +1,4 @@
+import { cached } from '../../common/cached.ts';
 import { Decimal } from '../intake/decimal.ts';
 import type { AnyCallback } from './callback.ts';
 import type { Family } from './family.ts';
@@ -96,20 +97,13 @@ export function subjectsOf(
     const kind = typeof fields.type === 'string' ? kindOf(fields.type) : undefined;
     if (kind && kind !== 'patient') add(kind, fields.value);
   }
-  for (const [name, field] of referencesOf(family)) {
+  for (const [name, field] of referencesOf(family.fields)) {
     const id = data[name] == null ? undefined : keyText(field, data[name]);
     if (id) subjects.add(recordSubject(field.refersTo!, businessId, id));
   }
   return [...subjects];
 }
 
-const references = new WeakMap<object, [string, Family['fields'][string]][]>();
-
-function referencesOf({ fields }: Pick<Family, 'fields'>) {
-  let found = references.get(fields);
-  if (!found) {
-    found = Object.entries(fields).filter(([, { refersTo }]) => refersTo);
-    references.set(fields, found);
-  }
-  return found;
-}
+const referencesOf = cached((fields: Family['fields']) =>
+  Object.entries(fields).filter(([, { refersTo }]) => refersTo),
+);

@@ -25,6 +25,15 @@ export interface Delivery {
   receivedAt: number;
 }
 
+/** A record. */
+export type RecordKey = Pick<Delivery, 'family' | 'businessId' | 'recordId'>;
+
+/** Two parameters of a statement: the businesses and the ids of records of a family. */
+export const keysOf = (records: readonly Omit<RecordKey, 'family'>[]): [string[], string[]] => [
+  records.map(({ businessId }) => businessId),
+  records.map(({ recordId }) => recordId),
+];
+
 /** The columns of a row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
 export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
   version, (extract(epoch from event_time) * 1000)::float8 as "eventMs", subjects,

@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { recordSubject } from '../families/subjects.ts';
-import { type Delivery, storedColumns } from './delivery.ts';
-
-/** A record of which callbacks may have to be reduced. */
-export interface RecordKey {
-  family: string;
-  businessId: string;
-  recordId: string;
-}
+import { type Delivery, keysOf, type RecordKey, storedColumns } from './delivery.ts';
 
 /** A callback without its content. */
 type Head = Omit<Delivery, 'body' | 'data'>;
@@ -252,15 +245,11 @@ async function readRecords(
   hash: (subject: string) => string,
 ): Promise<Map<string, Known[]>> {
   const { rows } = await client.query<Head & { size: number }>(
-    `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(family, business, record)
+    `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(business, record, family)
      cross join lateral (
        select ${heads} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
      ) i`,
-    [
-      records.map(({ family }) => family),
-      records.map(({ businessId }) => businessId),
-      records.map(({ recordId }) => recordId),
-    ],
+    [...keysOf(records), records.map(({ family }) => family)],
   );
   const stored = new Set(rows.map(({ id }) => id));
   const lists = new Map(records.map((record) => [subjectOf(record), { record, list: [] as Known[] }]));

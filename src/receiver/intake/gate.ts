@@ -3,12 +3,11 @@ import { type Family, hasPersonalKey } from '../families/family.ts';
 import { OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery, RecordKey } from './delivery.ts';
 import {
   findReductions,
   type Gate,
   openGate,
-  type RecordKey,
   type Reduction,
   readStored,
   subjectOf,

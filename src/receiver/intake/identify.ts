@@ -1,13 +1,7 @@
 import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
-import {
-  classOf,
-  type EventClass,
-  eventClasses,
-  type Family,
-  isKeyedByEnvelope,
-} from '../families/family.ts';
+import { classOf, eventClasses, type Family, isKeyedByEnvelope } from '../families/family.ts';
 import { keyText } from '../families/field.ts';
 import { isAfterEvent, readTime } from '../families/times.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -45,20 +39,6 @@ export function recordIdOf(callback: AnyCallback, family: Family): string | unde
   );
 }
 
-/** What the place of a callback among those of its record depends on. */
-interface Versioned {
-  /** The time of its event, in milliseconds since 1970. */
-  eventMs: number;
-  class: EventClass;
-  /** The time of the record's change, in milliseconds; undefined: it says none. */
-  changeMs: number | undefined;
-  /** In milliseconds; 0: none. */
-  timestampMs: number;
-  /** In microseconds. */
-  receivedAt: number;
-  id: string;
-}
-
 // versionOf is called for every callback: the digits of one number after the other take ten times as long.
 const scratch = Buffer.alloc(26);
 const maxSecond = 0xff_ffff_ffff;
@@ -68,14 +48,8 @@ const maxSecond = 0xff_ffff_ffff;
  * change, the class of its event, then by those times with their milliseconds, `timestamp`, its arrival and its id. Seconds
  * come before the class because some times have milliseconds and others do not.
  */
-export function versionOf({
-  eventMs,
-  class: kind,
-  changeMs,
-  timestampMs,
-  receivedAt,
-  id,
-}: Versioned): string {
+export function versionOf(versioned: ReturnType<typeof versionedBy>): string {
+  const { eventMs, class: kind, changeMs, timestampMs, receivedAt, id } = versioned;
   const isLast = kind === 'deleted' && changeMs === undefined;
   const change = changeMs ?? eventMs;
   const rest = (ms: number) => ms % 1000;
@@ -96,19 +70,20 @@ const endOf = (id: string) => id.slice(24);
 export const versionWith = (version: string, id: string): string =>
   version.slice(0, -endOf(id).length) + endOf(id);
 
-/** What orders a callback, read from it. @param eventMs the time of its event */
+/** What orders a callback, read from it: times in milliseconds since 1970, but its arrival in microseconds. @param eventMs the time of its event */
 export function versionedBy(
   callback: AnyCallback,
   family: Family,
   eventMs: number,
   receivedAt: number,
   id: string,
-): Versioned {
+) {
   const { orderedBy } = family;
   const changed = orderedBy === undefined ? undefined : readTime(callback.data[orderedBy]);
   return {
     eventMs,
     class: classOf(family, callback.event),
+    // Undefined: it says none.
     changeMs: changed == null || isAfterEvent(changed, eventMs) ? undefined : changed,
     timestampMs: readTime(callback.timestamp) ?? 0,
     receivedAt,

@@ -1,38 +1,25 @@
+import { cached } from '../../common/cached.ts';
 import type { AnyCallback } from '../families/callback.ts';
 import { classOf, type Family } from '../families/family.ts';
-import { type Field, misfit, nothing, readField } from '../families/field.ts';
+import { misfit, nothing, readField } from '../families/field.ts';
 
 /** In front of the name of a value that does not fit its column. */
 export const misfitMark = '\u0001';
 
-interface Reader {
-  /** By each name that a field may have. */
-  byName: ReadonlyMap<string, { name: string; field: Field }>;
-  fromEnvelope: readonly [string, NonNullable<Field['fromEnvelope']>][];
-  facts: readonly [string, readonly string[]][];
-}
-
-const readers = new WeakMap<Family, Reader>();
-
-function readerOf(family: Family): Reader {
-  let reader = readers.get(family);
-  if (!reader) {
-    const entries = Object.entries(family.fields);
-    reader = {
-      byName: new Map(
-        entries.flatMap(([name, field]) =>
-          [name, field.alias ?? []].flat().map((one) => [one, { name, field }] as const),
-        ),
-      ),
-      fromEnvelope: entries.flatMap(([name, { fromEnvelope }]) =>
-        fromEnvelope ? [[name, fromEnvelope] as [string, typeof fromEnvelope]] : [],
-      ),
-      facts: Object.entries(family.facts ?? {}),
-    };
-    readers.set(family, reader);
-  }
-  return reader;
-}
+const readerOf = cached(({ fields, facts = {} }: Family) => {
+  const entries = Object.entries(fields);
+  const named = entries.flatMap(([name, field]) =>
+    [name, field.alias ?? []].flat().map((one) => [one, { name, field }] as const),
+  );
+  return {
+    /** By each name that a field may have. */
+    byName: new Map(named),
+    fromEnvelope: entries.flatMap(([name, { fromEnvelope }]) =>
+      fromEnvelope ? [[name, fromEnvelope] as const] : [],
+    ),
+    facts: Object.entries(facts),
+  };
+});
 
 /** The field that callbacks call so, with its own name. */
 export const fieldNamed = (family: Family, name: string) => readerOf(family).byName.get(name);

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { type Log, throttled } from '../../common/log.ts';
 import { pause } from '../../common/pause.ts';
-import { timeLimits } from '../../common/time-limits.ts';
 import { withTimeout } from '../../common/with-timeout.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
@@ -19,7 +18,7 @@ export interface QueueOptions {
   prefix: string;
   log: Log;
   /** The time limit of adding a job, in ms. */
-  timeoutMs?: number | undefined;
+  timeoutMs: number;
   /** While more jobs wait than this, none are added: no worker runs. */
   maxWaiting?: number;
   /** The least time between two jobs of this process: a job costs far more than an id in it. In ms. */
@@ -46,7 +45,7 @@ const name = 'deliveries';
 
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
 export function openQueue(options: QueueOptions): DeliveryQueue {
-  const { url, log, timeoutMs = timeLimits().redisMs } = options;
+  const { url, log, timeoutMs } = options;
   const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100, closeMs = 2_000 } = options;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };

@@ -1,5 +1,4 @@
 import { pause } from '../../common/pause.ts';
-import { timeLimits } from '../../common/time-limits.ts';
 import type { SpilledDelivery } from '../intake/delivery.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
 import { reportOutage } from '../store/probe.ts';
@@ -20,7 +19,7 @@ export interface FallbackOptions extends Omit<DurabilityOptions, 'redis' | 'time
   /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
   identity: Promise<string>;
   /** The time limit of a commit, in ms. */
-  timeoutMs?: number | undefined;
+  timeoutMs: number;
   claimEveryMs?: number | undefined;
 }
 
@@ -60,7 +59,7 @@ const ownerExpiresS = 300;
  * claimed it for five minutes, another may have it.
  */
 export function createFallback(options: FallbackOptions): Fallback {
-  const { url, identity, log, timeoutMs = timeLimits().redisMs, claimEveryMs = 10_000 } = options;
+  const { url, identity, log, timeoutMs, claimEveryMs = 10_000 } = options;
   const prefix = keyPrefix(options.prefix);
   const [stream, owner] = [`${prefix}:fallback`, `${prefix}:owner`];
   const closing = new AbortController();

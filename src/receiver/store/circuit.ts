@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../../common/with-timeout.ts';
 
@@ -43,7 +42,6 @@ export type Circuit = ReturnType<typeof createCircuit>;
  */
 export function createCircuit(options: CircuitOptions) {
   const { store, isOutage, isAvailable = () => false, onChange } = options;
-  const events = new EventEmitter().setMaxListeners(0);
   const closing = new AbortController();
   let isOpen = false;
   let outage = false;
@@ -83,7 +81,6 @@ export function createCircuit(options: CircuitOptions) {
     if (signal.aborted) return;
     isOpen = false;
     stabilizing = setTimeout(endOutage, stableAfterMs).unref();
-    events.emit('closed');
   };
 
   const trip = (cause: unknown) => {
@@ -150,16 +147,6 @@ export function createCircuit(options: CircuitOptions) {
     },
 
     probe,
-
-    /**
-     * Resolves once the circuit is closed.
-     *
-     * @throws AbortError
-     */
-    whenClosed: async (signal: AbortSignal): Promise<void> => {
-      signal.throwIfAborted();
-      if (isOpen) await once(events, 'closed', { signal });
-    },
 
     /** Stops probing. */
     stop: (): void => {

@@ -14,8 +14,6 @@ interface PoolOptions {
   connections: number;
   /** The time limit of a connection, in milliseconds. */
   connectTimeoutMs: number;
-  /** After which the driver gives up a statement and closes its connection, in milliseconds; default: never. */
-  queryTimeoutMs?: number;
 }
 
 /**
@@ -25,7 +23,7 @@ interface PoolOptions {
  * @param url a PostgreSQL connection string
  */
 export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
-  const { name, connections, connectTimeoutMs, queryTimeoutMs } = options;
+  const { name, connections, connectTimeoutMs } = options;
   const pool = new pg.Pool({
     connectionString: url,
     application_name: name,
@@ -33,7 +31,6 @@ export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
   });
   pool.on('error', (err) => log.debug({ err }, 'a connection to PostgreSQL broke'));
   // Also while it is checked out: it is the error of the next query, and without a listener it would end the process.

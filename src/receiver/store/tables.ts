@@ -9,6 +9,7 @@ export type Db = Kysely<Tables>;
 
 type Time = ColumnType<Date, Date | string, Date | string>;
 
+/** Those that statements are built for; SQL templates have the others. */
 interface OwnTables {
   'receiver.settings': { name: string; value: string };
   'receiver.inbox': {
@@ -26,15 +27,6 @@ interface OwnTables {
     received_at: Time;
     stored_at: Generated<Date>;
   };
-  'receiver.pending_deliveries': {
-    id: string;
-    family: string;
-    attempts: Generated<number>;
-    /** Infinity where it failed. */
-    next_at: ColumnType<Date | number, Date | string | undefined, Date | string>;
-    error: string | null;
-  };
-  'receiver.resends': { id: string; count: number; last_at: Time };
   'receiver.quarantine': {
     id: string;
     path: string;
@@ -48,14 +40,6 @@ interface OwnTables {
     received_at: Generated<Date>;
     last_received_at: Generated<Date>;
     replayed_at: Time | null;
-  };
-  'receiver.counters': {
-    name: string;
-    key: string;
-    count: string;
-    first_at: Time;
-    last_at: Time;
-    example: string | null;
   };
   'receiver.changes': {
     position: GeneratedAlways<string>;
@@ -81,11 +65,6 @@ interface OwnTables {
     paused: 'command' | 'gone' | 'failing' | null;
     created_at: Generated<Date>;
   };
-  'receiver.erased': {
-    hash: string;
-    until: ColumnType<Date | number, Date | string, Date | string>;
-    erasure: string;
-  };
   'receiver.erasures': {
     id: string;
     actor: string;
@@ -95,16 +74,6 @@ interface OwnTables {
     names: string[];
     subjects: string[] | null;
     counts: JSONColumnType<Record<string, number>>;
-  };
-  'receiver.withheld': {
-    id: string;
-    erasure: string;
-    family: string;
-    business_id: string | null;
-    record_id: string | null;
-    delivery: JSONColumnType<object>;
-    owners: string[] | null;
-    received_at: Time;
   };
   'receiver.aliases': {
     kind: 'business' | 'clinic' | 'doctor';
@@ -121,17 +90,6 @@ interface OwnTables {
     address: string;
     begun_at: Generated<Date>;
   };
-  'receiver.findings': {
-    channel: string;
-    name: string;
-    subject: string;
-    status: 'warn' | 'fail';
-    title: string;
-    found_at: Generated<Date>;
-    gone_at: Date | null;
-    told: 'warn' | 'fail' | null;
-    told_at: Date | null;
-  };
   'receiver.reconciliations': {
     id: GeneratedAlways<string>;
     /** `worker`, or who has run the command. */
@@ -144,7 +102,6 @@ interface OwnTables {
     error: string | null;
     counts: JSONColumnType<Record<string, number>, string | undefined>;
   };
-  'receiver.heartbeats': { at: Time };
   'public.access_log': {
     entry: GeneratedAlways<string>;
     at: Generated<Date>;
@@ -156,20 +113,6 @@ interface OwnTables {
     subjects: string[];
     filter: JSONColumnType<Record<string, unknown>>;
     rows: number | null;
-  };
-  'public.deliveries': {
-    id: string;
-    event: string;
-    family: string;
-    client_id: string;
-    business_id: string;
-    event_time: Date;
-    envelope: unknown;
-    status: 'received' | 'applied' | 'failed';
-    error: string | null;
-    delivery_count: number;
-    received_at: Date;
-    last_received_at: Date;
   };
 }
 
@@ -201,5 +144,5 @@ type TablesOf<List extends readonly Pick<Family, 'table' | 'fields'>[]> = {
   [F in List[number] as `public.${F['table']}`]: RowOf<F>;
 };
 
-/** The receiver's own tables and those of the documented families. */
+/** Tables of the receiver and of the documented families. */
 export type Tables = OwnTables & TablesOf<typeof families>;

@@ -1,3 +1,4 @@
+import { cached } from '../../common/cached.ts';
 import { type Family, hasPersonalKey } from '../families/family.ts';
 import { columnsOf, keyOf, literal, quoted, tableOf, valuesOf } from '../store/columns.ts';
 
@@ -19,24 +20,13 @@ export interface Merged {
   locked: number[];
 }
 
-interface MergeStatements {
-  /** $1 fingerprint, $2 whether the feed is told, $3 ids, $4 how many others that are due. */
-  due: string;
-  /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
-  records: string;
-}
-
-const cached = new WeakMap<Family, MergeStatements>();
-
 /** The statements that merge records of a family: generated, since columns and types follow from its file. */
-export function mergeStatements(family: Family): MergeStatements {
-  let statements = cached.get(family);
-  if (!statements) {
-    statements = { due: generate(family, 'due'), records: generate(family, 'records') };
-    cached.set(family, statements);
-  }
-  return statements;
-}
+export const mergeStatements = cached((family: Family) => ({
+  /** $1 fingerprint, $2 whether the feed is told, $3 ids, $4 how many others that are due. */
+  due: generate(family, 'due'),
+  /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
+  records: generate(family, 'records'),
+}));
 
 /**
  * SQL of the first message of a transaction that takes the merge lock, before it locks anything else: one at a time changes

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import type { Family } from '../families/family.ts';
+import { keysOf, type RecordKey } from '../intake/delivery.ts';
 import { tableOf } from '../store/columns.ts';
 import { describeError, faultOf } from '../store/errors.ts';
 import { inTransaction } from '../store/pools.ts';
@@ -14,30 +15,22 @@ import {
   planSettings,
 } from './merge-statement.ts';
 
-/** A record of a family. */
-export interface RecordKey {
-  businessId: string;
-  recordId: string;
-}
+/** A record of the family that is merged. */
+type OwnKey = Omit<RecordKey, 'family'>;
 
-export interface MergeLimits {
+/** Together the times keep other deliveries waiting for less than 30 s, whatever happens to these. */
+const defaultLimits = {
   /** Deliveries of one merge. */
-  maxDeliveries: number;
-  /** The time after which a merge that failed is not split further; what is left waits. In milliseconds, as the following. */
-  runMs: number;
-  /** The time limit of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
-  statementMs: number;
+  maxDeliveries: 500,
+  /** After which a merge that failed is not split further; what is left waits. */
+  runMs: 10_000,
+  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
+  statementMs: 5_000,
   /** The longest wait for others that merge. */
-  mergeLockMs: number;
+  mergeLockMs: 10_000,
   /** The longest wait for a new row that somebody else inserts; rows that exist are not waited for. */
-  lockMs: number;
-  /** The time after which PostgreSQL ends the session of a process that is frozen in the middle. */
-  idleMs: number;
-}
-
-// Together they keep other deliveries waiting for less than 30 s, whatever happens to these.
-const defaultLimits: MergeLimits = {
-  ...{ maxDeliveries: 500, runMs: 10_000, statementMs: 5_000, mergeLockMs: 10_000, lockMs: 1_000 },
+  lockMs: 1_000,
+  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: 5_000,
 };
 
@@ -47,14 +40,14 @@ export interface MergeOptions {
   /** The fingerprint of the families, see `fingerprintOf`. */
   fingerprint: string;
   log: Pick<Log, 'warn'>;
-  limits?: Partial<MergeLimits>;
+  limits?: Partial<typeof defaultLimits>;
 }
 
 export interface MergeRequest {
   /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
-  records?: readonly RecordKey[];
+  records?: readonly OwnKey[];
   /** Default: true; `false`: only of records with callbacks that waited. Those whose ids may identify a patient are never told. */
   tellsFeed?: boolean;
 }
@@ -69,13 +62,13 @@ export interface MergeResult extends Omit<Merged, 'locked' | 'isOurs'> {
   /** Deliveries whose data PostgreSQL refused. */
   failed: number;
   /** Records that were tried and not merged, with the reason; of those with locked rows, only the ones that were given. */
-  left: (RecordKey & { reason: string })[];
+  left: (OwnKey & { reason: string })[];
 }
 
 export type Merge = ReturnType<typeof createMerge>;
 
 /** A record with its deliveries that waited before it was tried. */
-interface Candidate extends RecordKey {
+interface Candidate extends OwnKey {
   ids: string[];
 }
 
@@ -153,16 +146,13 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     return merged!;
   };
 
-  const attemptRecords = async (run: Run, records: readonly RecordKey[]) => {
-    const { locked } = await attempt(run, 'records', records.length, columnsOf(records));
-    leave(
-      run,
-      locked.map((place) => records[place - 1]!),
-      lockedRow,
-    );
+  const attemptRecords = async (run: Run, records: readonly OwnKey[]) => {
+    const { locked } = await attempt(run, 'records', records.length, keysOf(records));
+    const left = locked.map((place) => records[place - 1]!);
+    leave(run, left, lockedRow);
   };
 
-  const leave = ({ result }: Run, records: readonly RecordKey[], reason: string) => {
+  const leave = ({ result }: Run, records: readonly OwnKey[], reason: string) => {
     for (const { businessId, recordId } of records) result.left.push({ businessId, recordId, reason });
   };
 
@@ -256,7 +246,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     else await handle(run, candidates, error);
   };
 
-  const mergeRecords = async (run: Run, records: readonly RecordKey[]) => {
+  const mergeRecords = async (run: Run, records: readonly OwnKey[]) => {
     for (let i = 0; i < records.length && run.result.outcome === 'done'; i += limits.maxDeliveries) {
       const some = records.slice(i, i + limits.maxDeliveries);
       run.endsAt = performance.now() + limits.runMs;
@@ -265,7 +255,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
           run,
           error,
           'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
-          columnsOf(some),
+          keysOf(some),
         ),
       );
     }
@@ -300,18 +290,8 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     const { ids = [], records, tellsFeed = true } = request;
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
-    const result: MergeResult = {
-      ...{
-        outcome: 'done',
-        merged: 0,
-        written: 0,
-        deleted: 0,
-        waiting: 0,
-        isFull: false,
-        failed: 0,
-        left: [],
-      },
-    };
+    const counts = { merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0 };
+    const result: MergeResult = { outcome: 'done', ...counts, isFull: false, left: [] };
     const run: Run = { family, tellsFeed, endsAt: performance.now() + limits.runMs, result };
     await (records ? mergeRecords(run, records) : mergeDue(run, ids));
     return result;
@@ -348,8 +328,3 @@ function faultInMerge(error: unknown): 'busy' | 'outage' | 'family' | 'refusal' 
   // The other time-outs have ended the session.
   return fault === 'timeout' ? 'outage' : fault;
 }
-
-const columnsOf = (records: readonly RecordKey[]) => [
-  records.map(({ businessId }) => businessId),
-  records.map(({ recordId }) => recordId),
-];

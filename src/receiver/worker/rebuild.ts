@@ -4,8 +4,8 @@ import type { Log } from '../../common/log.ts';
 import { type Family, takesEveryEvent } from '../families/family.ts';
 import { canonicalJson } from '../intake/canonical-json.ts';
 import { withDecimals } from '../intake/decimal.ts';
-import { type Delivery, storedColumns } from '../intake/delivery.ts';
-import { isReduced, type RecordKey, subjectOf } from '../intake/find-reductions.ts';
+import { type Delivery, keysOf, type RecordKey, storedColumns } from '../intake/delivery.ts';
+import { isReduced, subjectOf } from '../intake/find-reductions.ts';
 import { applyGate } from '../intake/gate.ts';
 import { toJsonb, updateDeliveries } from '../intake/insert.ts';
 import { describe } from '../intake/intake.ts';
@@ -161,7 +161,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
            from receiver.inbox join unnest($2::text[], $3::text[]) r(business_id, record_id) using (business_id, record_id)
            where family = $1 order by business_id, record_id, version desc
          ) newest order by id on conflict (id) do nothing`,
-        [name, left.map(({ businessId }) => businessId), left.map(({ recordId }) => recordId)],
+        [name, ...keysOf(left)],
       );
     }
   };

@@ -25,6 +25,7 @@ function open(options: Partial<QueueOptions> = {}): DeliveryQueue {
   const queue = openQueue({
     url: redis.url,
     prefix: 'receiver',
+    timeoutMs: 1_300,
     log,
     everyMs: 50,
     jobEveryMs: 0,

@@ -1,7 +1,6 @@
 import { type Circuit, createCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { until } from '../../support/until.ts';
 
-const signal = new AbortController().signal;
 const circuits: Circuit[] = [];
 afterEach(() => {
   for (const circuit of circuits.splice(0)) circuit.stop();
@@ -39,7 +38,7 @@ it('after a failed call, further calls fail without reaching the store until a p
   expect(attempts.calls).toBe(1);
   await until(() => attempts.probes > 1);
   Object.assign(store, { works: true, probes: true });
-  await circuit.whenClosed(signal);
+  await until(() => !circuit.isOpen);
   expect(await circuit.run(call)).toBe('done');
   expect(changes).toEqual([true, false]);
 });
@@ -69,7 +68,7 @@ it('a store that passes probes and fails at the work is one outage', async () =>
   const { circuit, changes, attempts, call } = openCircuit(store);
   for (let round = 0; round < 3; round += 1) {
     await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
-    await circuit.whenClosed(signal);
+    await until(() => !circuit.isOpen);
   }
   expect([changes, attempts.probes]).toEqual([[true], 3]);
   store.works = true;

@@ -40,6 +40,7 @@ export async function openFallback(url: string, options: Partial<FallbackOptions
     prefix: 'receiver',
     mode: 'checked',
     identity: Promise.resolve('a'),
+    timeoutMs: 1_300,
     log: createLog('silent'),
     lookEveryMs: 20,
     claimEveryMs: 20,
