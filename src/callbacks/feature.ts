@@ -1,5 +1,14 @@
 import type { Feature } from '../feature.ts';
 import { addCallbackCommands } from './commands.ts';
+import { mergeStale } from './merge-stale.ts';
 
-/** What reads callbacks, and receives or merges them again: search, records, deliveries, the quarantine. */
-export const callbacks: Feature = { name: 'callbacks', commands: addCallbackCommands };
+const dayMs = 24 * 3_600_000;
+
+/** What reads callbacks, and receives or merges them again: search, records, deliveries, the quarantine, stale rows. */
+export const callbacks: Feature = {
+  name: 'callbacks',
+  tasks: (core) => [
+    { name: 'stale', everyMs: dayMs, run: async (signal) => void (await mergeStale(core, signal)) },
+  ],
+  commands: addCallbackCommands,
+};

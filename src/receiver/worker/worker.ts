@@ -5,7 +5,6 @@ import { applied, failed as refused } from '../../common/metrics.ts';
 import type { Family } from '../families/family.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import type { Merge } from './merge.ts';
-import { createMergeStale } from './merge-stale.ts';
 
 export interface WorkerOptions {
   merge: Merge;
@@ -47,7 +46,6 @@ const maxPauseMs = 10_000;
 /** What jobs name beyond these is merged with what else is due. */
 const maxIds = 500;
 const lookMs = 5_000;
-const hourMs = 3_600_000;
 
 /**
  * The loop that merges what is due, one family at a time, in turns. Jobs, `wake` and looks only say which families are due, so
@@ -135,30 +133,15 @@ export function startWorker(options: WorkerOptions): Worker {
   const logFailure = throttled((more, err) =>
     log.warn({ err, ...more }, 'deliveries that are due could not be looked up'),
   );
-  const repeat = async (ms: number, run: () => Promise<unknown>) => {
+  const lookAgain = async () => {
     while (!signal.aborted) {
-      await run().catch(logFailure);
-      await sleep(ms, undefined, { signal }).catch(() => {});
+      await look(queue ? olderThanMs : 0).catch(logFailure);
+      await sleep(queue ? everyMs : pollMs, undefined, { signal }).catch(() => {});
     }
   };
 
-  const mergeStale = createMergeStale({ pool, families, merge, log });
-  /** One worker a day. */
-  const mergeStaleDaily = async () => {
-    const { rowCount } = await pool.query({
-      text: `insert into receiver.settings values ('stale_merged', now()::text) on conflict (name) do update
-        set value = excluded.value where settings.value::timestamptz < now() - interval '1 day'`,
-      query_timeout: lookMs,
-    });
-    if (rowCount) await mergeStale(signal);
-  };
-
   const stopJobs = queue?.startJobs((ids, of) => wake(of, ids));
-  const running = [
-    loop(),
-    repeat(queue ? everyMs : pollMs, () => look(queue ? olderThanMs : 0)),
-    repeat(hourMs, mergeStaleDaily),
-  ];
+  const running = [loop(), lookAgain()];
 
   return {
     wake: (of) => wake(of),

@@ -1,10 +1,10 @@
+import { mergeStale } from '../../../src/callbacks/merge-stale.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
-import { createMergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
 import { allowConnections } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
@@ -193,10 +193,10 @@ it('a record whose pending row was lost is merged again, and one that waits or h
     calls.push(family);
     return openMerge()(family, request);
   };
-  const mergeStale = createMergeStale({ pool: database.pool, families, merge, log });
+  const core = { pool: database.pool, families, merge, log };
   calls.length = 0;
-  expect(await mergeStale()).toBe(1);
+  expect(await mergeStale(core)).toBe(1);
   expect(calls).toEqual(['receipt']);
   expect(await database.rows(`select name from receipts where receipt_id = 1`)).toEqual([{ name: 'new' }]);
-  expect(await mergeStale()).toBe(0);
+  expect(await mergeStale(core)).toBe(0);
 });

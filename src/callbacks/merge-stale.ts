@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import type { Log } from '../../common/log.ts';
-import type { Family } from '../families/family.ts';
-import { tableOf } from '../store/columns.ts';
-import type { Merge, RecordKey } from './merge.ts';
-import { isRowOf } from './merge-statement.ts';
+import type { Core } from '../feature.ts';
+import type { Family } from '../receiver/families/family.ts';
+import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
+import { tableOf } from '../receiver/store/columns.ts';
+import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 const noted = `insert into receiver.counters as c (name, key, count, first_at, last_at) values ('stale', '', $1, now(), now())
   on conflict (name, key) do update set count = excluded.count, last_at = now()`;
@@ -12,30 +12,22 @@ const noted = `insert into receiver.counters as c (name, key, count, first_at, l
 const stepSize = 1_000;
 const queryMs = 60_000;
 
-interface Dependencies {
-  pool: pg.Pool;
-  families: readonly Family[];
-  merge: Merge;
-  log: Pick<Log, 'warn'>;
-}
-
-interface FamilyRecord extends RecordKey {
-  family: string;
-}
-
 /**
- * Creates the function that merges records whose newest delivery is not that of their row, while none of their deliveries
+ * Merges records whose newest delivery is not that of their row, while none of their deliveries
  * waits: somebody has lost a pending row, or restored a table.
  *
- * @returns of it: how many there were. It ends early once `signal` is aborted. @throws the database's error
+ * @returns how many there were @throws the reason of the signal; the database's error
  */
-export function createMergeStale({ pool, families, merge, log }: Dependencies) {
+export async function mergeStale(
+  { pool, families, merge, log }: Pick<Core, 'pool' | 'families' | 'merge' | 'log'>,
+  signal?: AbortSignal,
+): Promise<number> {
   const query = async <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
     (await pool.query<Row>({ text, values, query_timeout: queryMs })).rows;
 
   /** The next records in the order of their index. */
-  const nextRecords = (after: FamilyRecord | undefined) =>
-    query<FamilyRecord>(
+  const nextRecords = (after: RecordKey | undefined) =>
+    query<RecordKey>(
       `select family, business_id as "businessId", record_id as "recordId" from receiver.inbox
        where $1::text is null or (business_id, family, record_id) > ($1, $2, $3)
        group by business_id, family, record_id order by business_id, family, record_id limit ${stepSize}`,
@@ -56,28 +48,27 @@ export function createMergeStale({ pool, families, merge, log }: Dependencies) {
            select from receiver.inbox i join receiver.pending_deliveries using (id)
            where i.business_id = k.business_id and i.family = $1 and i.record_id = k.record_id
          )`,
-      [family.name, records.map(({ businessId }) => businessId), records.map(({ recordId }) => recordId)],
+      [family.name, ...keysOf(records)],
     );
 
-  return async (signal?: AbortSignal): Promise<number> => {
-    let found = 0;
-    let last: FamilyRecord | undefined;
-    while (!signal?.aborted) {
-      const records = await nextRecords(last);
-      for (const family of families) {
-        const ofFamily = records.filter((record) => record.family === family.name);
-        const stale = ofFamily.length > 0 ? await staleOf(family, ofFamily) : [];
-        if (stale.length === 0) continue;
-        found += stale.length;
-        await merge(family.name, { records: stale });
-      }
-      last = records.at(-1);
-      if (records.length < stepSize) break;
+  let found = 0;
+  let last: RecordKey | undefined;
+  for (;;) {
+    signal?.throwIfAborted();
+    const records = await nextRecords(last);
+    for (const family of families) {
+      const ofFamily = records.filter((record) => record.family === family.name);
+      const stale = ofFamily.length > 0 ? await staleOf(family, ofFamily) : [];
+      if (stale.length === 0) continue;
+      found += stale.length;
+      await merge(family.name, { records: stale });
     }
-    if (found > 0) {
-      log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
-      await query(noted, [found]);
-    }
-    return found;
-  };
+    last = records.at(-1);
+    if (records.length < stepSize) break;
+  }
+  if (found > 0) {
+    log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
+    await query(noted, [found]);
+  }
+  return found;
 }
