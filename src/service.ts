@@ -1,4 +1,3 @@
-import type { Server } from 'node:net';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -57,11 +56,7 @@ export async function openService(env: Environment) {
   };
 
   /** @param config with a generated admin token, where there is one */
-  const start = (
-    config: Config,
-    log: Log,
-    { reserved, signal }: { reserved: Server | undefined; signal: AbortSignal },
-  ) =>
+  const start = (config: Config, log: Log, signal: AbortSignal) =>
     startParts(
       async (onStop) => {
         const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
@@ -70,7 +65,7 @@ export async function openService(env: Environment) {
           core = { ...core, process };
           return features.flatMap((feature) => feature.routes?.(core) ?? []);
         };
-        const url = await startReceiver(config, { databaseUrl, families, log, reserved, routes }, onStop);
+        const url = await startReceiver(config, { databaseUrl, families, log, routes }, onStop);
         const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
         const own = tasks.filter(({ processes }) => processes || config.role !== 'receiver');
         onStop(startTasks(own, core.pool, log));

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import type { Environment } from '../config/config.ts';
-import { preparePort } from '../receiver/http/server.ts';
 import { openService, type Service } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
@@ -54,10 +53,9 @@ async function run(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  const reserved = await preparePort(given);
   const generated = provideAdminToken(given);
   const config = generated ? { ...given, adminToken: generated.token } : given;
-  const running = await start(config, log, { reserved, signal }).catch((error) => {
+  const running = await start(config, log, signal).catch((error) => {
     if (error !== signal.reason) throw error;
   });
   if (!running) return;

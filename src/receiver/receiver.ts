@@ -1,4 +1,3 @@
-import type { Server } from 'node:net';
 import express from 'express';
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
@@ -29,8 +28,6 @@ export interface ReceiverOptions {
   databaseUrl: string;
   families: readonly Family[];
   log: Log;
-  /** A server that listens on the port already. */
-  reserved?: Server | undefined;
   /** Makes the HTTP beside the callbacks. */
   routes?: (state: ReceiverState) => readonly express.RequestHandler[];
 }
@@ -67,7 +64,7 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<string> {
-  const { databaseUrl, families, reserved, routes = () => [], log } = options;
+  const { databaseUrl, families, routes = () => [], log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
   if (redisUrl) await checkRedis(redisUrl, log);
@@ -129,7 +126,7 @@ export async function startReceiver(
   const app = createApp({ routes: routes(state), log });
   // Nobody sends callbacks to a worker.
   const drainMs = role === 'worker' ? 0 : config.drainMs;
-  const server = await listen(callbacks, app, { ...config, drainMs }, { reserved });
+  const server = await listen(callbacks, app, { ...config, drainMs });
   onStop(server.stop);
   return server.url;
 }

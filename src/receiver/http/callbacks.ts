@@ -5,8 +5,9 @@ import type { Log } from '../../common/log.ts';
 import { requestSeconds, requests } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
 import { type Intake, type Route, Unavailable } from '../intake/delivery.ts';
+import { UnsupportedMedia } from '../intake/rejection.ts';
 import type { Access } from './access.ts';
-import { RequestAborted, UnsupportedMedia } from './errors.ts';
+import { RequestAborted } from './errors.ts';
 import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
@@ -45,10 +46,9 @@ function createHandler(route: Route, { config, access, intake, log }: CallbackDe
     const body = await readBody(req, config.bodyLimitBytes);
     verify(body);
     const advice = adviceOnMedia(req);
-    if (advice === undefined) return intake.receive(body, route);
     // It is kept like any body that passed the access checks and cannot be read.
-    await intake.reject(body, route, 'unsupported_media', advice);
-    throw new UnsupportedMedia(advice);
+    if (advice) throw await intake.reject(new UnsupportedMedia(advice), body, route);
+    return intake.receive(body, route);
   };
 
   const respondTo = (req: IncomingMessage, res: ServerResponse, raised: unknown) => {

@@ -46,8 +46,6 @@ export class NotFound extends requestError(() => 'Nothing is served at this path
 
 export class MethodNotAllowed extends requestError(() => 'This path accepts POST only.') {}
 
-export class UnsupportedMedia extends requestError((advice: string) => advice) {}
-
 export class BodyTooLarge extends requestError(
   (limit: number) =>
     `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,

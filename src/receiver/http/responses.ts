@@ -2,7 +2,14 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { ErrorStatus } from '../../common/http-statuses.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { Unavailable } from '../intake/delivery.ts';
-import { DataRefused, type FieldError, NotJson, Rejection, TenantNotAllowed } from '../intake/rejection.ts';
+import {
+  DataRefused,
+  type FieldError,
+  NotJson,
+  Rejection,
+  TenantNotAllowed,
+  UnsupportedMedia,
+} from '../intake/rejection.ts';
 import * as request from './errors.ts';
 
 interface Details {
@@ -32,7 +39,7 @@ const table = [
   row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
   row(410, [request.CursorUnknown]),
   row(413, [request.BodyTooLarge]),
-  row(415, [request.UnsupportedMedia]),
+  row(415, [UnsupportedMedia]),
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),

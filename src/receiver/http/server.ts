@@ -1,20 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createListener, Server as Listener } from 'node:net';
+import { type AddressInfo, Server as Listener } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express, Request, Response, Router } from 'express';
 import type { Config } from '../../config/config.ts';
 import { sendProblem } from './responses.ts';
-
-interface ListenOptions {
-  /** The port, if it was reserved before. */
-  reserved?: Listener | undefined;
-  /** How long requests in flight may take during a stop. */
-  stopTimeoutMs?: number | undefined;
-}
-
-/** For a process that may listen already. */
-const connectMs = 1_000;
 
 type Address = Pick<Config, 'host' | 'port'>;
 
@@ -36,13 +26,14 @@ export class PortUnavailable extends Error {
  * A stop refuses new connections at once; each response closes its connection, and idle connections are closed only after
  * `drainMs`, so that a request that is on its way is still handled.
  *
+ * @param stopTimeoutMs how long requests in flight may take during a stop
  * @throws PortUnavailable
  */
 export async function listen(
   callbacks: Router,
   app: Express,
   config: Address & Pick<Config, 'drainMs' | 'limits'>,
-  { reserved, stopTimeoutMs = 10_000 }: ListenOptions = {},
+  stopTimeoutMs = 10_000,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const { drainMs, limits } = config;
   let stopping: Promise<void> | undefined;
@@ -61,10 +52,9 @@ export async function listen(
     // The router reads nothing that only Express's own requests have.
     callbacks(req as Request, res as Response, (error) => (error ? sendProblem(res, error) : app(req, res)));
   });
-  if (reserved) server.listen(reserved);
-  else server.listen(config.port, config.host);
-  await listening(server, config);
-  server.ref();
+  await once(server.listen(config.port, config.host), 'listening').catch((error) => {
+    throw new PortUnavailable(config, error);
+  });
 
   const close = async () => {
     const closed = once(server, 'close');
@@ -82,47 +72,6 @@ export async function listen(
     return stopping;
   };
   return { url: urlOf(server.address() as AddressInfo), stop };
-}
-
-/**
- * Reserves the port of a service with an embedded database before anything is created, so that a second start in the
- * same folder changes nothing; until the receiver is ready, connections are accepted and closed. Any other database may
- * have several receivers, so the port is only checked.
- *
- * @returns the listening socket, which an HTTP server's `listen` accepts; it does not keep the process alive
- * @throws PortUnavailable
- */
-export async function preparePort(
-  config: Address & Pick<Config, 'databaseUrl'>,
-): Promise<Listener | undefined> {
-  if (config.databaseUrl) return requireFree(config);
-  const server = createListener((socket) => socket.destroy()).unref();
-  await listening(server.listen(config.port, config.host), config);
-  return server;
-}
-
-/**
- * Checks that no process listens, without reserving the port: while one of several receivers starts, its connections have
- * to be refused, so that a proxy tries another receiver.
- *
- * @throws PortUnavailable
- */
-async function requireFree(config: Address): Promise<undefined> {
-  if (config.port === 0) return;
-  const socket = connect({ host: config.host, port: config.port, timeout: connectMs });
-  const isTaken = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true));
-    // Other errors of the address are reported when the receiver listens.
-    for (const event of ['timeout', 'error']) socket.once(event, () => resolve(false));
-  });
-  socket.destroy();
-  if (isTaken) throw new PortUnavailable(config, Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
-}
-
-async function listening(server: Listener, config: Address): Promise<void> {
-  await once(server, 'listening').catch((error) => {
-    throw new PortUnavailable(config, error);
-  });
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

@@ -1,4 +1,4 @@
-import type { FieldError } from './rejection.ts';
+import type { FieldError, Rejection } from './rejection.ts';
 
 /** A callback that passed the access checks and was read: a row of `inbox`. */
 export interface Delivery {
@@ -74,8 +74,8 @@ export interface Intake {
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
   receive: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
-  /** Puts a body in the quarantine that is refused before it is read, such as one of another media type. @throws Unavailable */
-  reject: (body: Buffer, route: Route, reason: 'unsupported_media', message: string) => Promise<void>;
+  /** Puts a body in the quarantine that is refused before it is read. @returns the rejection @throws Unavailable */
+  reject: (rejection: Rejection, body: Buffer, route: Route) => Promise<Rejection>;
   /**
    * Stores a delivery of the fallback store in the database. What cannot be stored goes to the quarantine, as acknowledged.
    *

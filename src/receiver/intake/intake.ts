@@ -245,9 +245,7 @@ export function createIntake(options: IntakeOptions): Intake {
       }
     },
 
-    reject: async (body, route, reason, message) => {
-      await keepRejected(new Rejection(reason, message), body, route);
-    },
+    reject: keepRejected,
 
     replay: async (body, path, { dryRun, receivedAt = arrival() }) => {
       const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));

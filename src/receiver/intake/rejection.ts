@@ -59,6 +59,13 @@ export class NotJson extends Rejection {
   }
 }
 
+/** Of another media type, charset or encoding: it is refused before it is read. */
+export class UnsupportedMedia extends Rejection {
+  constructor(advice: string) {
+    super('unsupported_media', advice);
+  }
+}
+
 export class InvalidCallback extends Rejection {
   constructor(errors: readonly FieldError[], reason: QuarantineReason = 'invalid') {
     super(reason, 'The body is not a valid callback for this path.', errors);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listen, PortUnavailable } from '../../../src/receiver/http/server.ts';
 import { until } from '../../support/until.ts';
@@ -72,14 +72,6 @@ test('a stop ends a request that does not finish', async () => {
   await until(() => received.length === 1);
   await stop();
   expect(await response).toBe('closed');
-});
-
-test('a port that was reserved before is taken over', async () => {
-  const reserved = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(reserved, 'listening');
-  const { url } = await serve({ reserved });
-  expect(new URL(url).port).toBe(String((reserved.address() as AddressInfo).port));
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
 test('a port that is in use says what to do', async () => {

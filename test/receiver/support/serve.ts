@@ -1,4 +1,3 @@
-import type { Server } from 'node:net';
 import { createLog } from '../../../src/common/log.ts';
 import { rateLimit } from '../../../src/common/rate-limit.ts';
 import { createAccess } from '../../../src/receiver/http/access.ts';
@@ -6,6 +5,7 @@ import { createApp } from '../../../src/receiver/http/app.ts';
 import { createCallbacks } from '../../../src/receiver/http/callbacks.ts';
 import { listen } from '../../../src/receiver/http/server.ts';
 import type { ReceiveResult, Route } from '../../../src/receiver/intake/delivery.ts';
+import type { Rejection } from '../../../src/receiver/intake/rejection.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';
 
@@ -29,8 +29,6 @@ interface Options {
   drainMs?: number;
   requestMs?: number;
   stopTimeoutMs?: number;
-  /** A server that listens on the port already. */
-  reserved?: Server;
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;
 }
@@ -58,16 +56,17 @@ export async function serve(options: Options = {}) {
       received.push({ body, route });
       return (await options.receive?.(body, route)) ?? { status: 'accepted' as const, id };
     },
-    reject: async (body: Buffer, _route: Route, reason: string) => {
+    reject: async (rejection: Rejection, body: Buffer) => {
       await options.reject?.();
-      kept.push({ body, reason });
+      kept.push({ body, reason: rejection.reason });
+      return rejection;
     },
   };
   const callbacks = createCallbacks({ config: { bodyLimitBytes: 1_000, paths }, access, intake, log });
   const limits = { connections: 100, keepAliveMs: 60_000, requestMs: options.requestMs ?? 60_000 };
   const config = { host: '127.0.0.1', port: 0, drainMs: options.drainMs ?? 0, limits };
   const app = createApp({ routes: [], log });
-  const { url, stop } = await listen(callbacks, app, config as never, options);
+  const { url, stop } = await listen(callbacks, app, config as never, options.stopTimeoutMs);
   stops.push(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
     fetch(url + path, {
