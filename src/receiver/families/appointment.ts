@@ -46,7 +46,6 @@ export const appointment = defineFamily({
   table: 'appointments',
   identifiedBy: 'appointment_id',
   orderedBy: 'modified_at',
-  createdAt: 'created_at',
   headline: ['status'],
   shown: {
     people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },

@@ -46,8 +46,6 @@ export interface Family<
   orderedBy?: string;
   /** Fields that are one fact: a callback with the first has the others, and what it lacks of them is null. */
   facts?: Readonly<Record<string, readonly string[]>>;
-  /** The field with the time of its creation, by whose day its records are counted. */
-  createdAt?: string;
   /** What people call a record; without it, the name in words. */
   title?: string;
   /** The fields of each group, with what people call them. */
@@ -56,8 +54,6 @@ export interface Family<
   printed?: string;
   /** The fields that say in one line what a record is. */
   headline?: readonly string[];
-  /** What amounts are made of: the first less the others. */
-  sums?: Readonly<Record<string, readonly string[]>>;
   /** Where it has names and phone numbers that people search for: fields, or keys of nested ones, as `patient.name`. */
   people?: { names: readonly string[]; phones: readonly string[] };
 }
@@ -66,11 +62,9 @@ export interface Family<
 interface Named<F> {
   orderedBy?: Name<F>;
   facts?: { readonly [K in Name<F>]?: readonly Name<F>[] };
-  createdAt?: Name<F>;
   shown?: { readonly [G in keyof typeof shownGroups]?: { readonly [K in Name<F>]?: string } };
   printed?: Name<F>;
   headline?: readonly Name<F>[];
-  sums?: { readonly [K in Name<F>]?: readonly Name<F>[] };
 }
 
 /** Defines a family; the compiler checks the names of its fields. */

@@ -12,12 +12,7 @@ export const receipt = defineFamily({
   printed: 'receipt_number',
   headline: ['amount_paid', 'amount_due'],
   facts: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
-  createdAt: 'created_at',
   people: { names: ['name'], phones: ['mobile'] },
-  sums: {
-    net_amount: ['receipt_amount', 'sku_discount_amount', 'additional_discount_amount'],
-    amount_due: ['net_amount', 'amount_paid'],
-  },
   shown: {
     money: {
       receipt_amount: 'Amount',

@@ -50,27 +50,22 @@ export const familySchema = z
     identifiedBy: z.string().optional(),
     orderedBy: z.string().optional(),
     facts: lists.optional(),
-    createdAt: z.string().optional(),
     title: z.string().optional(),
     shown: z.partialRecord(z.enum(Object.keys(shownGroups) as [keyof typeof shownGroups]), texts).optional(),
     printed: z.string().optional(),
     headline: z.array(z.string()).optional(),
-    sums: lists.optional(),
     people: z.strictObject({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
   })
   .superRefine((family, { addIssue }) => {
-    const { fields, identifiedBy, orderedBy, createdAt, printed, headline, facts, shown, sums, people } =
-      family;
+    const { fields, identifiedBy, orderedBy, printed, headline, facts, shown, people } = family;
     const named: Record<string, [(string | undefined)[], KindName[]]> = {
       identifiedBy: [[identifiedBy], ['text', 'integer']],
       orderedBy: [[orderedBy], ['time']],
-      createdAt: [[createdAt], ['time']],
       isSaid: [Object.keys(fields).filter((one) => fields[one]!.isSaid), ['time']],
       printed: [[printed], []],
       headline: [headline ?? [], []],
       facts: [Object.entries(facts ?? {}).flat(2), []],
       shown: [Object.values(shown ?? {}).flatMap((group) => Object.keys(group ?? {})), []],
-      sums: [Object.entries(sums ?? {}).flat(2), ['amount']],
       people: [Object.values(people ?? {}).flatMap((paths) => paths.map((one) => one.split('.')[0])), []],
     };
     const issue = (message: string, ...place: string[]) => addIssue({ code: 'custom', path: place, message });

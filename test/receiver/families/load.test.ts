@@ -133,7 +133,6 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ identifiedBy: 'b' }`), /identifiedBy names b, which is not among its fields/],
     [of(`{ identifiedBy: 't' }`), /identifiedBy must be of the kind text or integer, which t is not/],
     [of(`{ orderedBy: 'a' }`), /orderedBy must be of the kind time/],
-    [of(`{ sums: { a: ['b'] } }`), /sums must be of the kind amount, which a is not/, /sums names b/],
     [
       of(`{ facts: { a: ['b'] }, shown: { more: { c: 'C' } }, headline: ['d'], printed: 'e' }`),
       /facts names b/,
