@@ -104,7 +104,7 @@ const all: DatabaseCheck[] = [
         array_to_string((array_agg(distinct concat_ws(' ', key::jsonb->>2, key::jsonb->>0, key::jsonb->>1)))[1:5], ', ') as some
       from receiver.counters
       where name = 'drift' and first_at > now() - interval '7 days' and key not like '%","missing",%' having count(*) > 0`,
-    detail: ({ count, some }: Counted) => `${count} differences are new in the last 7 days, such as ${some}`,
+    detail: ({ count, some }: Counted) => `New in the last 7 days: ${count}, such as ${some}`,
     todo: 'Nothing is lost. See reporting.schema_drift, and whether a report needs the new field or value',
   },
   {
@@ -120,7 +120,7 @@ const all: DatabaseCheck[] = [
     title: 'Rows lacked their newest callback',
     query: `select count::int, last_at as since from receiver.counters
       where name = 'stale' and last_at > now() - interval '1 day'`,
-    detail: ({ count }: Counted) => `${count} were corrected by the daily comparison; this ends a day later`,
+    detail: ({ count }: Counted) => `Corrected by the daily comparison: ${count}; this ends a day later`,
     todo: 'Find out who changes the tables of families, or deletes from receiver.pending_deliveries',
   },
   {
