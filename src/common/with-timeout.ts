@@ -19,3 +19,27 @@ export async function withTimeout<T>(
     clearTimeout(timer);
   }
 }
+
+/**
+ * Does work with a signal that is aborted after a time, as a TimeoutError, or with another one. Not AbortSignal.any over
+ * AbortSignal.timeout: Node 20 may collect that pair before it fires.
+ *
+ * @throws the work's error; the reason of the other signal, if it is aborted before
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  outer?.throwIfAborted();
+  const ending = new AbortController();
+  const end = () => ending.abort(new DOMException(`No response within ${timeoutMs} ms.`, 'TimeoutError'));
+  const timer = setTimeout(end, timeoutMs);
+  outer?.addEventListener('abort', end);
+  try {
+    return await work(ending.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener('abort', end);
+  }
+}

@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { pause } from '../common/pause.ts';
+import { withDeadline } from '../common/with-timeout.ts';
 import { type Destination, findDue, type Limits, moveTo, noteFailure, take } from './destinations.ts';
 import { type Change, type FeedCore, readHead, readPage } from './page.ts';
 
@@ -77,23 +78,17 @@ export async function post(
     'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
     'webhook-signature': new Webhook(secret).sign(id, now, body),
   };
-  // AbortSignal.any would keep two kilobytes for each request as long as the task runs.
-  const ending = new AbortController();
-  const end = () => ending.abort(new DOMException('', 'TimeoutError'));
-  const timer = setTimeout(end, timeoutMs);
-  signal.addEventListener('abort', end);
   try {
-    const init = { method: 'POST', headers, body, redirect: 'manual', signal: ending.signal } as const;
-    const response = await fetch(url, init);
+    const init = { method: 'POST', headers, body, redirect: 'manual' } as const;
+    const response = await withDeadline(timeoutMs, signal, (ending) =>
+      fetch(url, { ...init, signal: ending }),
+    );
     void response.body?.cancel().catch(() => {});
     return String(response.status);
   } catch (error) {
     // Never a message: it could repeat the address, which may contain a secret.
     const { name, cause } = error as { name?: string; cause?: { code?: string } };
     return String(cause?.code ?? name).slice(0, 60);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
   }
 }
 

@@ -1,3 +1,4 @@
+import { withDeadline } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 
 /** A message to the people who operate the receiver; without personal data. */
@@ -33,11 +34,6 @@ export function openChannels({ webhookUrl, email }: Config['alerts']): Channel[]
   return [...(webhookUrl ? [webhook(webhookUrl)] : []), ...(email ? [mail(email)] : [])];
 }
 
-function withTimeLimit(signal: AbortSignal | undefined): AbortSignal {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  return signal ? AbortSignal.any([signal, timeout]) : timeout;
-}
-
 /** The code of a failed connection: a message could repeat the address. */
 function codeOf(error: unknown): string {
   const { code, name, cause } = error as { code?: string; name?: string; cause?: { code?: string } };
@@ -52,14 +48,16 @@ function webhook(url: string): Channel {
     send: async ({ text }, signal) => {
       // Slack reads <…> as a link or a mention.
       const escaped = text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
-      const response = await fetch(url, {
+      const request = {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ text: escaped }),
         // Another host must not get the message.
         redirect: 'manual',
-        signal: withTimeLimit(signal),
-      }).catch((error) => {
+      } as const;
+      const response = await withDeadline(timeoutMs, signal, (ending) =>
+        fetch(url, { ...request, signal: ending }),
+      ).catch((error) => {
         signal?.throwIfAborted();
         throw new NotSent(
           codeOf(error),
@@ -99,8 +97,10 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({ url: smtpUrl, requireTLS });
       try {
-        const mail = { to: [...to], from, subject: title, text, signal: withTimeLimit(signal) };
-        const { rejected } = await transport.sendMail(mail);
+        const mail = { to: [...to], from, subject: title, text };
+        const { rejected } = await withDeadline(timeoutMs, signal, (ending) =>
+          transport.sendMail({ ...mail, signal: ending }),
+        );
         if (rejected.length === 0) return undefined;
         return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, mailAdvice.EENVELOPE!);
       } catch (error) {
