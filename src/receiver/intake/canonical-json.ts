@@ -29,6 +29,8 @@ interface Order {
   keys: readonly string[];
   places: readonly number[];
   heads: readonly string[];
+  /** Whether the keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
+  isPlain: boolean;
 }
 
 // Callbacks of one event have their keys in the same order. Cached per number of keys: the last order.
@@ -36,12 +38,13 @@ const orders: Order[] = [];
 const mostKeys = 100;
 
 /** The canonical order of an object's keys. */
-function sortedOrder(keys: readonly string[]): Order {
+export function sortedOrder(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last && isSame(last.keys, keys)) return last;
   const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
   const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
-  const order = { keys, places, heads };
+  const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
+  const order = { keys, places, heads, isPlain };
   if (keys.length <= mostKeys) orders[keys.length] = order;
   return order;
 }

@@ -5,20 +5,22 @@ import { classOf, eventClasses, type Family, isKeyedByEnvelope } from '../famili
 import { keyText } from '../families/field.ts';
 import { isAfterEvent, readTime } from '../families/times.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { isOptionalMember } from './plain-digest.ts';
 
-// Not `timestamp`: a resend may carry a new one.
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
 /** The same where `data` has no identity of its own: two clearances of two patients may be equal but for these. */
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
+/** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
+export const identifyingMembers = (family: Family): ReadonlySet<string> =>
+  family.identifiedBy === undefined || isKeyedByEnvelope(family) ? membersWithTransaction : members;
+
 /** The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of what identifies a callback. */
 export function digestOf(callback: AnyCallback, family: Family): string {
-  const wanted =
-    family.identifiedBy === undefined || isKeyedByEnvelope(family) ? membersWithTransaction : members;
-  // An empty id is as good as none.
-  const isGiven = (name: string) =>
-    (name !== 'client_id' && name !== 'business_id') || Boolean(callback[name]);
-  const given = Object.entries(callback).filter(([name]) => wanted.has(name) && isGiven(name));
+  const wanted = identifyingMembers(family);
+  const given = Object.entries(callback).filter(
+    ([name, value]) => wanted.has(name) && (value || !isOptionalMember(name)),
+  );
   return hashOf('sha256', canonicalJson(Object.fromEntries(given)));
 }
 

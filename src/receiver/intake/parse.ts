@@ -5,7 +5,8 @@ import { callbackEvents, type Family, takesEveryEvent } from '../families/family
 import { readTime } from '../families/times.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import { explain } from './explain.ts';
-import { digestOf, idOf } from './identify.ts';
+import { digestOf, identifyingMembers, idOf } from './identify.ts';
+import { plainDigest } from './plain-digest.ts';
 import { type FieldError, InvalidCallback, NotJson } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
@@ -59,8 +60,9 @@ export function createParse(
     const json = body.toString('utf8');
     const parsed = parseJson(json);
     const family = route(eventOf(parsed), expected);
+    const digest = family && plainDigest(body, parsed, identifyingMembers(family));
     // The parsed value itself, not zod's copy: with its unknown fields.
-    const value = withEvent(exactly(json, parsed));
+    const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
     const validator = family && takesEveryEvent(family) ? otherSchema : schema;
     if (!validator.safeParse(value).success) {
       if (isObject(value) && typeof value.event === 'string' && !family)
@@ -72,7 +74,7 @@ export function createParse(
     const callback = value as unknown as AnyCallback;
     const eventMs = readTime(callback.event_time);
     if (eventMs == null) throw InvalidCallback.at('/event_time', 'must be a time from 2000 on');
-    return { callback, family: family!, eventMs, id: idOf(eventMs, digestOf(callback, family!)) };
+    return { callback, family: family!, eventMs, id: idOf(eventMs, digest ?? digestOf(callback, family!)) };
   };
 }
 
