@@ -3,7 +3,7 @@ import type { Core } from '../feature.ts';
 import type { Family } from '../receiver/families/family.ts';
 import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
-import { OtherFamilies } from '../receiver/store/errors.ts';
+import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
@@ -109,7 +109,13 @@ async function expireRecords(
   return count;
 }
 
-/** One that somebody locks does not keep the others. @returns how many went */
+class RowsLocked extends Error {
+  constructor(table: string) {
+    super(`Another session locks rows of ${table} that have to go`);
+  }
+}
+
+/** One that somebody locks does not keep the others. @returns how many went @throws OtherFamilies; the error of an outage */
 async function endEach(
   core: Core,
   family: Family,
@@ -120,6 +126,8 @@ async function endEach(
   try {
     return await endRecords(core, family, before, records);
   } catch (error) {
+    // Without the database, or with other families, no record is at fault.
+    if (!(error instanceof RowsLocked) && faultOf(error) === 'outage') throw error;
     if (records.length === 1) {
       errors.push(error);
       return 0;
@@ -145,7 +153,7 @@ async function endRecords(
     const merged = await client.query<Merged>(mergeStatements(family).records, values);
     const { isOurs, locked } = merged.rows[0]!;
     if (!isOurs) throw new OtherFamilies();
-    if (locked.length > 0) throw new Error(`Another session locks rows of ${family.table} that have to go`);
+    if (locked.length > 0) throw new RowsLocked(family.table);
     return gone.rows.length;
   });
 }

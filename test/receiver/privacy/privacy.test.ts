@@ -203,6 +203,9 @@ it('a record goes once its newest event is too old, unless it waits or is held; 
     select id, family, 'infinity' from receiver.inbox where record_id = '4'`);
   await holdPatient(core, ['p:platform:HELD'], actor);
   expect(await applyRetention(core, { dryRun: true })).toMatchObject({ receipt: 1 });
+  // No record is at fault, so none is tried alone.
+  const ofAnother = { ...core, families: core.families.filter(({ name }) => name === 'receipt') };
+  await expect(applyRetention(ofAnother)).rejects.toMatchObject({ errors: [{ name: 'OtherFamilies' }] });
   expect(await applyRetention(core)).toMatchObject({ receipt: 1 });
   const ids = async () =>
     (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
