@@ -29,7 +29,7 @@ export interface Task {
   /** `any`: also where the role is `receiver`; `each`: in every process, also without the database. Default: in one worker at a time. */
   processes?: 'any' | 'each';
   /** @param signal is aborted when the process stops, or another may have taken the task over */
-  run: (signal: AbortSignal) => Promise<void>;
+  run: (signal: AbortSignal) => Promise<unknown>;
 }
 
 /** The one word for what is wrong, or may be: on `/readyz` and the page Health, of `doctor`, alerts and metrics. */

@@ -50,7 +50,6 @@ export async function openService(env: Environment) {
       const { signal } = new AbortController();
       const { reportTimezone: timezone } = config;
       await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
-      return '';
     }, log);
     await stop();
   };
@@ -84,7 +83,6 @@ export async function openService(env: Environment) {
     const { stop } = await startParts(async (onStop) => {
       const url = config.databaseUrl ?? (await openEmbedded(log, onStop));
       await run(openCore(config, url, 'receiver command', log, onStop));
-      return '';
     }, log);
     await stop();
   };

@@ -5,15 +5,16 @@ import type { OnStop } from './receiver/receiver.ts';
 /**
  * Starts parts, and closes them in reverse order at the end, or where one of them cannot be started.
  *
- * @param start starts them. @returns the address
+ * @param start starts them
  * @param signal aborts the start
+ * @returns what it returns
  * @throws the first error, or the signal's reason; the parts that were started are closed before
  */
-export async function startParts(
-  start: (onStop: OnStop) => Promise<string>,
+export async function startParts<Result>(
+  start: (onStop: OnStop) => Promise<Result>,
   log: Log,
   signal?: AbortSignal,
-): Promise<{ url: string; stop: () => Promise<void> }> {
+): Promise<{ result: Result; stop: () => Promise<void> }> {
   const closers: (() => Promise<unknown>)[] = [async () => log.writeCounts()];
   const stop = async () => {
     const errors: unknown[] = [];
@@ -29,7 +30,7 @@ export async function startParts(
   };
   try {
     const started = start(onStop);
-    return { url: await (signal ? Promise.race([started, aborted(signal)]) : started), stop };
+    return { result: await (signal ? Promise.race([started, aborted(signal)]) : started), stop };
   } catch (error) {
     await stop();
     throw error;

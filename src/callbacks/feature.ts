@@ -7,8 +7,6 @@ const dayMs = 24 * 3_600_000;
 /** What reads callbacks, and receives or merges them again: search, records, deliveries, the quarantine, stale rows. */
 export const callbacks: Feature = {
   name: 'callbacks',
-  tasks: (core) => [
-    { name: 'stale', everyMs: dayMs, run: async (signal) => void (await mergeStale(core, signal)) },
-  ],
+  tasks: (core) => [{ name: 'stale', everyMs: dayMs, run: (signal) => mergeStale(core, signal) }],
   commands: addCallbackCommands,
 };

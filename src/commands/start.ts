@@ -59,12 +59,13 @@ async function run(
     if (error !== signal.reason) throw error;
   });
   if (!running) return;
-  log.info({ role: config.role, url: running.url }, 'ready');
+  const { result: url, stop } = running;
+  log.info({ role: config.role, url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
   if (config.role !== 'worker' && !config.production)
-    process.stdout.write(greeting(running.url, config, families, generated));
+    process.stdout.write(greeting(url, config, families, generated));
   if (!signal.aborted) await once(signal, 'abort');
-  await running.stop();
+  await stop();
 }
 
 async function exit(log: Log, code: number): Promise<never> {
