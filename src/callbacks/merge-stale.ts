@@ -13,8 +13,8 @@ const stepSize = 1_000;
 const queryMs = 60_000;
 
 /**
- * Merges records whose newest delivery is not that of their row, while none of their deliveries
- * waits: somebody has lost a pending row, or restored a table.
+ * Merges records whose newest delivery is not that of their row, while none of their deliveries waits: somebody has lost a
+ * pending row, or restored a table.
  *
  * @returns how many there were @throws the reason of the signal; the database's error
  */

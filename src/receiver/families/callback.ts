@@ -41,7 +41,7 @@ export const envelopeMembers: ReadonlySet<string> = new Set([
   ...Object.keys(envelope),
 ]);
 
-/** Those that cannot identify a patient. */
+/** The members that cannot identify a patient. */
 export const publicMembers: ReadonlySet<string> = new Set([
   ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
 ]);

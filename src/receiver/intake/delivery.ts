@@ -25,7 +25,7 @@ export interface Delivery {
   receivedAt: number;
 }
 
-/** A record. */
+/** What a record is found by. */
 export type RecordKey = Pick<Delivery, 'family' | 'businessId' | 'recordId'>;
 
 /** Two parameters of a statement: the businesses and the ids of records of a family. */

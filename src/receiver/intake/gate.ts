@@ -148,7 +148,7 @@ function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], l
   return [stored.slice(from), stored.slice(0, from)];
 }
 
-/** With its content. */
+/** A reduction with the content of its callback. */
 type Whole = Reduction & { delivery: Delivery };
 
 /** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */

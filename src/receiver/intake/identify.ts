@@ -72,7 +72,11 @@ const endOf = (id: string) => id.slice(24);
 export const versionWith = (version: string, id: string): string =>
   version.slice(0, -endOf(id).length) + endOf(id);
 
-/** What orders a callback, read from it: times in milliseconds since 1970, but its arrival in microseconds. @param eventMs the time of its event */
+/**
+ * What orders a callback, read from it: times in milliseconds since 1970, but its arrival in microseconds.
+ *
+ * @param eventMs the time of its event
+ */
 export function versionedBy(
   callback: AnyCallback,
   family: Family,

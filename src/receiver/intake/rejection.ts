@@ -59,7 +59,7 @@ export class NotJson extends Rejection {
   }
 }
 
-/** Of another media type, charset or encoding: it is refused before it is read. */
+/** Raised for a body of another media type, charset or encoding, before it is read. */
 export class UnsupportedMedia extends Rejection {
   constructor(advice: string) {
     super('unsupported_media', advice);

@@ -9,7 +9,7 @@ export type Db = Kysely<Tables>;
 
 type Time = ColumnType<Date, Date | string, Date | string>;
 
-/** Those that statements are built for; SQL templates have the others. */
+/** The tables that statements are built for; SQL templates have the others. */
 interface OwnTables {
   'receiver.settings': { name: string; value: string };
   'receiver.inbox': {

@@ -22,15 +22,15 @@ type OwnKey = Omit<RecordKey, 'family'>;
 const defaultLimits = {
   /** Deliveries of one merge. */
   maxDeliveries: 500,
-  /** After which a merge that failed is not split further; what is left waits. */
+  /** The time after which a merge that failed is not split further; what is left waits. */
   runMs: 10_000,
-  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
+  /** The time limit of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
   statementMs: 5_000,
   /** The longest wait for others that merge. */
   mergeLockMs: 10_000,
   /** The longest wait for a new row that somebody else inserts; rows that exist are not waited for. */
   lockMs: 1_000,
-  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
+  /** The time after which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: 5_000,
 };
 
