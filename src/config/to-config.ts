@@ -36,8 +36,8 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       connections: 2_000,
       /** Time limit for a request to arrive. */
       requestMs: 15_000,
-      // Longer than the usual minute of proxies: the client side has to close idle connections first.
-      keepAliveMs: 65_000,
+      // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
+      keepAliveMs: 920_000,
     },
     authentication: {
       signingKeys: e.SIGNING_KEYS,

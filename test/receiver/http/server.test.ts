@@ -66,6 +66,19 @@ test('a stop closes idle connections; to stop twice is to stop once', async () =
   await stop();
 });
 
+test('idle connections make room for new ones', async () => {
+  const { url } = await serve({ connections: 1 });
+  const open = () => connect(Number(new URL(url).port), '127.0.0.1');
+  const idle = open();
+  idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  await once(idle, 'data');
+  const dropped = open()
+    .on('error', () => {})
+    .resume();
+  await Promise.all([once(dropped, 'close'), text(idle)]);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
 test('a stop ends a request that does not finish', async () => {
   const { post, received, stop } = await serve({ receive: () => new Promise(() => {}), stopTimeoutMs: 1 });
   const response = post('{}').catch(() => 'closed');

@@ -28,6 +28,7 @@ interface Options {
   rejections?: number;
   drainMs?: number;
   requestMs?: number;
+  connections?: number;
   stopTimeoutMs?: number;
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;
@@ -63,7 +64,11 @@ export async function serve(options: Options = {}) {
     },
   };
   const callbacks = createCallbacks({ config: { bodyLimitBytes: 1_000, paths }, access, intake, log });
-  const limits = { connections: 100, keepAliveMs: 60_000, requestMs: options.requestMs ?? 60_000 };
+  const limits = {
+    connections: options.connections ?? 100,
+    keepAliveMs: 3_600_000,
+    requestMs: options.requestMs ?? 60_000,
+  };
   const config = { host: '127.0.0.1', port: 0, drainMs: options.drainMs ?? 0, limits };
   const app = createApp({ routes: [], log });
   const { url, stop } = await listen(callbacks, app, config as never, options.stopTimeoutMs);
