@@ -42,7 +42,7 @@ it.each([
   ['without Redis', undefined, ['database', 'clock', 'access'], false],
   ['with REDIS_FALLBACK=off', 'off', ['database', 'queue', 'clock', 'access'], false],
 ] as const)(
-  '%s, readiness is a 503 only where no store takes callbacks',
+  '%s, readiness is a 503 only where no store takes callbacks, and tells names and states',
   async (_, mode, names, staysReady) => {
     const read = await serve(mode && { redisUrl: redis.url, redisFallback: mode });
     const ready = async () => {
@@ -50,6 +50,8 @@ it.each([
       const text = await response.text();
       const { ready: isReady, checks } = JSON.parse(text) as { ready: boolean; checks: Check[] };
       expect(isReady).toBe(response.status === 200);
+      // Anybody may ask.
+      for (const check of checks) expect(Object.keys(check)).toEqual(['name', 'status']);
       // To be read in a terminal.
       expect(text.split('\n')).toHaveLength(checks.length + 3);
       return { status: response.status, checks };
