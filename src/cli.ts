@@ -45,5 +45,5 @@ program.hook('preAction', (_program, command) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = reportError(error);
+  process.exitCode = await reportError(error, process.env);
 }

@@ -1,3 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { callbacks } from '../../src/sandbox/callbacks.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
 import { registeredUrls } from '../../src/sandbox/urls.ts';
@@ -32,11 +38,58 @@ it('a bad configuration ends with exit code 78 and a line for each error', async
   expect(lines.map((line) => line.split(' ')[0]).toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
 });
 
-it('the name of a database that is not there ends the start, also with a fallback store', async () => {
-  const DATABASE_URL = Object.assign(new URL(database.url), { pathname: '/nowhere' }).href;
+it.each([
+  ['no such database', { pathname: '/nowhere' }, 'database "nowhere" does not exist'],
+  ['a wrong password', { password: 'wrong' }, 'password authentication failed'],
+])('%s ends the start, also with a fallback store, and names DATABASE_URL', async (_, wrong, reason) => {
+  const DATABASE_URL = Object.assign(new URL(database.url), wrong).href;
   const command = spawnReceiver(['start'], { DATABASE_URL, REDIS_URL: redis.url, PORT: '0' });
-  expect(await command.end()).toBeGreaterThan(0);
-  expect(command.output()).toContain('database "nowhere" does not exist');
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(
+    new RegExp(`^DATABASE_URL: ${reason}.*: start PostgreSQL, make the database, or`, 'm'),
+  );
+});
+
+it.each([['start'], ['sql', 'select 1']])(
+  'PostgreSQL that is away ends %s, and names the variable',
+  async (...args) => {
+    const DATABASE_URL = Object.assign(new URL(database.url), { host: 'localhost:1' }).href;
+    const command = spawnReceiver(args, { DATABASE_URL, PORT: '0' });
+    expect(await command.end()).toBe(1);
+    expect(command.output()).toMatch(/^DATABASE_URL: .*ECONNREFUSED.*: start PostgreSQL/m);
+    expect(command.output()).not.toContain('AggregateError');
+  },
+);
+
+it('a role that may not make tables ends the start, with what to do', async () => {
+  const fresh = await createEmptyDatabase();
+  const role = `r_${randomBytes(4).toString('hex')}`;
+  await fresh.rows(`create role ${role} login password 'p'`);
+  const DATABASE_URL = Object.assign(new URL(fresh.url), { username: role, password: 'p' }).href;
+  const command = spawnReceiver(['start'], { DATABASE_URL, PORT: '0' });
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(/permission denied.*\. Migrate as the owner of the database/);
+  await fresh.rows(`drop role ${role}`);
+  await fresh.close();
+});
+
+it('DATABASE_URL leads to the socket in a folder', async () => {
+  const { hostname, port, pathname, username, password } = new URL(database.url);
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-socket-'));
+  const socket = createServer((from) => {
+    const to = connect(Number(port), hostname);
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const)
+      one.on('error', () => other.destroy()).pipe(other);
+  }).listen(join(folder, '.s.PGSQL.5432'));
+  await once(socket, 'listening');
+  const DATABASE_URL = `postgresql://${username}:${password}@${pathname}?host=${folder}`;
+  const command = spawnReceiver(['sql', '--json', 'select 7 as seven'], { DATABASE_URL });
+  expect([await command.end(), command.output()]).toEqual([0, '{"seven":"7"}\n']);
+  socket.close();
+  rmSync(folder, { recursive: true });
 });
 
 it('prints the addresses for every event and of the families of the interface, and a curl command that the receiver accepts', async () => {
