@@ -3,12 +3,14 @@ import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
 import { createLog, type Log } from './common/log.ts';
 import { type Config, type Environment, parseConfig } from './config/config.ts';
+import { findBindError } from './embedded/free-port.ts';
 import { startEmbeddedPostgres } from './embedded/index.ts';
 import { embeddedFolder, hasDatabase } from './embedded/place.ts';
 import type { Core, OnCore } from './feature.ts';
 import { features } from './features.ts';
 import { pathsOf } from './receiver/families/family.ts';
 import { loadFamilies } from './receiver/families/load.ts';
+import { PortUnavailable } from './receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from './receiver/receiver.ts';
 import { fingerprintOf } from './receiver/store/migrate.ts';
 import { openPool } from './receiver/store/pools.ts';
@@ -58,6 +60,8 @@ export async function openService(env: Environment) {
   const start = (config: Config, log: Log, signal: AbortSignal) =>
     startParts(
       async (onStop) => {
+        const error = await findBindError(config.port, config.host); // before a database is made
+        if (error) throw new PortUnavailable(config, error);
         const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
         let core = openCore(config, databaseUrl, 'receiver features', log, onStop);
         const routes = (process: ReceiverState) => {

@@ -72,6 +72,9 @@ export async function provideBinaries(home: string): Promise<string> {
     );
   }
   const target = join(home, `postgresql-${version}`);
+  const user = process.geteuid?.();
+  if (user && existsSync(target) && ![0, user].includes(statSync(target).uid))
+    throw new Error(`${target} belongs to another user, whose programs this would run: set another DATA_DIR`);
   if (existsSync(target)) return join(target, 'bin');
   const draft = `${target}.draft`;
   rmSync(draft, { recursive: true, force: true });
@@ -127,6 +130,9 @@ export async function provideCluster(
     running.child.stdin?.on('error', () => {}).end(input); // it may have ended
     await running.catch((error) => {
       signal?.throwIfAborted();
+      // What is not found is the loader of its C library.
+      if (error.code === 'ENOENT')
+        throw new Error('The embedded PostgreSQL needs glibc: set DATABASE_URL on this system');
       throw error; // with what it has written
     });
   };

@@ -9,19 +9,19 @@ import { createServer } from 'node:net';
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
-    if (await isFree(port)) return port;
+    if (!(await findBindError(port))) return port;
   }
 }
 
-/** Whether a server could listen on a port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
-  const probe = createServer();
+/** Why no server can listen on a port now; undefined: one can. */
+export async function findBindError(port: number, host = '127.0.0.1'): Promise<Error | undefined> {
+  const probe = createServer((socket) => socket.destroy());
   try {
-    await once(probe.listen(port, '127.0.0.1'), 'listening');
-  } catch {
-    return false; // in use, or not permitted
+    await once(probe.listen(port, host), 'listening');
+  } catch (error) {
+    return error as Error;
   }
   probe.close();
   await once(probe, 'close');
-  return true;
+  return undefined;
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { replaceFile } from '../common/private-files.ts';
 import { type Cluster, provideBinaries, provideCluster, urlOf } from './cluster.ts';
-import { freePort, isFree } from './free-port.ts';
+import { findBindError, freePort } from './free-port.ts';
 import { findPlace, type Place } from './place.ts';
 import { findServer, spawnServer, tryConnection } from './server.ts';
 
@@ -84,5 +84,5 @@ async function startOwn(place: Place, bin: string, cluster: Cluster, log: Log, s
 async function previousOrFreePort(urlFile: string): Promise<number> {
   const last = existsSync(urlFile) ? readFileSync(urlFile, 'utf8').trim() : '';
   const previous = Number(URL.canParse(last) && new URL(last).port);
-  return previous >= 1024 && (await isFree(previous)) ? previous : freePort();
+  return previous >= 1024 && !(await findBindError(previous)) ? previous : freePort();
 }

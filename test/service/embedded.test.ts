@@ -1,6 +1,18 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { installed, provideBinaries, provideCluster } from '../../src/embedded/cluster.ts';
 import { embeddedFolder, findPlace } from '../../src/embedded/place.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
@@ -78,8 +90,45 @@ it('after a killed receiver, and after a killed server, which ends it, the next 
   expect(await send((await start()).url)).toBe('duplicate');
 });
 
+it('a port in use ends the start before a database is made', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const PORT = String((other.address() as AddressInfo).port);
+  const command = spawnReceiver(['start'], { DATA_DIR: folder, PORT });
+  expect([await command.end(), command.output()]).toEqual([
+    1,
+    expect.stringMatching(`^receiver: PORT ${PORT} of`),
+  ]);
+  expect(existsSync(join(home(), 'database'))).toBe(false);
+  other.close();
+});
+
+it('programs that do not run on this system end the start with what to set', async () => {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  // As on a system without the loader of the C library.
+  writeFileSync(join(bin, 'initdb'), '#!/no/such/loader\n', { mode: 0o755 });
+  const making = provideCluster({ home: folder, user: undefined }, bin);
+  await expect(making).rejects.toThrow(/needs glibc: set DATABASE_URL/);
+});
+
+it('programs in a DATA_DIR of another user are not run', async () => {
+  const target = join(folder, `postgresql-${(await installed()).version}`);
+  mkdirSync(target);
+  // Only root can give a folder away, and root's own is no other user's.
+  if (process.getuid!() === 0) chownSync(target, 4_243, 4_243);
+  jest.spyOn(process, 'geteuid' as never).mockReturnValue(4_242 as never);
+  await expect(provideBinaries(folder)).rejects.toThrow(/belongs to another user/);
+  jest.restoreAllMocks();
+  expect(await provideBinaries(folder)).toBe(join(target, 'bin'));
+});
+
 it('in production the start is refused, with what to set', async () => {
-  const env = { NODE_ENV: 'production', SIGNING_KEYS: 'key', DATA_DIR: join(folder, 'none') };
+  const env = {
+    NODE_ENV: 'production',
+    SIGNING_KEYS: 'a-signing-key-of-tests',
+    DATA_DIR: join(folder, 'none'),
+  };
   const command = spawnReceiver(['start'], env);
   expect(await command.end()).toBe(78);
   expect(command.output()).toContain('DATABASE_URL must be set');
