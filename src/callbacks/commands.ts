@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { commandActor, logAccess } from '../common/access-log.ts';
-import { parseUuid } from '../common/arguments.ts';
+import { parseCount, parseUuid } from '../common/arguments.ts';
 import { print, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
@@ -95,7 +95,7 @@ function addQuarantineCommands(program: Command, onCore: OnCore): void {
       .addOption(new Option('--reason <reason>', 'only with this reason').choices(quarantineReasons));
   select(sub('list', 'list them, the last received first'))
     .option('--replayed', 'also those that were replayed')
-    .option('--limit <n>', 'maximum number of rows', Number, 100)
+    .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(onCore(list));
   sub('show', 'print their bodies').argument('<ids...>', 'of bodies', uuids).action(onCore(show));
   select(sub('replay', 'receive them again, with the families and filters of now; those refused again stay'))

@@ -42,6 +42,7 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
 
 async function add(core: Core, address: string, options: AddOptions): Promise<void> {
   const { families, business: business_id = null, public: is_public = false, all, insecure } = options;
+  if (!URL.canParse(address)) throw new Error('The address must be a URL such as https://example.org/');
   const { href: url, protocol, hostname, username, password } = new URL(address);
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
   if (protocol !== 'https:' && !(protocol === 'http:' && (insecure || isLocal)))

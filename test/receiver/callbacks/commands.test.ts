@@ -28,6 +28,7 @@ it('a command drops the given bodies, and none where nothing selects them', asyn
   await intake.close();
   const run = (...args: string[]) => runCommand(core, addCallbackCommands, 'quarantine', ...args);
   await expect(run('drop')).rejects.toThrow('Select bodies, or use --all');
+  await expect(run('list', '--limit', 'x')).rejects.toThrow('A number of rows must be a whole number');
   const [first, second] = await listQuarantine(core, {});
   await database.rows('update receiver.quarantine set replayed_at = now() where id = $1', [first!.id]);
   await run('drop', '--all');

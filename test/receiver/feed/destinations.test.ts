@@ -237,7 +237,7 @@ it('410 pauses a destination at once; commands pause, try and remove it', async 
 it.each([
   ['http://example.org/', 'https'],
   ['https://user:secret@example.org/', 'user'],
-  ['example.org', 'URL'],
+  ['example.org', 'The address must be a URL'],
 ])('%s is no address of a destination', async (address, reason) => {
   await expect(run(openCore(database), 'add', address, '--families', 'receipt')).rejects.toThrow(reason);
 });
