@@ -96,6 +96,10 @@ Set variables in the environment or in a file \`.env\`; [.env.example](../.env.e
 checked at the start: every error is printed, and the process ends with 78, as it does if a variable of version 1 is set that went: the
 message says what to use instead. An empty value counts as unset. A variable spelt nearly like one of these is named.
 
+Blanks and line ends around a value are cut. Quotes around one end the start: \`docker run --env-file\` keeps them. Only in \`.env\` they
+are syntax, and needed where a value has a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start with 78,
+and so does \`FAMILIES\` in a \`.env\` that belongs to another user (not root).
+
 ${parts.join('\n\n')}
 `;
 }

@@ -25,7 +25,8 @@ const url = (example: string, pattern: RegExp) =>
     });
 
 export const database = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).refine(
-  URL.canParse,
+  // The host may be the folder of a socket, in the query.
+  (address) => URL.canParse(address.replace(/@(?=\/[^?]*\?(.*&)?host=(\/|%2F))/i, '@socket')),
   'must be a URL of one host, such as postgresql://user:password@host:5432/database',
 );
 
@@ -78,9 +79,11 @@ export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./).
   'must be a URL',
 );
 
-export const network = z.union(
-  [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
-  'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
-);
+export const network = z
+  .union(
+    [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+    'must be addresses or CIDRs, comma-separated, such as 192.0.2.0/24',
+  )
+  .refine((range) => !/\/0+$/.test(range), 'must not have the range of all addresses: it checks nothing');
 
 export const email = z.email('must be an e-mail address such as alerts@example.org');

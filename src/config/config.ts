@@ -1,5 +1,6 @@
 import { findFormer } from './check-names.ts';
 import { environmentSchema, type FamilyPaths } from './environment-schema.ts';
+import { partsOf } from './texts.ts';
 import { toConfig } from './to-config.ts';
 import { isUnguessable } from './unguessable.ts';
 
@@ -44,7 +45,7 @@ export function refuseFormer(env: Environment, families: readonly FamilyPaths[])
 /**
  * Parses the environment into a Config.
  *
- * @param env the environment; an empty value counts as unset
+ * @param env that of readEnvironment; an empty value counts as unset
  * @throws InvalidConfiguration with every error
  */
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
@@ -53,54 +54,47 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   const issues = parsed.error?.issues ?? [];
   const problems = issues.map(({ path, message }) => `${String(path[0])} ${message}`);
   problems.push(...findFormer(given, families));
+  const need = (names: readonly string[], reason: string) => {
+    for (const name of names) if (!given[name]) problems.push(`${name} must be set too: ${reason}`);
+  };
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
-  const missing = oidc.filter((name) => !given[name]);
-  if (missing.length > 0 && missing.length < oidc.length)
-    problems.push(
-      `${missing.join(', ')} must be set too: sign-in by OpenID Connect needs ${oidc.join(', ')}`,
+  if (oidc.some((name) => given[name])) need(oidc, `sign-in by OpenID Connect needs ${oidc.join(', ')}`);
+  if (given.NODE_ENV?.toLowerCase() === 'production' && !given.DATABASE_URL) problems.push(noDatabase);
+  if (given.DIRECT_DATABASE_URL)
+    need(['DATABASE_URL'], 'DIRECT_DATABASE_URL is another address of that database');
+  const login = given.SERVICE_TOKEN ? [] : ['SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET'];
+  if (given.RECONCILE)
+    need(['SERVICE_BASE_URL', ...login], 'RECONCILE reads the platform, by a login or with SERVICE_TOKEN');
+  if (given.ALERT_EMAIL_TO || given.ALERT_EMAIL_FROM || given.SMTP_URL)
+    need(
+      ['ALERT_EMAIL_TO', 'SMTP_URL'],
+      'alerts by e-mail need ALERT_EMAIL_TO and SMTP_URL; ALERT_EMAIL_FROM is optional',
     );
-  if (given.NODE_ENV === 'production' && !given.DATABASE_URL) problems.push(noDatabase);
-  if (given.DIRECT_DATABASE_URL && !given.DATABASE_URL) {
-    problems.push('DATABASE_URL must be set too: DIRECT_DATABASE_URL is another address of that database');
-  }
-  if (given.RECONCILE) problems.push(...findPlatformProblems(given));
-  if (given.METRICS_TOKEN && given.METRICS_TOKEN.trim() === given.ADMIN_TOKEN?.trim()) {
-    problems.push('METRICS_TOKEN must differ from ADMIN_TOKEN: it opens nothing but /metrics');
-  }
+  // Each secret opens one thing.
+  const tokens = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'CHANGES_TOKENS', 'SIGNING_KEYS'].map(
+    (name) => [name, partsOf(given[name]?.replace(/public:/g, '') ?? '')] as const,
+  );
+  problems.push(...findRepeated(Object.fromEntries(tokens)));
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
-  if (config) problems.push(...findMailProblems(config.alerts, given));
+  if (config?.alerts.email?.from.includes('@') === false)
+    need(['ALERT_EMAIL_FROM'], 'it is the sender, and the user of SMTP_URL is no e-mail address');
   if (config) problems.push(...findPathProblems(config, given, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
   return { ...config, paths: servedPaths(config, given, families) };
 }
 
-/** The client reads these variables, see src/client/commands/settings.ts. */
-function findPlatformProblems(env: Environment): string[] {
-  const hasToken = env.SERVICE_TOKEN || (env.SERVICE_CLIENT_ID && env.SERVICE_CLIENT_SECRET);
-  const missing = [
-    ...(env.SERVICE_BASE_URL ? [] : ['SERVICE_BASE_URL']),
-    ...(hasToken ? [] : ['SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET (or SERVICE_TOKEN)']),
-  ];
-  return missing.map((name) => `${name} must be set too: RECONCILE reads appointments from the platform`);
-}
-
-function findMailProblems({ email }: Config['alerts'], { ALERT_EMAIL_TO, SMTP_URL }: Environment): string[] {
-  if (ALERT_EMAIL_TO && !SMTP_URL)
-    return ['SMTP_URL must be set too: it is the mail server for ALERT_EMAIL_TO'];
-  if (SMTP_URL && !ALERT_EMAIL_TO)
-    return ['ALERT_EMAIL_TO must be set too: SMTP_URL is the mail server for it'];
-  if (!email || email.from.includes('@')) return [];
-  return ['SMTP_URL must have an e-mail address as its user, such as alerts%40example.org: it is the sender'];
+/** Names with a value that is another's too, or twice their own. */
+function findRepeated(values: Record<string, readonly string[]>): string[] {
+  const all = Object.values(values).flat();
+  const isRepeated = (value: string) => all.indexOf(value) !== all.lastIndexOf(value);
+  const names = Object.keys(values).filter((name) => values[name]!.some(isRepeated));
+  return names.length > 0 ? [`${names.join(', ')} must differ from each other`] : [];
 }
 
 function findPathProblems(config: Config, env: Environment, families: readonly FamilyPaths[]): string[] {
-  const all = Object.values(config.paths).flat();
-  const repeated = families.filter(({ name }) =>
-    config.paths[name]!.some((path) => all.indexOf(path) !== all.lastIndexOf(path)),
-  );
-  if (repeated.length > 0) {
-    return [`${repeated.flatMap(({ path }) => path.variable ?? []).join(', ')} must differ from each other`];
-  }
+  const paths = families.map(({ name, path }) => [path.variable ?? name, config.paths[name]!] as const);
+  const repeated = findRepeated(Object.fromEntries(paths));
+  if (repeated.length > 0) return repeated;
   if (!isKnownByPathsAlone(config)) return [];
   const set = families.filter(({ path }) => path.variable && env[path.variable]);
   const isEnough =

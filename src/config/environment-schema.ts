@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
 import { days, keep, retention } from './durations.ts';
-import { changesTokens, flag, integer, list, rolesMap, secret, size, timezone } from './values.ts';
+import { changesTokens, flag, integer, list, rolesMap, secret, secrets, size, timezone } from './values.ts';
 
 export interface FamilyPaths {
   name: string;
@@ -70,14 +70,16 @@ const ownFamilies = {
 const checkSenders = {
   NODE_ENV: z
     .string()
+    .toLowerCase()
+    .pipe(z.enum(['production', 'development', 'test'], 'must be production, development or test, or unset'))
     .optional()
     .describe(
       '`production`: the receiver does not start without `DATABASE_URL`, and unless an access check is set',
     ),
-  SIGNING_KEYS: list
+  SIGNING_KEYS: secrets
     .describe(
-      'Keys of [signed callbacks](security.md#signature-scheme), comma-separated; if set, every callback must be signed ' +
-        'with one of them',
+      'Keys of [signed callbacks](security.md#signature-scheme), comma-separated, at least 16 characters each; if set, every ' +
+        'callback must be signed with one of them',
     )
     .meta(first),
   SIGNATURE_HEADER: z
@@ -221,10 +223,13 @@ const alerts = {
   ALERT_EMAIL_TO: list
     .pipe(z.array(address.email))
     .describe('Addresses for alerts by e-mail, comma-separated'),
+  ALERT_EMAIL_FROM: address.email
+    .optional()
+    .describe('Their sender; unset: the user of `SMTP_URL`, where that is an address'),
   SMTP_URL: address.mailServer
     .optional()
     .describe(
-      'The mail server for them, such as `smtp://alerts%40example.org:password@host:587` or `smtps://…:465`; its user is the sender',
+      'The mail server for them, such as `smtp://user:password@host:587`, `smtps://…:465`, or `smtp://host:25` without a login',
     ),
 };
 

@@ -1,21 +1,13 @@
 const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
+const families =
+  'APPOINTMENTS PRESCRIPTIONS PAYMENT_REQUESTS PRACTICE_CHANGES ADMISSIONS ADMISSION_EVENTS ' +
+  'ADMISSION_CLEARANCES ADMISSION_ESTIMATES NOTICES HEALTH_ACCOUNTS CARE_CONTEXTS BOOKINGS';
 const proxy = 'limit requests at the proxy, as deploy/nginx does';
 
 /** Variables of version 1, and what to use instead. Not those of OpenTelemetry, which its own instrumentation reads. */
 export const formerVariables: Readonly<Record<string, string>> = {
   SOCKET: 'listen at PORT',
-  APPOINTMENTS_PATH: documentedPath,
-  PRESCRIPTIONS_PATH: documentedPath,
-  PAYMENT_REQUESTS_PATH: documentedPath,
-  PRACTICE_CHANGES_PATH: documentedPath,
-  ADMISSIONS_PATH: documentedPath,
-  ADMISSION_EVENTS_PATH: documentedPath,
-  ADMISSION_CLEARANCES_PATH: documentedPath,
-  ADMISSION_ESTIMATES_PATH: documentedPath,
-  NOTICES_PATH: documentedPath,
-  HEALTH_ACCOUNTS_PATH: documentedPath,
-  CARE_CONTEXTS_PATH: documentedPath,
-  BOOKINGS_PATH: documentedPath,
+  ...Object.fromEntries(families.split(' ').map((name) => [`${name}_PATH`, documentedPath])),
   SIGNATURE_TOLERANCE_S: 'a signature is stale after 180 s',
   DATABASE_SCHEMA: 'give the receiver a database of its own',
   DATABASE_CONNECTIONS: 'a process opens at most 13 connections',
@@ -30,7 +22,6 @@ export const formerVariables: Readonly<Record<string, string>> = {
   REQUEST_LOG: 'use the access log of the proxy',
   METRICS_PORT: 'scrape /metrics at PORT',
   ALERT_REJECTIONS_PER_MINUTE: 'ten requests in an hour that got the same 401, 403, 413 or 429 are an alert',
-  ALERT_EMAIL_FROM: 'mail is sent as the user of SMTP_URL',
   SERVICE_TOKEN_FILE: 'set SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
   SERVICE_TIMEOUT_MS: 'an attempt may take 10 s, a call 30 s, a read 5 minutes',
   RECONCILE_WITH: 'RECONCILE compares appointments alone',

@@ -74,7 +74,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       webhookUrl: e.ALERT_WEBHOOK_URL,
       email:
         e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
-          ? { to: e.ALERT_EMAIL_TO, from: userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
+          ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
     },
     /** What the client reads, see src/client/commands/settings.ts. */

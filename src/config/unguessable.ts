@@ -1,4 +1,4 @@
-export const shortestSecret = 16;
+const shortestSecret = 16;
 /** The fewest different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
 const fewestPairs = 9;
 

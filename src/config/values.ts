@@ -4,7 +4,12 @@ import { roles } from './roles.ts';
 import { decode, fail, partsOf } from './texts.ts';
 import { weaknessOf } from './unguessable.ts';
 
-export const list = z.string().default('').transform(partsOf);
+// An empty list would switch a check off.
+export const list = z
+  .string()
+  .regex(/[^\s,]/, 'must have a value between its commas')
+  .transform(partsOf)
+  .default([]);
 
 export const flag = (byDefault: 'true' | 'false') =>
   z
@@ -12,23 +17,19 @@ export const flag = (byDefault: 'true' | 'false') =>
     .default(byDefault)
     .transform((text) => text === 'true' || text === '1');
 
-export const secret = z
-  .string()
-  .trim()
-  .superRefine((text, context) => {
-    const message = weaknessOf(text);
-    if (message) fail(context, message);
-  });
+export const secret = z.string().superRefine((text, context) => {
+  const message = weaknessOf(text);
+  if (message) fail(context, message);
+});
+
+export const secrets = list.pipe(z.array(secret));
 
 /** Tokens, some of which are bound to what is public. No message contains one. */
-export const changesTokens = list.transform((parts, context) =>
-  parts.map((part) => {
-    const [, mark, token] = /^(public:)?(.*)$/s.exec(part)!;
-    const message = weaknessOf(token!);
-    if (message) fail(context, message);
-    return { token: token!, isPublic: mark !== undefined };
-  }),
-);
+export const changesTokens = list
+  .transform((parts) =>
+    parts.map((part) => ({ token: part.replace(/^public:/, ''), isPublic: part.startsWith('public:') })),
+  )
+  .pipe(z.array(z.object({ token: secret, isPublic: z.boolean() })));
 
 export const integer = (min: number, max: number) =>
   z.coerce
@@ -42,7 +43,7 @@ export const size = (least: string, most: string, byDefault: string) =>
     .string()
     .default(byDefault)
     .transform((text, context) => {
-      const parsed = bytes.parse(text);
+      const parsed = /^[\d.]+ *([km]?b)?$/i.test(text) ? bytes.parse(text) : null;
       if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
       return fail(context, `must be a size from ${least} to ${most}, such as ${byDefault}`);
     });

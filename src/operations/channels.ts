@@ -78,8 +78,8 @@ function webhook(url: string): Channel {
 const mailAdvice: Record<string, string> = {
   EAUTH: 'Check the user and the password in SMTP_URL',
   ENOAUTH: 'Check the user and the password in SMTP_URL',
-  EENVELOPE: 'Check ALERT_EMAIL_TO and the user of SMTP_URL: the server rejects an address',
-  EMESSAGE: 'Check the user of SMTP_URL, the sender: the server rejects the message',
+  EENVELOPE: 'Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address',
+  EMESSAGE: 'Check ALERT_EMAIL_FROM: the server rejects the message',
 };
 
 const otherMailAdvice =

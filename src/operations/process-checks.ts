@@ -1,7 +1,7 @@
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import type { Check, Core } from '../feature.ts';
-import { configuredChecks, describeWeakKeys } from '../receiver/http/access.ts';
+import { configuredChecks } from '../receiver/http/access.ts';
 import type { Fallback } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';
 
@@ -89,8 +89,7 @@ async function checkClock({ clock }: ReceiverState) {
 }
 
 function checkAccess(config: Config, { access }: ReceiverState) {
-  const { authentication, host } = config;
-  const { allowedIps, allowUnauthenticated, trustProxy } = authentication;
+  const { allowedIps, allowUnauthenticated, trustProxy } = config.authentication;
   const checks = configuredChecks(config);
   // The lists of clients and businesses are filters: anybody can name one.
   if (!checks.some((one) => ['signature', 'address list', 'unguessable paths'].includes(one))) {
@@ -98,13 +97,12 @@ function checkAccess(config: Config, { access }: ReceiverState) {
     const todo = 'Set SIGNING_KEYS or ALLOWED_IPS, or an unguessable EVENTS_PATH with NODE_ENV=production';
     return fault('warn', 'Anybody can send callbacks', detail, todo);
   }
-  const isLocal = /^(127\.|::1$|localhost$)/.test(host);
+  const isLocal = /^(127\.|::1$|localhost$)/.test(config.host);
   const isUncounted = allowedIps.length > 0 && trustProxy === 0 && isLocal;
   const warning =
     access?.warning() ??
-    describeWeakKeys(authentication) ??
-    (isUncounted && `Only a proxy on this machine reaches HOST ${host}, and TRUST_PROXY is 0`);
+    (isUncounted && `Only a proxy on this machine reaches HOST ${config.host}, and TRUST_PROXY is 0`);
   if (!warning) return ok('Senders are checked', checks.join(', '));
-  const todo = 'Set TRUST_PROXY to the number of proxies in front, and random SIGNING_KEYS';
-  return fault('warn', 'The access checks may not do what they should', warning, todo);
+  const title = 'The access checks may not do what they should';
+  return fault('warn', title, warning, 'Set TRUST_PROXY to the number of proxies in front');
 }

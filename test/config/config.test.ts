@@ -86,20 +86,14 @@ it('reports all errors at once, each with the name of its variable and without i
 });
 
 const random = 'f3b8c1d94e7a2065';
-const secrets = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET'];
+const secrets = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET', 'SIGNING_KEYS', 'CHANGES_TOKENS'];
 it.each(secrets)('%s must have 16 characters, and not repeat a few', (name) => {
   const found = (value: string) =>
     problems({ [name]: value }).filter((problem) => /characters/.test(problem) && problem.startsWith(name));
   expect(found(random)).toEqual([]);
   expect(found('9046153827710465')).toEqual([]);
   expect(found(random.slice(1))).toEqual([`${name} must have at least 16 characters`]);
-  for (const repeated of [
-    'a'.repeat(16),
-    'ab'.repeat(40),
-    '1234'.repeat(4),
-    'password'.repeat(2),
-    ' '.repeat(20),
-  ]) {
+  for (const repeated of ['a'.repeat(16), 'ab'.repeat(40), '1234'.repeat(4), 'password'.repeat(2)]) {
     expect([repeated, found(repeated)]).toEqual([
       repeated,
       [expect.stringMatching(/^\w+ must (not repeat|have)/)],
@@ -107,15 +101,70 @@ it.each(secrets)('%s must have 16 characters, and not repeat a few', (name) => {
   }
 });
 
-it('METRICS_TOKEN opens nothing else, so it cannot be the admin token', () => {
-  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: ` ${random}` })).toEqual([
-    expect.stringMatching(/^METRICS_TOKEN must differ from ADMIN_TOKEN/),
-  ]);
-  expect(problems({ METRICS_TOKEN: random, ADMIN_TOKEN: `${random}0` })).toEqual([]);
+it('a secret opens one thing: no token is that of another variable, or twice in a list', () => {
+  const others = {
+    ADMIN_TOKEN: random,
+    METRICS_TOKEN: `${random}1`,
+    CHANGES_TOKENS: `${random}2,${random}3`,
+  };
+  const all = { ...others, SIGNING_KEYS: `${random}4,${random}5` };
+  expect(problems(all)).toEqual([]);
+  for (const [more, expected] of [
+    [{ METRICS_TOKEN: random }, 'ADMIN_TOKEN, METRICS_TOKEN must differ from each other'],
+    [
+      { CHANGES_TOKENS: `${random}2,public:${random}1` },
+      'METRICS_TOKEN, CHANGES_TOKENS must differ from each other',
+    ],
+    [{ CHANGES_TOKENS: `public:${random}2,${random}2` }, 'CHANGES_TOKENS must differ from each other'],
+    [{ SIGNING_KEYS: `${random}4, ${random}2` }, 'CHANGES_TOKENS, SIGNING_KEYS must differ from each other'],
+  ] as const)
+    expect(problems({ ...all, ...more })).toEqual([expected]);
 });
 
-it('short SIGNING_KEYS stop no start', () => {
-  expect(problems({ SIGNING_KEYS: 'key' })).toEqual([]);
+it.each([
+  ['production', true],
+  ['Production', true],
+  ['PRODUCTION', true],
+  ['development', false],
+  ['test', false],
+])('NODE_ENV %s is production: %s', (NODE_ENV, production) => {
+  const env = { NODE_ENV, SIGNING_KEYS: random };
+  expect(problems(env)).toEqual(production ? [expect.stringMatching(/^DATABASE_URL must be set/)] : []);
+  const DATABASE_URL = 'postgresql://user:password@host:5432/database';
+  expect(parseConfig({ ...env, DATABASE_URL }, families).production).toBe(production);
+  if (production)
+    expect(problems({ NODE_ENV, DATABASE_URL })).toEqual([expect.stringMatching(/^SIGNING_KEYS or/)]);
+});
+
+it.each(['prod', 'produktion', 'live', 'staging', '1', 'true'])('NODE_ENV %s is refused', (NODE_ENV) => {
+  expect(problems({ NODE_ENV })).toEqual(['NODE_ENV must be production, development or test, or unset']);
+});
+
+it('no list is empty, or has all addresses: it would check nothing', () => {
+  for (const name of [
+    'SIGNING_KEYS',
+    'ALLOWED_IPS',
+    'ALLOWED_CLIENT_IDS',
+    'ALLOWED_BUSINESS_IDS',
+    'CHANGES_TOKENS',
+  ])
+    expect(problems({ [name]: ' , ' })).toEqual([`${name} must have a value between its commas`]);
+  for (const range of ['0.0.0.0/0', '192.0.2.1,::/0'])
+    expect(problems({ ALLOWED_IPS: range })).toEqual([expect.stringMatching(/^ALLOWED_IPS must not have/)]);
+  expect(problems({ BODY_LIMIT: '4096kib' })).toEqual([expect.stringMatching(/^BODY_LIMIT must be a size/)]);
+});
+
+it('DATABASE_URL may lead to a socket', () => {
+  const accepted = (DATABASE_URL: string) => problems({ DATABASE_URL }).length === 0;
+  for (const query of ['?host=/var/run/postgresql', '?a=b&host=%2Fvar%2Frun%2Fpostgresql'])
+    expect(accepted(`postgresql://user:p@ss@/database${query}`)).toBe(true);
+  expect(accepted('postgresql:///database?host=/var/run/postgresql')).toBe(true);
+  for (const other of ['user:p@/database', 'user:p@/database?user=a', 'user:p@a:1,b:2/database?host=/x'])
+    expect(accepted(`postgresql://${other}`)).toBe(false);
+});
+
+it('connections are kept for longer than proxies keep them', () => {
+  expect(parseConfig({}, families).limits.keepAliveMs).toBeGreaterThan(900_000);
 });
 
 it('any text in any variable is accepted, or an error names the variable', () => {
@@ -153,8 +202,9 @@ it('two families cannot share a path', () => {
 });
 
 it('lists are separated by commas', () => {
-  const { authentication } = parseConfig({ SIGNING_KEYS: 'old, new', ALLOWED_CLIENT_IDS: 'a,b,' }, families);
-  expect(authentication).toMatchObject({ signingKeys: ['old', 'new'], allowedClientIds: ['a', 'b'] });
+  const SIGNING_KEYS = `${random}, ${random}1`;
+  const { authentication } = parseConfig({ SIGNING_KEYS, ALLOWED_CLIENT_IDS: 'a,b,' }, families);
+  expect(authentication).toMatchObject({ signingKeys: [random, `${random}1`], allowedClientIds: ['a', 'b'] });
 });
 
 /** The required settings of the outbound client. */
@@ -257,12 +307,18 @@ it('alerts by e-mail need recipients, a mail server and a sender; each that is m
     smtpUrl: 'smtps://alerts%40example.org:p%40ss%2Fword@mail.example.org:465',
   });
   expect(problems(to)).toEqual([expect.stringMatching(/^SMTP_URL must be set too/)]);
+  expect(problems({ ...to, ALERT_EMAIL_FROM: 'a@example.org' })).toHaveLength(1);
   expect(problems({ SMTP_URL })).toEqual([expect.stringMatching(/^ALERT_EMAIL_TO must be set too/)]);
   const relay = { ...to, SMTP_URL: 'smtp://alerts%40example.org@127.0.0.1:25' };
   expect(problems(relay)).toEqual([]);
-  expect(problems({ ...to, SMTP_URL: 'smtp://127.0.0.1:25' })).toEqual([
-    expect.stringMatching(/^SMTP_URL must have an e-mail address/),
-  ]);
+  for (const address of ['smtp://127.0.0.1:25', 'smtps://apikey:secret@mail.example.org']) {
+    expect(problems({ ...to, SMTP_URL: address })).toEqual([
+      expect.stringMatching(/^ALERT_EMAIL_FROM must be set too/),
+    ]);
+    const ALERT_EMAIL_FROM = 'clinic@example.org';
+    const { email } = parseConfig({ ...to, SMTP_URL: address, ALERT_EMAIL_FROM }, families).alerts;
+    expect(email).toMatchObject({ from: ALERT_EMAIL_FROM, smtpUrl: address });
+  }
   for (const wrong of [
     { ALERT_EMAIL_TO: 'a@example.org,clinic' },
     { ALERT_WEBHOOK_URL: 'secret' },
@@ -285,7 +341,8 @@ it('the reconciliation needs the platform’s address, and a token or a login', 
   ).toEqual([]);
   expect(problems({ RECONCILE: '7d' })).toEqual([
     expect.stringContaining('SERVICE_BASE_URL must be set too'),
-    expect.stringContaining('SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET'),
+    expect.stringContaining('SERVICE_CLIENT_ID must be set too'),
+    expect.stringContaining('SERVICE_CLIENT_SECRET must be set too'),
   ]);
   expect(problems({ RECONCILE: '7d', ...address, SERVICE_CLIENT_ID: 'c' })).toHaveLength(1);
   for (const RECONCILE of ['7', '0d', '367d', '1y'])

@@ -4,7 +4,7 @@ import { networkList } from '../../common/address.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
-import { isUnguessable, shortestSecret, weaknessOf } from '../../config/unguessable.ts';
+import { isUnguessable } from '../../config/unguessable.ts';
 import { TenantNotAllowed } from '../intake/rejection.ts';
 import type { DatabaseClock } from '../store/clock.ts';
 import { addressOf } from './address.ts';
@@ -37,16 +37,6 @@ export function configuredChecks({ authentication, paths }: AccessDependencies['
   return Object.keys(checks).filter((name) => checks[name]);
 }
 
-/** How many keys of callbacks are short or a repetition; undefined: none. The receiver starts with them: they were accepted before. */
-export function describeWeakKeys({ signingKeys }: Config['authentication']): string | undefined {
-  const weak = signingKeys.filter((key) => weaknessOf(key)).length;
-  if (weak === 0) return undefined;
-  return (
-    `${weak} of ${signingKeys.length} SIGNING_KEYS can be guessed from one signed callback: shorter than ` +
-    `${shortestSecret} characters, or a repetition. Change to the output of openssl rand -hex 32`
-  );
-}
-
 /** Checks as early as possible that a request comes from a legitimate sender. */
 export function createAccess({ config, rejections, clock, log }: AccessDependencies) {
   const { authentication: rules } = config;
@@ -59,8 +49,6 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
   const isGuess = (error: unknown) =>
     guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
 
-  const weakKeys = describeWeakKeys(rules);
-  if (weakKeys) log.warn(weakKeys);
   // Behind a proxy that is not trusted, limits and address lists apply to the proxy instead of the sender.
   let isForwardedIgnored = false;
   const noteForwarded = ({ headers }: IncomingMessage) => {

@@ -111,7 +111,6 @@ it.each`
 it.each([
   ['none', { signingKeys: [] }],
   ['a list of clients alone', { signingKeys: [], allowedClientIds: ['c'] }],
-  ['a weak key', { signingKeys: ['short'] }],
   ['addresses behind a proxy that does not count', { signingKeys: [], allowedIps: ['203.0.113.1'] }],
 ])('access checks that may not do what they should: %s', async (_, rules) => {
   const { checks } = await readReadiness(checkedBy(rules), stateOf());
