@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { addClientCommands } from './client/commands/index.ts';
 import { reportError } from './commands/report-error.ts';
@@ -7,29 +6,32 @@ import { printable } from './common/printable.ts';
 import { version } from './common/version.ts';
 import { findMisspelt } from './config/check-names.ts';
 import { refuseFormer } from './config/config.ts';
+import { readEnvironment } from './config/read-environment.ts';
 import { pathsOf } from './receiver/families/family.ts';
 import { families } from './receiver/families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 import { addFeatureCommands } from './service.ts';
 
-if (existsSync('.env')) process.loadEnvFile('.env');
+const paths = families.map(pathsOf);
+const env = await readEnvironment(process.env, paths).catch(async (error) =>
+  process.exit(await reportError(error)),
+);
 
 const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addStartCommands(program, process.env);
-addFeatureCommands(program, process.env);
+addStartCommands(program, env);
+addFeatureCommands(program, env);
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;
-addClientCommands(program, process.env);
-addSandboxCommands(program, process.env);
-const paths = families.map(pathsOf);
+addClientCommands(program, env);
+addSandboxCommands(program, env);
 for (const command of program.commands.slice(parsing)) {
-  command.hook('preAction', () => refuseFormer(process.env, paths));
+  command.hook('preAction', () => refuseFormer(env, paths));
 }
 program.hook('preAction', () => {
-  for (const line of findMisspelt(process.env, paths)) process.stderr.write(`receiver: ${printable(line)}\n`);
+  for (const line of findMisspelt(env, paths)) process.stderr.write(`receiver: ${printable(line)}\n`);
 });
 
 program.hook('preAction', (_program, command) => {
@@ -45,5 +47,5 @@ program.hook('preAction', (_program, command) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = await reportError(error, process.env);
+  process.exitCode = await reportError(error, env);
 }

@@ -18,7 +18,7 @@ export const findFormer = (env: Environment, families: readonly FamilyPaths[]): 
 export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
   const { known, names } = unknownIn(env, families);
   return names.flatMap((name) => {
-    const meant = known.find((one) => leven(name, one) <= (one.length > 8 ? 2 : 1));
+    const meant = known.find((one) => leven(name.toUpperCase(), one) <= (one.length > 8 ? 2 : 1));
     return meant && !Object.hasOwn(formerVariables, name)
       ? [`${name} is no variable of the receiver: did you mean ${meant}?`]
       : [];

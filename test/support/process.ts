@@ -20,8 +20,9 @@ export function killProcesses(): void {
 }
 
 /** Runs the built program with these arguments and only this environment. */
-export function spawnReceiver(args: string[], env: Record<string, string>): TestProcess {
+export function spawnReceiver(args: string[], env: Record<string, string>, cwd = process.cwd()): TestProcess {
   const child = spawn(process.execPath, [`${process.cwd()}/bin/receiver.js`, ...args], {
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,0 +1,53 @@
+import { open } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import { type Environment, InvalidConfiguration } from './config.ts';
+import { type FamilyPaths, variableGroups } from './environment-schema.ts';
+
+/** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
+const assignment =
+  /^[ \t]*(?:#.*|(?:export )?([\w.-]+) *=(?:\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:#.*)?|(?!\s*["'`])[^#\0]*(?:(?<=\s)#.*)?))?$/;
+const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim());
+
+/**
+ * The variables of the environment and of `.env`, trimmed, without empty ones. `env` gets what only `.env` has, for libraries.
+ *
+ * @throws InvalidConfiguration with each line that is not understood or not permitted, and each value in quotes
+ */
+export async function readEnvironment(env: Environment, families: readonly FamilyPaths[], file = '.env') {
+  const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
+  const { text, isForeign } = await read(file);
+  const problems: string[] = [];
+  const places = new Map<string, string>();
+  for (const [at, line] of text.split(/\r?\n|\r/).entries()) {
+    const place = `${file}:${at + 1}`;
+    const [isRead, name] = assignment.exec(line) ?? [];
+    if (isRead === undefined) problems.push(`${place} must be NAME=value, in quotes if it has # or quotes`);
+    if (!name) continue;
+    if (places.has(name)) problems.push(`${place} sets ${name} again: remove it, or ${places.get(name)}`);
+    places.set(name, place);
+    // Modules, and what else makes a process load code.
+    if (isForeign && (!known.includes(name) || /^(FAMILIES|HANDLERS)$/.test(name)))
+      problems.push(`${place} must not set ${name}: the file belongs to another user`);
+    if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
+  }
+  const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);
+  for (const [name, value] of values)
+    if (known.includes(name) && [value, ...value.split(',')].some(isQuoted))
+      problems.push(`${name} must have no quotes around its value`);
+  if (problems.length > 0) throw new InvalidConfiguration(problems);
+  return Object.fromEntries(values.filter(([, value]) => value));
+}
+
+async function read(file: string): Promise<{ text: string; isForeign: boolean }> {
+  try {
+    const handle = await open(file);
+    const reading = Promise.all([handle.stat(), handle.readFile()]);
+    const [{ uid }, bytes] = await reading.finally(() => handle.close());
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, isForeign: ![0, process.geteuid?.() ?? uid].includes(uid) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { text: '', isForeign: false };
+    throw new InvalidConfiguration([`${file}:1 must be a readable text file in UTF-8 (${code})`]);
+  }
+}
