@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { printable } from '../common/printable.ts';
 import type { Check, Core } from '../feature.ts';
 import { type Channel, type Message, NotSent, openChannels } from './channels.ts';
 import { readReadiness } from './process-checks.ts';
@@ -143,10 +144,10 @@ function compose(due: readonly (Due & { check?: Check | undefined })[]): Message
 
 function lineOf({ what, status, title, subject, check }: Due & { check?: Check | undefined }): string {
   const about = subject && !title.includes(subject) ? ` (${subject})` : '';
-  const line = `• ${title}${about}`;
-  if (what === 'resolved' || !check) return line;
-  const texts = [check.detail, check.todo && `What to do: ${check.todo}`].filter(Boolean);
-  return [`${line} [${status}]`, ...texts].join('. ');
+  const isOver = what === 'resolved' || !check;
+  const texts = isOver ? [] : [check.detail, check.todo && `What to do: ${check.todo}`].filter(Boolean);
+  const line = [`• ${title}${about}${isOver ? '' : ` [${status}]`}`, ...texts].join('. ');
+  return printable(line).replaceAll('\n', ' ');
 }
 
 /**

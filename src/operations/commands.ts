@@ -19,7 +19,7 @@ export function addOperationsCommands(program: Command, onCore: OnCore): void {
       await onCore(async (core) => {
         checks.push(...(await diagnose(core)));
       })().catch((error) => checks.push(...checksOfError(error)));
-      for (const check of checks) print(printable(json ? JSON.stringify(check) : textOf(check)));
+      for (const check of checks) print(json ? printable(JSON.stringify(check)) : textOf(check));
       const failing = strict ? ['warn', 'fail'] : ['fail'];
       if (checks.some(({ status }) => failing.includes(status))) process.exitCode = 1;
     });
@@ -54,5 +54,6 @@ const test = {
 function textOf({ status, name, subject, title, detail, todo }: Check): string {
   const about = subject && !title.includes(subject) ? ` (${subject})` : '';
   const line = `${status.padEnd(5)} ${name.padEnd(14)} ${title}${about}${detail && `. ${detail}`}`;
-  return status !== 'ok' && todo ? `${line}\n${' '.repeat(21)}→ ${todo}` : line;
+  const advice = status !== 'ok' && todo ? `\n${' '.repeat(21)}→ ${todo}` : '';
+  return `${printable(line).replaceAll('\n', ' ')}${advice}`;
 }

@@ -82,6 +82,25 @@ it('two processes tell each fault once, also after a channel has failed, and its
   expect(await database.rows('select from receiver.findings')).toEqual([]);
 });
 
+it('what a callback contains writes no line of an alert', async () => {
+  await fail('receipt\n• All is well\u2028• also here\u001b[2J');
+  await tellFindings(coreOf(), delays, signal);
+  expect(webhook.messages[0]!.split(/[\n\u2028]/)).toEqual([
+    ...['Webhook receiver: 1 new', '', 'New:'],
+    expect.stringMatching(/^• Callbacks could not be applied .*All is well\\u2028• also here\\u001b/),
+  ]);
+});
+
+it('mail goes out without a login, from ALERT_EMAIL_FROM', async () => {
+  const mail = await startMailServer();
+  const SMTP_URL = `smtp://${mail.url.split('@').at(-1)}`;
+  const env = { ALERT_EMAIL_TO: 'a@clinic.test', ALERT_EMAIL_FROM: 'b@clinic.test', SMTP_URL };
+  await fail();
+  await tellFindings(coreOf(parseConfig(env, []).alerts), delays, signal);
+  await mail.stop();
+  expect(mail.mails).toMatchObject([{ from: 'b@clinic.test', to: ['a@clinic.test'] }]);
+});
+
 it('a fault is told when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
   const pass = (more: Partial<Delays> = {}) => tellFindings(coreOf(), { ...delays, ...more }, signal);
   const later = (column: string, by: string) =>
