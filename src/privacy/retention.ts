@@ -127,7 +127,7 @@ async function endEach(
     return await endRecords(core, family, before, records);
   } catch (error) {
     // Without the database, or with other families, no record is at fault.
-    if (!(error instanceof RowsLocked) && faultOf(error) === 'outage') throw error;
+    if (error instanceof OtherFamilies || faultOf(error) === 'outage') throw error;
     if (records.length === 1) {
       errors.push(error);
       return 0;

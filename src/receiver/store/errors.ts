@@ -39,10 +39,10 @@ export class OtherFamilies extends Error {
   }
 }
 
-/** @param error of a query; one that is not PostgreSQL's is an outage: the connection, the driver, a time-out of the client */
+/** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
 export function faultOf(error: unknown): Fault {
-  if (error instanceof TablesRefused) return 'other';
-  if (!(error instanceof pg.DatabaseError)) return 'outage';
+  if (!(error instanceof pg.DatabaseError))
+    return /^(Aggregate)?Error$/.test((error as Error).constructor.name) ? 'outage' : 'other';
   const code = error.code ?? '';
   return faults[code] ?? faults[code.slice(0, 2)] ?? 'other';
 }

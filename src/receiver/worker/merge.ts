@@ -321,8 +321,10 @@ const hasCode = (error: unknown, ...codes: string[]) =>
 function faultInMerge(error: unknown): 'busy' | 'outage' | 'family' | 'refusal' | 'slow' | 'record' {
   if (error instanceof Busy) return 'busy';
   if (error instanceof TableLocked) return 'family';
+  // The driver's, or our own: no record is at fault.
+  if (!(error instanceof pg.DatabaseError)) return 'outage';
   if (hasCode(error, queryCanceled, lockNotAvailable, deadlock)) return 'slow';
-  if (error instanceof pg.DatabaseError && /^(42|55)/.test(error.code!)) return 'family';
+  if (/^(42|55)/.test(error.code!)) return 'family';
   const fault = faultOf(error);
   if (fault === 'other') return 'record';
   // The other time-outs have ended the session.
