@@ -24,6 +24,9 @@ const patientKeys = new Map<string, KeyKind | 'patient'>([
   ['patients', 'patient'],
 ]);
 
+/** An `oid` in these is that of a doctor, of staff, or of a place. */
+const ofOthers = /^(doc|doctors?|refer|by|addedby|completedby|facility|department)$/;
+
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
 // Nearly every key was seen before. Limited, because senders choose them.
@@ -46,7 +49,11 @@ export function patientSubject(kind: KeyKind, id: unknown, businessId: string): 
   if (!text || text.length > maxLength) return undefined;
   if (kind === 'platform') return `p:platform:${text}`;
   if (kind === 'partner') return `p:partner:${businessId}:${text}`;
-  return `p:abha:${text.toLowerCase().replaceAll('-', '')}`;
+  // As people type it: with blanks, hyphens of any kind, or fullwidth digits.
+  return `p:abha:${text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s\p{Pd}\p{Cf}\u2212]/gu, '')}`;
 }
 
 export const recordSubject = (family: string, businessId: string, recordId: string): string =>
@@ -71,7 +78,7 @@ export function subjectsOf(
     if (subject) subjects.add(subject);
   };
   const containers: object[] = beside ? [data, beside] : [data];
-  const kinds: (KeyKind | 'patient' | undefined)[] = containers.map(() => undefined);
+  const kinds: (KeyKind | 'patient' | 'other' | undefined)[] = containers.map(() => undefined);
   for (let node = containers.pop(); node; node = containers.pop()) {
     const under = kinds.pop();
     if (Array.isArray(node)) {
@@ -79,17 +86,17 @@ export function subjectsOf(
         if (isContainer(item)) {
           containers.push(item);
           kinds.push(under);
-        } else if (under) add(under === 'patient' ? 'platform' : under, item);
+        } else if (under && under !== 'other') add(under === 'patient' ? 'platform' : under, item);
       }
       continue;
     }
     const fields = node as Record<string, unknown>;
     for (const name in fields) {
       const inner = fields[name];
-      const kind = kindOf(name);
+      const kind = under === 'other' && plain(name) === 'oid' ? undefined : kindOf(name);
       if (isContainer(inner)) {
         containers.push(inner);
-        kinds.push(kind);
+        kinds.push(kind ?? (under === 'other' || ofOthers.test(plain(name)) ? 'other' : undefined));
       } else if (kind) add(kind === 'patient' ? 'platform' : kind, inner);
       else if (under === 'patient' && plain(name) === 'id') add('platform', inner);
     }

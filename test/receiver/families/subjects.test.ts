@@ -16,6 +16,32 @@ it('a callback names its patient by each kind of id, normalised, and the records
   ).toEqual(['p:abha:91111122223333', 'p:abha:asha@abdm', 'p:platform:17']);
 });
 
+it('the id of a doctor, of staff or of a place names no patient', () => {
+  const data = {
+    id: 'a-1',
+    pid: 'A',
+    doc: { oid: 'D', more: [{ oid: 'D' }], patient: { oid: 'B' } },
+    by: { oid: 'S' },
+    doctors: [{ oid: 'D' }],
+    facility: { oid: 'F' },
+    attendee: { oid: 'C' },
+  };
+  expect(subjectsOf('ipd_admissions.updated', data)).toEqual([
+    'p:platform:A',
+    'p:platform:B',
+    'p:platform:C',
+  ]);
+});
+
+it.each([
+  ['91 1111 2222 3333', '91-1111-2222-3333', '91\u00a01111\u202f2222 3333', '91\u20111111\u221222223333'],
+  ['Asha@ABDM', ' asha@abdm', '\u200basha@abdm', 'ａｓｈａ@abdm'],
+  ['９１1111２２２２3333', '91111122223333'],
+])('an ABHA number or address is one subject, however it is typed: %s', (...typed) => {
+  const subjects = typed.map((one) => subjectsOf('x.unknown', { abha_number: one }));
+  expect(new Set(subjects.flat()).size).toBe(1);
+});
+
 it('a patient is found however nested, also in unknown events', () => {
   expect(
     subjectsOf('x.unknown', {
