@@ -1,5 +1,5 @@
 import { uuidV8 } from '../../common/uuid.ts';
-import { type AnyCallback, publicMembers } from '../families/callback.ts';
+import { type AnyCallback, envelopeMembers, publicMembers } from '../families/callback.ts';
 import type { Family } from '../families/family.ts';
 import { kinds, misfit } from '../families/field.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -9,10 +9,14 @@ import { hashedPrefix, reducedMark } from './find-reductions.ts';
 import { versionWith } from './identify.ts';
 import { fieldNamed } from './read-data.ts';
 
+/** The id of a callback that was reduced. */
+export const reducedId = (id: string, hash: (text: string) => string): string =>
+  uuidV8(id.slice(0, 13).replace('-', ''), hash(`reduced:${id}`));
+
 /**
- * A callback without what is personal: each personal key becomes null, because without the key an earlier person would come
- * back. Unknown keys count as personal, and so do `transaction_id`, `partition_id` and the data of unknown events. It has a
- * new id, which follows from the old one, and goes on naming by salted hashes.
+ * A callback without what is personal: each personal field becomes null, because without the key an earlier person would come
+ * back. Unknown keys, which may be names themselves, go as a whole. `transaction_id` and `partition_id` count as personal. It
+ * has a new id, and goes on naming by salted hashes.
  *
  * @param names the salted hashes of those that it names
  */
@@ -22,21 +26,19 @@ export function reduce(
   names: readonly string[],
   hash: (text: string) => string,
 ): Delivery {
-  // A record of its own is merged with nothing: no key has to take an earlier value away, and a key may be an id.
-  const isKept = (key: string) => family && (family.identifiedBy ?? fieldNamed(family, key)) !== undefined;
-  const reduceData = (data: Record<string, unknown>) => {
-    const kept = Object.entries(data).filter(([key]) => isKept(key));
-    return mapValues(Object.fromEntries(kept), (key, value) =>
-      isPublicValue(family, key, value) ? value : null,
-    );
-  };
+  const reduceData = (data: Record<string, unknown>) =>
+    mapKnown(data, (key, value) => {
+      if (!family || !fieldNamed(family, key)) return undefined;
+      return isPublicValue(family, key, value) ? value : null;
+    });
   const parse = (json: string) => withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
   const envelope = parse(delivery.body.toString()) as unknown as AnyCallback;
-  const reduced = mapValues(envelope, (key, value) => {
+  const reduced = mapKnown(envelope, (key, value) => {
     if (key === 'data') return reduceData(envelope.data);
-    return isPublicMember(key, value) ? value : null;
+    if (isPublicMember(key, value)) return value;
+    return envelopeMembers.has(key) ? null : undefined;
   });
-  const id = uuidV8(delivery.id.slice(0, 13).replace('-', ''), hash(`reduced:${delivery.id}`));
+  const id = reducedId(delivery.id, hash);
   return {
     ...delivery,
     id,
@@ -66,5 +68,8 @@ export function isPublicValue(family: Family | undefined, name: string, value: u
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
 
-const mapValues = (from: object, map: (key: string, value: unknown) => unknown) =>
-  Object.fromEntries(Object.entries(from).map(([key, value]) => [key, map(key, value)]));
+/** @param map undefined: the key goes */
+function mapKnown(from: object, map: (key: string, value: unknown) => unknown) {
+  const mapped = Object.entries(from).map(([key, value]) => [key, map(key, value)] as const);
+  return Object.fromEntries(mapped.filter(([, value]) => value !== undefined));
+}
