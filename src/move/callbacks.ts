@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Core } from '../feature.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
-import { storeGated } from '../receiver/intake/gate.ts';
+import { storeDeliveries } from '../receiver/intake/gate.ts';
 import { insertQuery } from '../receiver/intake/insert.ts';
 import { Rejection } from '../receiver/intake/rejection.ts';
 import { faultOf } from '../receiver/store/errors.ts';
@@ -92,7 +92,7 @@ async function store({ pool, families }: Core, read: readonly Read[]) {
     return fresh.filter(isGated);
   });
   for (let at = 0; at < gated.length; at += maxGated)
-    await storeGated(pool, families, deliveriesOf(gated.slice(at, at + maxGated)), timeoutMs);
+    await storeDeliveries(pool, families, deliveriesOf(gated.slice(at, at + maxGated)), timeoutMs);
   // What is reduced has another id, and was not received again.
   await pool.query(addResends, resendsOf(gated));
   return { stored: deliveriesOf(fresh), gated: deliveriesOf(gated) };

@@ -3,8 +3,7 @@ import { parseSettings } from '../client/commands/settings.ts';
 import { createServiceClient, Rejected, type ServiceClient, ServiceError } from '../client/index.ts';
 import { addDays } from '../common/days.ts';
 import type { Core } from '../feature.ts';
-import { storeGated } from '../receiver/intake/gate.ts';
-import { insertDeliveries } from '../receiver/intake/insert.ts';
+import { storeDeliveries } from '../receiver/intake/gate.ts';
 import { describeError } from '../receiver/store/errors.ts';
 import { type Compared, compareAppointments, type Outcome } from './compare-appointments.ts';
 import type { Window } from './days.ts';
@@ -90,12 +89,12 @@ async function store({ pool, families }: Core, compared: readonly Compared[]): P
   const found = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
   if (found.length === 0) return 0;
   const deliveries = found.map(({ delivery }) => delivery);
-  const results = await insertDeliveries(pool, deliveries, commitMs);
-  const gated = found
-    .filter((_, index) => results[index] === 'gated')
-    .map(({ delivery, bookedMs }) => ({ ...delivery, eventMs: bookedMs }));
-  const known = gated.length > 0 ? await storeGated(pool, families, gated, commitMs) : new Set();
-  return results.filter((result) => result === 'accepted').length + gated.length - known.size;
+  const booked = new Map(found.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
+  const results = await storeDeliveries(pool, families, deliveries, commitMs, (delivery) => ({
+    ...delivery,
+    eventMs: booked.get(delivery)!,
+  }));
+  return results.filter((result) => result === 'accepted').length;
 }
 
 /** It is not known whose appointments the platform lists. The message says what to do. */

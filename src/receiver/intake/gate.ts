@@ -12,8 +12,8 @@ import {
   readStored,
   subjectOf,
 } from './find-reductions.ts';
-import { insertUngated, toJsonb } from './insert.ts';
-import { reduce } from './reduce.ts';
+import { insertDeliveries, insertUngated, type StoreResult, toJsonb } from './insert.ts';
+import { reduce, reducedId } from './reduce.ts';
 
 const frozenMs = 5_000;
 
@@ -29,23 +29,28 @@ export const gateLock = (timeoutMs: number): string =>
    lock table receiver.erased in exclusive mode`;
 
 /**
- * Stores deliveries that may concern an erasure: reduced, where they do. It holds the gate's table meanwhile, which every
- * insert takes in share mode.
+ * Stores deliveries in one commit; they may contain copies. Where one may concern an erasure, the commit holds the gate's
+ * table, which every insert takes in share mode, and what concerns one is stored reduced.
  *
- * @param deliveries without copies
- * @returns the ids of those that were received before
+ * @param asGated makes of a delivery what is judged and stored where it may concern an erasure
+ * @returns a result for each, in order
  * @throws OtherFamilies; the database's error; then none is stored
  */
-export async function storeGated(
+export async function storeDeliveries(
   pool: pg.Pool,
   families: readonly Family[],
   deliveries: readonly Delivery[],
   timeoutMs: number,
-): Promise<Set<string>> {
-  const first = `${gateLock(timeoutMs)}; set local synchronous_commit = on`;
-  return inTransaction(pool, first, async (client) => {
-    const { duplicates } = await applyGate(client, families, deliveries, []);
-    return duplicates;
+  asGated = (delivery: Delivery) => delivery,
+): Promise<StoreResult[]> {
+  const stored = await insertDeliveries(pool, deliveries, timeoutMs);
+  if (stored.every((result) => result !== 'gated')) return stored;
+  return inTransaction(pool, gateLock(timeoutMs), async (client) => {
+    const results = await insertDeliveries(pool, deliveries, timeoutMs, client);
+    const gated = deliveries.filter((_, index) => results[index] === 'gated');
+    const { duplicates } = await applyGate(client, families, gated.map(asGated), []);
+    const gatedResult = (id: string) => (duplicates.has(id) ? 'duplicate' : 'accepted');
+    return results.map((result, index) => (result === 'gated' ? gatedResult(deliveries[index]!.id) : result));
   });
 }
 
@@ -76,14 +81,20 @@ export async function applyGate(
   if (ours.rowCount === 0) throw new OtherFamilies();
   const gate = await openGate(client);
   const { hash, erased, look } = gate;
-  await look(incoming.map(({ id }) => hash(`d:${id}`)));
+  /** Whether nothing of it is stored: the key of its record is personal. */
+  const isWhole = ({ family }: RecordKey) =>
+    families.some((one) => one.name === family && hasPersonalKey(one));
+  const arriving = incoming.map(({ id }) => id);
+  await look(arriving.map((id) => hash(`d:${id}`)));
+  // A hash is no proof: a restored backup lacks what was erased after it.
   const stored = await client.query<{ id: string }>(
-    'select id from receiver.inbox where id = any($1::uuid[])',
-    [incoming.map(({ id }) => id)],
+    `select own as id from unnest($1::uuid[], $2::uuid[]) as r(own, reduced)
+     where exists (select from receiver.inbox where id in (own, reduced))`,
+    [arriving, arriving.map((id) => reducedId(id, hash))],
   );
   const duplicates = new Set([
     ...stored.rows.map(({ id }) => id),
-    ...incoming.map(({ id }) => id).filter((id) => erased.has(hash(`d:${id}`))),
+    ...incoming.filter((one) => isWhole(one) && erased.has(hash(`d:${one.id}`))).map(({ id }) => id),
   ]);
   const fresh = incoming.filter(({ id }) => !duplicates.has(id));
   const found = await findReductions(client, gate, fresh, records);
@@ -97,11 +108,6 @@ export async function applyGate(
   const reductions = heads.map((one) => ({ ...one, delivery: contents.get(one.delivery.id)! }));
   await recordReductions(client, hash, reductions);
 
-  const familyOf = ({ record }: Whole) => families.find(({ name }) => name === record.family);
-  const isWhole = (one: Whole) => {
-    const family = familyOf(one);
-    return family !== undefined && hasPersonalKey(family);
-  };
   const owners = reductions.flatMap((one) => one.owners);
   const holds = await client.query<{ hash: string }>('select hash from receiver.holds where hash = any($1)', [
     owners,
@@ -109,14 +115,15 @@ export async function applyGate(
   const isHeld = (one: Whole) => holds.rows.some(({ hash: held }) => one.owners.includes(held));
   await withhold(
     client,
-    reductions.filter((one) => one.isStored || isWhole(one) || isHeld(one)),
+    reductions.filter((one) => one.isStored || isWhole(one.record) || isHeld(one)),
   );
   const removed = await client.query<{ id: string; storedAt: string }>(removal, [
     known.map(({ delivery }) => delivery.id),
   ]);
   await client.query(count, [known.map(({ erasure }) => erasure), known.map(({ record }) => record.family)]);
+  const familyOf = ({ record }: Whole) => families.find(({ name }) => name === record.family);
   const reduced = reductions
-    .filter((one) => !isWhole(one))
+    .filter((one) => !isWhole(one.record))
     .map((one) => ({ id: one.delivery.id, delivery: reduce(one.delivery, familyOf(one), one.names, hash) }));
   const taken = new Set(reductions.map(({ delivery }) => delivery));
   const toStore = [

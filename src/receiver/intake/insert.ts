@@ -2,14 +2,16 @@ import type pg from 'pg';
 import { queryPrepared } from '../store/prepared.ts';
 import type { Delivery } from './delivery.ts';
 
+export type StoreResult = 'accepted' | 'duplicate';
 /** `gated`: the delivery may be about somebody who was erased, and was not stored. */
-type InsertResult = 'accepted' | 'duplicate' | 'gated';
+type InsertResult = StoreResult | 'gated';
+type InsertRow = { id: string | null; result: InsertResult };
 
 /**
  * PostgreSQL locks the tables of a whole statement before it takes the snapshot. So what has this common table expression,
  * which has no rows, and an erasure, which locks the table exclusively, see each other's changes.
  */
-const gate = 'gate as (select from receiver.erased where false for share)';
+export const gate = 'gate as (select from receiver.erased where false for share)';
 
 /**
  * SQL for whether a delivery `d` may concern an erasure. It costs nothing until something was erased.
@@ -42,13 +44,17 @@ const incoming = `incoming as materialized (
 /**
  * One statement, so one commit without another trip to the server. Of two copies the first to arrive counts, also where the
  * other one was stored before: a copy from the fallback store may come later than it arrived. Then it is merged again.
+ *
+ * @param isStored SQL for whether a delivery of `incoming` is stored
  */
-const statement = `
+const insertion = (isStored: string): string => `
 with ${incoming}, ${gate}, gated as materialized (
   select id from incoming d where ${concernsErasure}
+), ungated as not materialized (
+  select * from incoming where ${isStored}
 ), stored as (
   insert into receiver.inbox (${columns})
-  select ${columns} from incoming where id not in (select id from gated) order by id
+  select ${columns} from ungated order by id
   on conflict (id) do update
     set version = excluded.version, envelope = excluded.envelope, data = excluded.data, received_at = excluded.received_at
     where excluded.received_at < inbox.received_at
@@ -59,17 +65,20 @@ with ${incoming}, ${gate}, gated as materialized (
   on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
 ), resent as (
   insert into receiver.resends (id, count, last_at)
-  select id, copies - coalesce(is_new, false)::int, now() from incoming left join stored using (id)
-  where copies > coalesce(is_new, false)::int and id not in (select id from gated) order by id
+  select id, copies - coalesce(is_new, false)::int, now() from ungated left join stored using (id)
+  where copies > coalesce(is_new, false)::int order by id
   on conflict (id) do update set count = resends.count + excluded.count, last_at = excluded.last_at
 )
-select id, 'duplicate' as result from incoming
-where id not in (select id from stored where is_new) and id not in (select id from gated)
+select id, 'duplicate' as result from ungated where id not in (select id from stored where is_new)
 union all
 select id, 'gated' from gated
 union all
 -- A commit is on disk even where synchronous_commit is off for the database or the role.
 select null, set_config('synchronous_commit', 'on', true)`;
+
+/** Stores nothing where a delivery is gated: the others wait for it, so that one commit has them all. */
+const allOrNone = insertion('not exists (select from gated)');
+const ungated = insertion('id not in (select id from gated)');
 
 /** Stores deliveries behind the gate: see intake/gate.ts, which has locked its table. */
 export const insertUngated = `
@@ -93,16 +102,20 @@ update receiver.pending_deliveries p set family = u.family from updated u where 
  * Inserts deliveries in one commit; they may contain copies.
  *
  * @param timeoutMs after which the connection is closed
- * @returns a result for each, in order; `gated` ones are not stored
+ * @param behindGate in a transaction that has locked the gate's table: all but the gated ones are stored
+ * @returns a result for each, in order; where one is `gated`, none is stored
  * @throws the database's error; then none is stored
  */
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
   timeoutMs: number,
+  behindGate?: pg.ClientBase,
 ): Promise<InsertResult[]> {
   const query = insertQuery(deliveries, timeoutMs);
-  const rows = await queryPrepared<{ id: string | null; result: InsertResult }>(pool, query);
+  const rows = behindGate
+    ? (await behindGate.query<InsertRow>(query)).rows
+    : await queryPrepared<InsertRow>(pool, { ...query, text: allOrNone });
   const results = new Map(rows.map(({ id, result }) => [id, result]));
   return deliveries.map(({ id }) => {
     const result = results.get(id);
@@ -122,7 +135,7 @@ export function insertQuery(deliveries: readonly Delivery[], timeoutMs: number) 
       if (delivery.receivedAt < known.delivery.receivedAt) known.delivery = delivery;
     }
   }
-  return { text: statement, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };
+  return { text: ungated, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };
 }
 
 /**

@@ -18,10 +18,9 @@ import {
   Unavailable,
 } from './delivery.ts';
 import { createDrift } from './drift.ts';
-import { storeGated } from './gate.ts';
+import { storeDeliveries } from './gate.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 import { recordIdOf, versionedBy, versionOf } from './identify.ts';
-import { insertDeliveries } from './insert.ts';
 import { createParse, type Parsed } from './parse.ts';
 import { createQuarantine } from './quarantine.ts';
 import { readData } from './read-data.ts';
@@ -147,17 +146,10 @@ export function createIntake(options: IntakeOptions): Intake {
 
   const insert = async (deliveries: Delivery[]): Promise<ReceiveResult[]> => {
     const end = commitSeconds.startTimer({ store: 'postgresql' });
-    const results = await insertDeliveries(pool, deliveries, circuit.timeoutMs);
+    const results = await storeDeliveries(pool, families, deliveries, circuit.timeoutMs);
     end();
-    const gated = deliveries.filter((_, index) => results[index] === 'gated');
-    const known =
-      gated.length > 0 ? await storeGated(pool, families, gated, circuit.timeoutMs) : new Set<string>();
-    const stored = deliveries.map(({ id }, index) => {
-      const result = results[index]!;
-      return result === 'gated' ? (known.has(id) ? 'duplicate' : 'accepted') : result;
-    });
-    onStored(deliveries.filter((_, index) => stored[index] === 'accepted'));
-    return stored;
+    onStored(deliveries.filter((_, index) => results[index] === 'accepted'));
+    return results;
   };
 
   /** @throws StoreUnavailable, or the error of the deliveries */

@@ -3,8 +3,7 @@ import type { Config } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
-import { storeGated } from '../../../src/receiver/intake/gate.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { storeDeliveries } from '../../../src/receiver/intake/gate.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from './database.ts';
@@ -41,11 +40,5 @@ export async function everything({ pool }: Pick<Core, 'pool'>): Promise<string> 
 }
 
 /** Stores deliveries as the intake does. @returns `accepted` or `duplicate` for each */
-export async function storeIn({ pool, families: list }: Core, ...deliveries: Delivery[]): Promise<string[]> {
-  const results = await insertDeliveries(pool, deliveries, 60_000);
-  const gated = deliveries.filter((_, index) => results[index] === 'gated');
-  const known = await storeGated(pool, list, gated, 60_000);
-  return deliveries.map(({ id }, index) =>
-    results[index] === 'gated' ? (known.has(id) ? 'duplicate' : 'accepted') : results[index]!,
-  );
-}
+export const storeIn = ({ pool, families: list }: Core, ...deliveries: Delivery[]): Promise<string[]> =>
+  storeDeliveries(pool, list, deliveries, 60_000);
