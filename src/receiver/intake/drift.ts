@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { type AnyCallback, envelopeMembers } from '../families/callback.ts';
 import type { Family } from '../families/family.ts';
+import { gate } from './insert.ts';
 import { fieldNamed } from './read-data.ts';
 import { fieldName } from './rejection.ts';
 
@@ -16,11 +17,15 @@ const flushEveryMs = 5_000;
 const maxUnknownKeys = 50;
 
 const statement = `
+with ${gate}
 insert into receiver.counters as c (name, key, count, first_at, last_at, example)
 select 'drift', key, count, now(), now(), example
 from jsonb_to_recordset($1::jsonb) as n(key text, count bigint, example uuid)
-where exists (select from receiver.counters where name = 'drift' and key = n.key)
-   or (select count(*) from receiver.counters where name = 'drift') < ${maxRows}
+-- Not of a callback that the gate has reduced: a word of it may be a name.
+where exists (select from receiver.inbox where id = n.example) and (
+  exists (select from receiver.counters where name = 'drift' and key = n.key)
+  or (select count(*) from receiver.counters where name = 'drift') < ${maxRows}
+)
 order by key
 on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;

@@ -208,6 +208,11 @@ with resent as (
   delete from receiver.resends where id = any($1::uuid[])
 ), gone as (
   delete from receiver.inbox where id = any($1::uuid[]) returning id, family, stored_at
+), forgotten as (
+  -- Their words may be names; what others have in common with them is counted anew. In the order of inserts.
+  delete from receiver.counters where name = 'drift' and key in (
+    select key from receiver.counters where name = 'drift' and example = any($1::uuid[]) order by key for update
+  )
 ), waiting as (
   insert into receiver.pending_deliveries (id, family) select id, family from gone order by id
   on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null

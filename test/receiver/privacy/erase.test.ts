@@ -1,7 +1,11 @@
 import fc from 'fast-check';
+import { createLog } from '../../../src/common/log.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
+import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { gateLock } from '../../../src/receiver/intake/gate.ts';
+import { insertQuery } from '../../../src/receiver/intake/insert.ts';
+import { databaseCircuit } from '../../../src/receiver/store/probe.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { until } from '../../support/until.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
@@ -12,7 +16,7 @@ const database = useReceiverDatabase();
 beforeEach(() => clear());
 const clear = () =>
   database.rows(
-    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld, receiver.resends, receiver.holds, receipts, health_accounts, review_requests',
+    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld, receiver.resends, receiver.holds, receiver.quarantine, receiver.counters, receipts, health_accounts, review_requests',
   );
 
 const store = (...deliveries: Delivery[]) => storeIn(coreOf(database), ...deliveries);
@@ -402,4 +406,114 @@ it('a process that is frozen while it has the gate keeps nobody else from storin
   await frozen.query(`begin; ${gateLock(60_000)}`);
   expect(await store(receipt({ net_amount: 1 }))).toEqual(['accepted']);
   frozen.release(true);
+});
+
+it('a resend of what a restored backup lacks is stored reduced, once', async () => {
+  const original = receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 });
+  const deleted = receipt({ patient_oid: 'A' }, { event: 'receipt.deleted', event_time: start + 1 });
+  await store(original, deleted);
+  await erase('p:platform:A');
+  await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receiver.withheld, receipts');
+  expect(await store(original, deleted)).toEqual(['accepted', 'accepted']);
+  expect(await store(original, deleted)).toEqual(['duplicate', 'duplicate']);
+  await mergeAll(coreOf(database));
+  expect(
+    await database.rows('select net_amount::int, name, deleted_at is not null as gone from receipts'),
+  ).toEqual([{ net_amount: 500, name: null, gone: true }]);
+});
+
+it('where what concerns an erasure cannot be stored, nothing of its commit is, and the retry says accepted', async () => {
+  await store(receipt({ patient_oid: 'A' }));
+  await erase('p:platform:A');
+  const stored: string[] = [];
+  const intake = openIntake(database, { onStored: (list) => stored.push(...list.map(({ id }) => id)) });
+  const send = () =>
+    Promise.allSettled(
+      ['A', 'B', 'C'].map((patient_oid, n) =>
+        intake.receive(receipt({ receipt_id: 10 + n, patient_oid }).body, routeOf('receipt')),
+      ),
+    );
+  await database.rows(
+    `alter table receiver.inbox add constraint broken check (not 'reduced' = any(subjects)) not valid`,
+  );
+  const first = await send();
+  await database.rows('alter table receiver.inbox drop constraint broken');
+  const second = await send();
+  // Of the first time the group commit has stored the others alone.
+  expect(first.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  const statuses = [...first.slice(1), second[0]!].map(
+    (one) => one.status === 'fulfilled' && one.value.status,
+  );
+  expect(statuses).toEqual(['accepted', 'accepted', 'accepted']);
+  expect(stored).toHaveLength(3);
+  expect(await database.rows('select count from receiver.resends')).toEqual([{ count: 1 }, { count: 1 }]);
+});
+
+it('a receiver with other families refuses what concerns an erasure, and takes the callbacks of others', async () => {
+  await store(receipt({ patient_oid: 'A' }));
+  await erase('p:platform:A');
+  const circuit = databaseCircuit(database.pool, createLog('silent'), 60_000);
+  const others = families.filter(({ name }) => name !== 'booking');
+  const intake = openIntake(database, { circuit, families: others });
+  const people = Array.from({ length: 40 }, (_, n) => (n % 10 === 3 ? 'A' : `P${n}`));
+  const results = await Promise.allSettled(
+    people.map((patient_oid, n) =>
+      intake.receive(receipt({ receipt_id: 100 + n, patient_oid, name: 'CANARY' }).body, routeOf('receipt')),
+    ),
+  );
+  circuit.stop();
+  expect(circuit.unavailableSince).toBeUndefined();
+  expect(results.map(({ status }) => status === 'fulfilled')).toEqual(people.map((person) => person !== 'A'));
+  expect(results[3]).toMatchObject({ reason: { name: 'Unavailable', cause: { name: 'OtherFamilies' } } });
+});
+
+it('an erasure waits for the commits that have begun before it, and sees what they store', async () => {
+  const storing = await database.pool.connect();
+  await storing.query('begin');
+  await storing.query(insertQuery([receipt({ patient_oid: 'A', name: 'CANARY' })], 60_000));
+  let isDone = false;
+  const erasing = erase('p:platform:A').finally(() => {
+    isDone = true;
+  });
+  const waits = `select from pg_locks where relation = 'receiver.erased'::regclass and not granted`;
+  await until(async () => isDone || (await database.rows(waits)).length > 0);
+  await storing.query('commit');
+  storing.release();
+  await erasing;
+  expect(await bodies()).not.toContain('CANARY');
+});
+
+it('names that are keys go with an erasure, from callbacks, rows, counts and the feed', async () => {
+  const core = coreOf(database);
+  const intake = openIntake(database);
+  const data = { receipt_id: 1, patient_oid: 'A', Canary: { '9900000001': 1 } };
+  const send = (event_time: number) =>
+    intake.receive(
+      Buffer.from(
+        JSON.stringify({ event: 'receipt.updated', event_time, business_id: 'b', Canary: 1, data }),
+      ),
+      routeOf('receipt'),
+    );
+  await send(start);
+  await intake.flush();
+  await mergeAll(core);
+  await send(start + 1);
+  expect(await everything(core)).toContain('Canary');
+  await erase('p:platform:A');
+  await send(start + 2);
+  await intake.close();
+  await mergeAll(core);
+  expect(await everything(core)).not.toMatch(/Canary|9900000001/);
+});
+
+it('a doctor’s id beside the patient’s lets no name come back with a later event of the record', async () => {
+  const admission = (event_time: number, ipid: string) =>
+    deliveryOf({
+      ...{ event: 'ipd_admissions.updated', event_time, business_id: 'b' },
+      data: { id: 'a-1', pid: 'A', doc: { oid: 'D' }, ipid },
+    });
+  await store(admission(start, 'CANARY'));
+  await erase('p:platform:A');
+  await store(admission(Math.floor(Date.now() / 1000) + 60, 'CANARY'));
+  expect(await bodies()).not.toContain('CANARY');
 });
