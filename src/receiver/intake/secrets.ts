@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 
@@ -20,10 +21,11 @@ const mayHaveSecrets = (event: string) => /^\W*abha/i.test(event);
 export const withoutSecrets = (body: Buffer, event: string): Buffer =>
   mayHaveSecrets(event) ? redacted(body) : body;
 
-/** A rejected body without secrets. What is no JSON ends behind the first secret key: nothing tells where its value ends. */
+/** A rejected body without secrets: of what is no text its size and hash; what is no JSON ends behind the first secret key. */
 export function rejectedWithoutSecrets(body: Buffer): Buffer {
+  if (!isUtf8(body) || body.includes(0))
+    return Buffer.from(`${body.length} bytes that are no text, SHA-256 ${hash('sha256', body)}`);
   try {
-    if (!isUtf8(body)) return withoutEnd(body);
     const { event, event_type } = (JSON.parse(body.toString()) ?? {}) as Record<string, unknown>;
     const events = [event, event_type].filter((one) => one !== undefined && one !== null);
     if (events.length > 0 && events.every((one) => typeof one === 'string' && !mayHaveSecrets(one)))
@@ -38,9 +40,13 @@ export function rejectedWithoutSecrets(body: Buffer): Buffer {
 /** @throws RangeError if it is nested too deeply */
 function redacted(body: Buffer): Buffer {
   const json = body.toString();
-  if (!maybe.test(json)) return body;
+  return maybe.test(json) ? Buffer.from(canonicalJson(redact(parseRejected(json)))) : body;
+}
+
+/** JSON with all digits of its numbers. @throws SyntaxError */
+export function parseRejected(json: string): unknown {
   const value = JSON.parse(json);
-  return Buffer.from(canonicalJson(redact(json.includes('\\u0000') ? value : withDecimals(json, value))));
+  return json.includes('\\u0000') ? value : withDecimals(json, value);
 }
 
 function redact(value: unknown): unknown {
@@ -51,16 +57,15 @@ function redact(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Zero bytes and escapes may hide a key: UTF-16 that is read as UTF-8. */
+/** Escapes may hide a key. */
 function withoutEnd(body: Buffer): Buffer {
-  const encoding = isUtf8(body) ? 'utf8' : 'latin1';
-  const text = unescaped(body.toString(encoding).replaceAll('\0', ''));
+  const text = unescaped(body.toString());
   const found = mentioned.exec(text);
-  return found ? Buffer.from(text.slice(0, found.index) + found[0] + mark, encoding) : body;
+  return found ? Buffer.from(text.slice(0, found.index) + found[0] + mark) : body;
 }
 
-/** The text without the escapes of JSON, which need not be valid. */
-const unescaped = (json: string) =>
-  json.replace(/\\u([\da-f]{4})|\\./gi, (_, code?: string) =>
-    code ? String.fromCharCode(Number.parseInt(code, 16)) : ' ',
+/** The text without the escapes of JSON and of forms, which need not be valid. */
+const unescaped = (text: string) =>
+  text.replace(/\\u([\da-f]{4})|%([\da-f]{2})|\\./gi, (_, code?: string, ofForm = code) =>
+    ofForm ? String.fromCharCode(Number.parseInt(ofForm, 16)) : ' ',
   );

@@ -1,5 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
-import { Rejection } from '../../../src/receiver/intake/rejection.ts';
+import { Rejection, UnsupportedMedia } from '../../../src/receiver/intake/rejection.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { openIntake, paths, routeOf } from '../support/intake.ts';
@@ -195,6 +196,28 @@ it('a one-time password and keys are stored nowhere, also not of a body that is 
   const texts = [stored, await quarantine()];
   expect(JSON.stringify(texts)).not.toContain('SECRET');
   expect(JSON.stringify(texts)).toContain('17');
+});
+
+it('of a refused body that is no text its size and hash are kept, and no escape of a form hides a secret', async () => {
+  const intake = openIntake(database);
+  const json = '{"event":"abha.x","data":{"token":"SECRET"}}';
+  const bodies = [
+    gzipSync(json),
+    Buffer.from(json, 'utf16le'),
+    Buffer.from(`{"name":"\u00e9","token":"SECRET"}`, 'latin1'),
+    Buffer.from(`payload=${encodeURIComponent(json)}`),
+    Buffer.from(`a ${json}`),
+  ];
+  for (const body of bodies) {
+    const advice = new UnsupportedMedia('Send JSON.');
+    await intake.reject(advice, body, routeOf('other'));
+  }
+  const kept = (await quarantine()).map(({ body }) => String(body));
+  expect(kept.filter((text) => /^\d+ bytes that are no text, SHA-256 [\da-f]{64}$/.test(text))).toHaveLength(
+    3,
+  );
+  expect(kept.filter((text) => text.endsWith('[redacted]'))).toHaveLength(2);
+  expect(kept.join()).not.toContain('SECRET');
 });
 
 it('a body that PostgreSQL refuses is rejected alone, and its neighbours are stored', async () => {
