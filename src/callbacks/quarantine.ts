@@ -1,7 +1,7 @@
 import type { Core } from '../feature.ts';
-import { subjectsOf } from '../receiver/families/subjects.ts';
 import type { ReplayResult } from '../receiver/intake/delivery.ts';
 import { createIntake } from '../receiver/intake/intake.ts';
+import { readRejected } from '../receiver/intake/quarantine.ts';
 import type { QuarantineReason } from '../receiver/intake/rejection.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 
@@ -37,18 +37,9 @@ export const faultsOf = ({ errors }: Pick<QuarantineLine, 'errors'>): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
 /** One with its body, and the patients that it names as far as it can be read; undefined: there is none. */
-export async function readQuarantined({ db }: Pick<Core, 'db'>, id: string) {
+export async function readQuarantined({ db, families }: Pick<Core, 'db' | 'families'>, id: string) {
   const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && { ...row, subjects: subjectsIn(row.body, row.business_id ?? '') };
-}
-
-function subjectsIn(body: Buffer, businessId: string): string[] {
-  try {
-    const family = { name: '', fields: {} };
-    return subjectsOf({ data: { body: JSON.parse(body.toString()) } }, family, businessId);
-  } catch {
-    return [];
-  }
+  return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
 
 /**
@@ -82,7 +73,8 @@ export async function replayQuarantined(
       if (!dryRun && ['accepted', 'duplicate'].includes(result.outcome))
         await db
           .updateTable('receiver.quarantine')
-          .set({ replayed_at: new Date() })
+          // A correction may say whose it is.
+          .set({ replayed_at: new Date(), subjects: readRejected(families, body, row.family).subjects })
           .where('id', '=', id)
           .execute();
       onProgress?.();

@@ -4,6 +4,7 @@ import type { Core } from '../feature.ts';
 import type { Delivery } from '../receiver/intake/delivery.ts';
 import { storeDeliveries } from '../receiver/intake/gate.ts';
 import { insertQuery } from '../receiver/intake/insert.ts';
+import { readRejected } from '../receiver/intake/quarantine.ts';
 import { Rejection } from '../receiver/intake/rejection.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -119,14 +120,14 @@ const resendsOf = (read: readonly Read[]) => [
 
 /** Keeps acknowledged callbacks that the current rules refuse, under their former ids, until somebody drops them. */
 async function quarantine(
-  { pool, config }: Core,
+  { pool, config, families }: Core,
   rejected: readonly (StoredCallback & { rejection: Rejection })[],
 ) {
   const rows = rejected.map(({ id, family, businessId, body, resends, lastAt, receivedAt, rejection }) => ({
     ...{ id, family, business_id: businessId || null, path: config.paths[family]?.[0] ?? family },
     ...{ reason: rejection.reason, errors: rejection.errors, body: `\\x${body.toString('hex')}` },
     ...{ acknowledged: true, count: 1 + resends, received_at: new Date(receivedAt / 1000) },
-    last_received_at: lastAt,
+    ...{ last_received_at: lastAt, subjects: readRejected(families, body, family).subjects },
   }));
   await pool.query(insertInto('receiver.quarantine'), [JSON.stringify(rows)]);
 }

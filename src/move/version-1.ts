@@ -73,7 +73,7 @@ const source: Source = {
     {
       name: 'quarantine',
       from: `select id, path, coalesce(family, 'other') as family, business_id, reason, errors, body, acknowledged, count,
-          received_at, last_received_at, replayed_at
+          received_at, last_received_at, replayed_at, '{}'::text[] as subjects
         from quarantine left join callback_paths using (path)`,
       ...{ into: insertInto('receiver.quarantine'), size: 50 },
     },

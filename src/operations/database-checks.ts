@@ -89,6 +89,15 @@ const all: DatabaseCheck[] = [
     todo: 'See receiver quarantine list: the sender may have changed something. After a fix, replay them, or drop them',
   },
   {
+    ...{ name: 'quarantine-full', status: 'warn', ok: 'Every refused body is kept' },
+    title: 'Refused bodies are not kept any more',
+    query: `select key as subject, count::int, first_at as since from receiver.counters
+      where name = 'quarantine' and last_at > now() - interval '1 day' order by key`,
+    detail: ({ count, since }: Counted) =>
+      `Since ${iso(since)} only counted, as the quarantine is full: ${count}`,
+    todo: 'Ask the sender to stop or to correct what it sends, and to send it again; then replay the bodies, or drop them',
+  },
+  {
     ...{ name: 'rejections', status: 'warn', ok: 'Hardly any request was refused in the last hour' },
     title: 'Requests to the registered paths are refused',
     query: `select split_part(key, ' ', 2) as subject, sum(count)::int as count, min(first_at) as since from receiver.counters

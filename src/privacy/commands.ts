@@ -130,6 +130,7 @@ async function preview(core: Core, ids: readonly string[]): Promise<void> {
   const found = await previewErasure(core, subjects);
   await logAccess(core, { actor: commandActor(), action: 'reveal', subjects });
   printTable(['event', 'callbacks'], Object.entries(found.callbacks));
+  if (found.bodies > 0) print(`Refused bodies, which are taken out of the quarantine: ${found.bodies}`);
   if (found.shared.length > 0)
     print(`These belong to somebody else too, who loses them as well:\n${found.shared.join('\n')}`);
   if (found.mentions.length > 0) {

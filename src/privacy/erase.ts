@@ -54,26 +54,34 @@ export async function erasePatient(
 ): Promise<Certificate> {
   const id = randomUUID();
   await inTransaction(core.pool, gateLock(statementMs), async (client) => {
-    const bodies = await client.query<{ id: string }>(withholdBodies, [also, id]);
-    const callbacks = await client.query<{ id: string }>(
-      'select id from receiver.inbox where id = any($1::uuid[])',
+    const { rows } = await client.query<{ id: string }>(
+      `select id from receiver.inbox where id = any($1::uuid[]) union select id from receiver.quarantine where id = any($1::uuid[])`,
       [also],
     );
-    const known = [...bodies.rows, ...callbacks.rows].map((row) => row.id);
+    const known = rows.map((row) => row.id);
     const unknown = also.filter((one) => !known.includes(one.toLowerCase()));
     if (unknown.length > 0)
       throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
     await client.query(addErasure, [id, subjects, known.map((one) => `d:${one}`), actor]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
+    await client.query(withholdBodies(`q.id = any($2) or ${namesPatient('$3')}`), [[id], also, subjects]);
   });
   return continueErasure(core, id, { onProgress });
 }
 
-const withholdBodies = `
-with gone as (delete from receiver.quarantine where id = any($1::uuid[]) returning *)
+/** SQL for whether a body `q` of the quarantine names one of these subjects, or nobody and is about a record of theirs. */
+const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
+  select concat_ws(':', 'r', family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
+))`;
+/** $1: the erasures, of which one withholds a body. */
+const withholdBodies = (isOf: string) => `
+with gone as (
+  delete from receiver.quarantine q using receiver.erasures e where e.id = any($1::uuid[]) and (${isOf})
+  returning q.*, e.id as erasure
+)
 insert into receiver.withheld (id, erasure, family, delivery, received_at)
-select id, $2, family, to_jsonb(gone), received_at from gone returning id`;
+select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gone)), received_at from gone on conflict do nothing`;
 const addErasure = `
 insert into receiver.erasures (id, subjects, names, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
@@ -128,9 +136,10 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
   const { rows } = await sql<{ id: string }>`
     select id from receiver.erasures where completed_at is null and subjects is null`.execute(core.db);
   for await (const records of gatedRecords(core)) await reduceRecords(core, records, options);
-  await sql`
-    delete from receiver.quarantine q
-    where exists (select from receiver.erased where hash = receiver.hash_of('d:' || q.id))`.execute(core.db);
+  const isGated = `exists (
+    select from receiver.erased where erasure = e.id and q.received_at <= until
+      and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s)))`;
+  await core.pool.query(withholdBodies(isGated), [rows.map(({ id }) => id)]);
   for (const { id } of rows) await complete(core, id);
 }
 
@@ -236,7 +245,9 @@ export interface Preview {
   callbacks: Record<string, number>;
   /** The ids of those that belong to others too, who lose them as well. */
   shared: string[];
-  /** Callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
+  /** How many bodies of the quarantine would be taken out. */
+  bodies: number;
+  /** Other callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];
   /** Whether there are more of them. */
   hasMore: boolean;
@@ -245,7 +256,7 @@ export interface Preview {
 const maxMentions = 500;
 
 /** What an erasure would do. */
-export async function previewErasure({ pool, db }: Core, subjects: readonly string[]): Promise<Preview> {
+export async function previewErasure({ pool }: Core, subjects: readonly string[]): Promise<Preview> {
   const { found, isOfPatient } = await inTransaction(pool, 'set transaction read only', (client) =>
     findCallbacks(client, subjects),
   );
@@ -254,16 +265,20 @@ export async function previewErasure({ pool, db }: Core, subjects: readonly stri
   const shared = found.filter(({ owners }) => !owners.every(isOfPatient));
   const ids = found.map(({ delivery }) => delivery.id);
   const words = subjects.map(mentionOf);
-  const { rows } = await sql<Preview['mentions'][number]>`
-    (select id, 'callback' as where from receiver.inbox
-     where id <> all(${ids}::uuid[]) and envelope::text ~* any(${words}::text[]) order by id limit ${maxMentions + 1})
-    union all
-    (select id, 'quarantine' from receiver.quarantine
-     where encode(body, 'escape') ~* any(${words}::text[]) order by id limit ${maxMentions + 1})`.execute(db);
+  const { rows } = await pool.query<Preview['mentions'][number] & { isNamed: boolean }>(
+    `(select id, 'callback' as where, false as "isNamed" from receiver.inbox
+      where id <> all($2::uuid[]) and envelope::text ~* any($3::text[]) order by id limit $4)
+     union all
+     (select id, 'quarantine', ${namesPatient('$1')} from receiver.quarantine q
+      where ${namesPatient('$1')} or encode(body, 'escape') ~* any($3::text[]) order by 3 desc, id limit $4)`,
+    [subjects, ids, words, maxMentions + 1],
+  );
+  const mentions = rows.flatMap(({ isNamed, ...one }) => (isNamed ? [] : [one]));
   return {
     callbacks,
     shared: shared.map(({ delivery }) => delivery.id),
-    mentions: rows.slice(0, maxMentions),
+    bodies: rows.length - mentions.length,
+    mentions: mentions.slice(0, maxMentions),
     hasMore: rows.length > maxMentions,
   };
 }
@@ -272,8 +287,8 @@ export async function previewErasure({ pool, db }: Core, subjects: readonly stri
 function mentionOf(subject: string): string {
   const [, kind, id] = /^p:(platform|abha|partner:[^:]*):(.*)$/s.exec(subject)!;
   const quoted = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  // With or without hyphens, as people write it.
-  const plain = kind === 'abha' ? [...id!].map(quoted).join('-?') : quoted(id!);
+  // With or without hyphens and blanks, as people write it.
+  const plain = kind === 'abha' ? [...id!].map(quoted).join('[-\\s]?') : quoted(id!);
   const asJson = quoted(JSON.stringify(id).slice(1, -1));
   const escaped = quoted(JSON.stringify(id).slice(1, -1).replaceAll('\\', '\\\\'));
   return `(^|[^[:alnum:]])(${[...new Set([plain, asJson, escaped])].join('|')})($|[^[:alnum:]])`;

@@ -46,7 +46,8 @@ export async function applyRetention(
   }
   if (quarantine !== undefined) {
     // What was acknowledged stays until somebody drops it.
-    const old = sql`from receiver.quarantine where last_received_at < ${ago(quarantine)} and not acknowledged`;
+    const old = sql`from receiver.quarantine q where last_received_at < ${ago(quarantine)} and not acknowledged
+      and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
     deleted.quarantine = await countRows(
       core,
       dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`,

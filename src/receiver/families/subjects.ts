@@ -26,7 +26,6 @@ const patientKeys = new Map<string, KeyKind | 'patient'>([
 
 /** An `oid` in these is that of a doctor, of staff, or of a place. */
 const ofOthers = /^(doc|doctors?|refer|by|addedby|completedby|facility|department)$/;
-
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
 // Nearly every key was seen before. Limited, because senders choose them.

@@ -79,7 +79,7 @@ const ofOtherRows = new Set(['23503', '23505', '23P01']);
 /** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. It opens no connection. */
 export function createIntake(options: IntakeOptions): Intake {
   const { config, families, pool, circuit, clock, fallback, onStored, log } = options;
-  const quarantine = createQuarantine({ pool, circuit, log });
+  const quarantine = createQuarantine({ pool, families, circuit, log });
   const drift = createDrift(pool, log, families);
   const byName = new Map(families.map((family) => [family.name, family]));
   const parse = createParse(families, (family) => whereOf(family, config.paths[family.name]));

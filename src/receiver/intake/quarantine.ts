@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
-import type { Log } from '../../common/log.ts';
 import { uuidV8 } from '../../common/uuid.ts';
+import type { AnyCallback } from '../families/callback.ts';
+import { type Family, takesEveryEvent } from '../families/family.ts';
 import { keyText } from '../families/field.ts';
-import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { recordSubject, subjectsOf } from '../families/subjects.ts';
+import { readTime } from '../families/times.ts';
+import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from './delivery.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
+import { recordIdOf } from './identify.ts';
+import { gate } from './insert.ts';
+import type { IntakeOptions } from './intake.ts';
 import type { FieldError, QuarantineReason } from './rejection.ts';
-import { rejectedWithoutSecrets } from './secrets.ts';
+import { parseRejected, rejectedWithoutSecrets } from './secrets.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody {
@@ -22,34 +27,55 @@ export interface RejectedBody {
   acknowledged: boolean;
 }
 
+/** Beyond as many bytes of a reason, bodies that were not acknowledged are only counted. */
+const maxBytes = 32 * 1024 * 1024;
+
 const statement = `
-insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, acknowledged, count)
-select id, min(path), min(family), min(business_id), min(reason), min(errors::text)::jsonb, decode(min(body), 'hex'), bool_or(acknowledged), count(*)
-from jsonb_to_recordset($1::jsonb) as rejected(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text, acknowledged boolean)
--- An erasure has withheld the same body.
-where not exists (select from receiver.erased where hash = receiver.hash_of('d:' || id))
-group by id order by id
-on conflict (id) do update set
-  count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
-  errors = excluded.errors, acknowledged = q.acknowledged or excluded.acknowledged`;
+with ${gate}, rejected as materialized (
+  select distinct on (id) id, path, family, business_id, reason, errors, decode(body, 'hex') as body, subjects,
+         bool_or(acknowledged) over same as acknowledged, count(*) over same as count, event_ms
+  from jsonb_to_recordset($1::jsonb) as r(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text,
+    subjects text[], acknowledged boolean, event_ms float8)
+  window same as (partition by id) order by id
+), gated as materialized (
+  -- Whom it names was erased after its event, or it is itself what an erasure has withheld.
+  select distinct on (r.id) r.*, e.erasure from rejected r join receiver.erased e
+    on e.hash = any(array(select receiver.hash_of(s) from unnest(r.subjects || concat('d:', r.id)) s))
+    and e.until >= timestamptz 'epoch' + coalesce(event_ms, 0) * interval '1 ms'
+), withheld as (
+  insert into receiver.withheld (id, erasure, family, delivery, received_at)
+  select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gated)), now() from gated on conflict do nothing
+), full_reasons as materialized (
+  -- The size of the files first: it costs nothing.
+  select reason from receiver.quarantine
+  where (select pg_table_size('receiver.quarantine')) > ${maxBytes} and not acknowledged
+  group by reason having sum(octet_length(body)) > ${maxBytes}
+), kept as (
+  insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, subjects, acknowledged, count)
+  select id, path, family, business_id, reason, errors, body, subjects, acknowledged, count from rejected
+  where id not in (select id from gated) and (acknowledged or reason not in (select reason from full_reasons)
+    or id in (select id from receiver.quarantine where id = any(array(select id from rejected))))
+  on conflict (id) do update set
+    count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
+    errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged
+  returning id
+)
+insert into receiver.counters as c (name, key, count, first_at, last_at)
+select 'quarantine', reason, sum(count), now(), now() from rejected
+where id not in (select id from kept) and id not in (select id from gated) group by reason order by reason
+on conflict (name, key) do update set count = c.count + excluded.count, last_at = excluded.last_at`;
 
 /** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
-export function createQuarantine({
-  pool,
-  circuit,
-  log,
-}: {
-  pool: pg.Pool;
-  circuit: Pick<Circuit, 'run' | 'timeoutMs'>;
-  log: Log;
-}) {
+export function createQuarantine(options: Pick<IntakeOptions, 'circuit' | 'families' | 'log' | 'pool'>) {
+  const { pool, families, circuit, log } = options;
   const commits = createGroupCommit({
     commit: async (rejected: RejectedBody[]) => {
       const rows = rejected.map((one) => {
         const body = rejectedWithoutSecrets(one.body).toString('hex');
-        return { ...one, id: quarantineId(one), business_id: businessOf(one.body), body };
+        return { ...one, ...readRejected(families, one.body, one.family), id: quarantineId(one), body };
       });
-      const query = { text: statement, query_timeout: circuit.timeoutMs, values: [JSON.stringify(rows)] };
+      const values = [JSON.stringify(rows, storable)];
+      const query = { text: statement, query_timeout: circuit.timeoutMs, values };
       await circuit.run(() => pool.query(query));
       return rejected.map(() => undefined);
     },
@@ -74,15 +100,32 @@ export function createQuarantine({
   };
 }
 
-/** The business that a body names, as far as it can be read. */
-function businessOf(body: Buffer): string | null {
+/** What a body says, as far as it can be read; `names`: its patients. @param name that of its path's family */
+export function readRejected(families: readonly Family[], body: Buffer, name: string) {
   try {
-    const id = keyText({ kind: 'text' }, JSON.parse(body.toString()).business_id);
-    return id?.replaceAll('\0', '').toWellFormed() ?? null;
+    const { data, ...beside } = parseRejected(body.toString()) as AnyCallback;
+    const callback = { ...beside, data: Object(data) };
+    const family =
+      families.find(({ events }) => Object.hasOwn(events, beside.event)) ??
+      families.find((one) => one.name === name) ??
+      families.find(takesEveryEvent)!;
+    const businessId = keyText({ kind: 'text' }, beside.business_id) ?? '';
+    const subjects = subjectsOf({ data: callback.data, beside }, family, businessId);
+    const names = subjects.filter((subject) => subject.startsWith('p:'));
+    // What names nobody is of those whom its record names, or those that it refers to.
+    const record = recordSubject(family.name, businessId, recordIdOf(callback, family) ?? '');
+    return {
+      ...{ business_id: businessId || null, event_ms: readTime(beside.event_time) ?? null, names },
+      subjects: names.length > 0 ? names : [...subjects, record],
+    };
   } catch {
-    return null;
+    return { business_id: null, event_ms: null, names: [], subjects: [] };
   }
 }
+
+/** Of a text, what jsonb takes. */
+const storable = (_: string, value: unknown) =>
+  typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
 
 /** The same body at the same path is the same row. */
 function quarantineId({ path, body }: Pick<RejectedBody, 'path' | 'body'>): string {

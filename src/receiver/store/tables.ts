@@ -35,6 +35,7 @@ interface OwnTables {
     reason: QuarantineReason;
     errors: JSONColumnType<FieldError[]>;
     body: Buffer;
+    subjects: Generated<string[]>;
     acknowledged: Generated<boolean>;
     count: Generated<number>;
     received_at: Generated<Date>;

@@ -30,9 +30,10 @@ const receipt = (receipt_id: unknown, data: object = {}, business_id = 'b1') => 
 });
 
 /** Has a callback refused at a path, and returns its id in the quarantine. */
-async function refuse(callback: object, family = 'receipt'): Promise<string> {
+async function refuse(callback: object | string, family = 'receipt'): Promise<string> {
   const intake = openIntake(database);
-  await expect(intake.receive(Buffer.from(JSON.stringify(callback)), routeOf(family))).rejects.toThrow();
+  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
+  await expect(intake.receive(body, routeOf(family))).rejects.toThrow();
   await intake.close();
   const { rows } = await database.pool.query(
     `update receiver.quarantine set received_at = '2026-02-03T04:05:06Z' where replayed_at is null returning id`,
@@ -71,15 +72,20 @@ it('a body that is refused again stays, also for the filter of businesses; a cor
   expect(await readQuarantined(core, id)).toBeUndefined();
 });
 
-it('a body of a person who was erased is replayed without what is personal', async () => {
-  const id = await refuse(receipt(9, { name: 'CANARY', patient_oid: 'P1' }), 'consent_form');
-  expect((await readQuarantined(core, id))!.subjects).toEqual(['p:platform:P1']);
+it('a body of a person who was erased is corrected and replayed without what is personal', async () => {
+  const sent = receipt(9, { name: 'CANARY', patient_oid: 'P1' });
+  const readable = await refuse(sent, 'consent_form');
+  expect((await readQuarantined(core, readable))!.subjects).toEqual(['p:platform:P1']);
+  const id = await refuse(`${JSON.stringify(sent)},`);
   await erasePatient(core, ['p:platform:P1'], { actor: 'somebody' });
-  await replayQuarantined(core, [id]);
+  expect(await readQuarantined(core, readable)).toBeUndefined();
+  await replayQuarantined(core, [id], { corrected: JSON.stringify(sent) });
   await mergeAll(core);
   expect(await database.rows('select receipt_id, name from receipts')).toEqual([
     { receipt_id: '9', name: null },
   ]);
+  const [row] = await database.rows('select subjects from receiver.quarantine');
+  expect(row!.subjects).toEqual(['p:platform:P1']);
 });
 
 it('failed deliveries, or the given ones, are merged again', async () => {

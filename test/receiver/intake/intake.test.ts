@@ -220,6 +220,29 @@ it('of a refused body that is no text its size and hash are kept, and no escape 
   expect(kept.join()).not.toContain('SECRET');
 });
 
+it('a full quarantine keeps the first bodies of each reason, counts the others, and keeps what was acknowledged', async () => {
+  const intake = openIntake(database);
+  const refuse = (body: string) =>
+    expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toBeInstanceOf(Rejection);
+  await refuse('{"first":1}');
+  await database.rows(`alter table receiver.quarantine alter column body set storage external`);
+  await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body)
+    select gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', convert_to(repeat('x', 33 * 1024 * 1024), 'UTF8')`);
+  for (const body of ['{"first":1}', '{"second":2}', '{"second":2}', '{']) await refuse(body);
+  await intake.drain({ id: 'x', family: 'receipt', body: Buffer.from('{"third":3}'), receivedAt: 1 });
+  expect(
+    await database.rows(
+      `select convert_from(body, 'UTF8') as body, count from receiver.quarantine where path <> '/x' order by 1`,
+    ),
+  ).toEqual([
+    { body: '{', count: 1 },
+    { body: '{"first":1}', count: 2 },
+    { body: '{"third":3}', count: 1 },
+  ]);
+  const counted = `select key, count::int from receiver.counters where name = 'quarantine'`;
+  expect(await database.rows(counted)).toEqual([{ key: 'invalid', count: 2 }]);
+});
+
 it('a body that PostgreSQL refuses is rejected alone, and its neighbours are stored', async () => {
   await database.rows(`alter table receiver.inbox add check (record_id <> '666')`);
   const intake = openIntake(database);
