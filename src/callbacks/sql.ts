@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { commandActor, logAccess } from '../common/access-log.ts';
 import { printRows } from '../common/output.ts';
@@ -6,19 +7,24 @@ import type { Core } from '../feature.ts';
 // Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };
 
+const isSuperuser = 'select from pg_roles where rolname = session_user and rolsuper';
+const noLogin =
+  'Set DATABASE_URL to a login that is no superuser: another one for the statement could not be made';
+
 /** Runs one statement in a read-only transaction, and prints its rows behind an entry of the access log. */
 export async function printQuery(
   core: Core,
   text: string,
   { json = false }: { json?: boolean },
 ): Promise<void> {
-  const client = await core.pool.connect();
+  const { url, drop } = await readingLogin(core);
+  const client = new pg.Client({ connectionString: url, application_name: 'receiver sql' });
+  client.on('error', () => {}); // of the query
   try {
+    await client.connect();
+    await client.query('begin read only');
     // After the first query, `set transaction read write` is an error.
-    // A superuser, such as that of the embedded database, may also run programs and read files.
-    await client.query(
-      `begin read only; select set_config('role', 'pg_read_all_data', true) from pg_roles where rolname = current_user and rolsuper`,
-    );
+    if ((await client.query(isSuperuser)).rows.length > 0) throw new Error(noLogin);
     // The extended protocol accepts one statement only. Arrays: columns may have the same name.
     const query = { text, types: asText, queryMode: 'extended', rowMode: 'array' } as pg.QueryArrayConfig;
     const { rows, fields } = await client.query<(string | null)[]>(query);
@@ -34,6 +40,30 @@ export async function printQuery(
     if (error instanceof pg.DatabaseError) await logAccess(core, { actor: commandActor(), action: 'sql' });
     throw error;
   } finally {
-    client.release(true);
+    await client.end().catch(() => {});
+    await drop();
   }
+}
+
+const prefix = 'receiver_sql_';
+
+/**
+ * The address of the database, with a login that cannot do more than read. A superuser, such as that of the embedded database, may
+ * run programs and read files, and takes that right back from any `set role`: so a login of its own is made for the statement.
+ */
+async function readingLogin({ pool }: Core): Promise<{ url: string; drop: () => Promise<unknown> }> {
+  const url = pool.options.connectionString!;
+  if ((await pool.query(isSuperuser)).rows.length === 0) return { url, drop: async () => {} };
+  // Those of commands that were killed.
+  const expired = `select rolname from pg_roles where rolname like '${prefix}%' and rolvaliduntil < now()`;
+  for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)
+    await pool.query(`drop role if exists ${pg.escapeIdentifier(rolname)}`);
+  const [username, password] = [prefix + randomBytes(8).toString('hex'), randomBytes(24).toString('hex')];
+  const until = new Date(Date.now() + 86_400_000).toISOString();
+  await pool.query(`create role ${username} login password '${password}' valid until '${until}' in role pg_read_all_data;
+    alter role ${username} set default_transaction_read_only = on`);
+  return {
+    url: Object.assign(new URL(url), { username, password }).href,
+    drop: () => pool.query(`drop role if exists ${username}`),
+  };
 }
