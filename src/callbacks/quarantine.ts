@@ -1,9 +1,13 @@
+import { sql } from 'kysely';
 import type { Core } from '../feature.ts';
 import type { ReplayResult } from '../receiver/intake/delivery.ts';
 import { createIntake } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine.ts';
 import type { QuarantineReason } from '../receiver/intake/rejection.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
+
+/** As one parameter: a statement takes at most 65,535. */
+const isOneOf = (ids: readonly string[]) => sql<boolean>`id = any(${[...ids]}::uuid[])`;
 
 export interface QuarantineFilter {
   ids?: readonly string[] | undefined;
@@ -20,7 +24,7 @@ export function listQuarantine({ db }: Pick<Core, 'db'>, filter: QuarantineFilte
     .selectFrom('receiver.quarantine')
     .select(['id', 'path', 'family', 'business_id', 'reason', 'errors', 'acknowledged', 'count'])
     .select(['received_at', 'last_received_at', 'replayed_at'])
-    .$if(ids !== undefined, (query) => query.where('id', 'in', ids!.length > 0 ? [...ids!] : [null!]))
+    .$if(ids !== undefined, (query) => query.where(isOneOf(ids!)))
     .$if(reason !== undefined, (query) => query.where('reason', '=', reason!))
     .$if(business !== undefined, (query) => query.where('business_id', '=', business!))
     .$if(!replayed, (query) => query.where('replayed_at', 'is', null))
@@ -87,10 +91,6 @@ export async function replayQuarantined(
 
 /** Deletes bodies for good. @returns how many */
 export async function dropQuarantined({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<number> {
-  if (ids.length === 0) return 0;
-  const deleted = await db
-    .deleteFrom('receiver.quarantine')
-    .where('id', 'in', [...ids])
-    .executeTakeFirst();
+  const deleted = await db.deleteFrom('receiver.quarantine').where(isOneOf(ids)).executeTakeFirst();
   return Number(deleted.numDeletedRows);
 }

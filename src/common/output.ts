@@ -11,10 +11,15 @@ type Cell = string | number | Date | null | undefined;
 
 const textOf = (cell: Cell) => printable(cell instanceof Date ? cell.toISOString() : String(cell ?? ''));
 
+/** The library fails on more, and is slow before. */
+const maxRowsInTable = 5_000;
+
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const table = new Table({ head: head.map(textOf), style: { head: [], border: [] } });
-  table.push(...rows.map((row) => row.map(textOf)));
-  print(table.toString());
+  for (let at = 0; at === 0 || at < rows.length; at += maxRowsInTable) {
+    const table = new Table({ head: head.map(textOf), style: { head: [], border: [] } });
+    for (const row of rows.slice(at, at + maxRowsInTable)) table.push(row.map(textOf));
+    print(table.toString());
+  }
 }
 
 /** Prints the rows of a query: a table, or a JSON object per line, where a second column `a` is `a_2`. */
