@@ -2,27 +2,23 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify';
 
 /** It begins like a formula, but a spreadsheet reads it as a number. */
-const negativeNumber = /^-\d+(\.\d+)?$/;
+const signedNumber = /^[+-]\d+(\.\d+)?$/;
 
-/**
- * Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula.
- *
- * @param forMachines writes each value as it is, also one that a spreadsheet would read as a formula
- */
-export function csvWriter(columns: readonly string[], { forMachines = false } = {}) {
+/** Turns rows into CSV (RFC 4180). A quote in front marks as text what a spreadsheet would read as a formula. */
+export function csvWriter(columns: readonly string[]) {
   return stringify({
     header: true,
     columns: [...columns],
     record_delimiter: 'windows',
-    // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it.
-    quoted_match: /[\r\n]/,
-    escape_formulas: !forMachines,
+    // The library quotes values with a whole delimiter only, RFC 4180 those with either half of it. Some spreadsheets split at others.
+    quoted_match: /[\r\n\t;]/,
+    escape_formulas: true,
     cast: {
       string: (value, { header }) => {
         if (header) return value;
         // The library leaves a line feed out.
-        if (!forMachines && value.startsWith('\n')) return `'${value}`;
-        return negativeNumber.test(value) ? { value, escape_formulas: false } : value;
+        if (value.startsWith('\n')) return `'${value}`;
+        return signedNumber.test(value) ? { value, escape_formulas: false } : value;
       },
     },
   });

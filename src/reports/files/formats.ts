@@ -101,7 +101,7 @@ const known = {
       const names = [...content.columns, ...aliasesOf(content.columns, content.aliases)].map(
         ({ name }) => name,
       );
-      return [addAliases(content), csvWriter(names, { forMachines: true })];
+      return [addAliases(content), csvWriter(names)];
     },
   },
 } satisfies Record<string, Format>;
