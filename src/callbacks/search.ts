@@ -35,6 +35,8 @@ export interface SearchResult {
 }
 
 export const maxHits = 50;
+/** An id is looked up in so many businesses, and what mentions it in so many; in any other one as `business:id`. */
+const [maxBusinesses, maxMentioned] = [20_000, 2_000];
 const timeoutMs = 5_000;
 
 /** With the country code, or ten digits with any spelling of +91 in front. */
@@ -71,11 +73,16 @@ async function find(
   asked: string,
   mayNamePeople: boolean,
 ) {
-  const { rows } = await client.query<{ business_id: string }>(businessesOfInbox);
+  const text = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses}`;
+  const { rows } = await client.query<{ business_id: string }>(text);
   const businesses = rows.map(({ business_id }) => business_id);
+  const [, business = '', id] = /^(.*?):(.+)$/s.exec(asked) ?? [];
   const refs: Found[] = [];
   if (asked !== '')
-    for (const { text, values } of lookups(families, asked, mayNamePeople, businesses))
+    for (const { text, values } of [
+      ...lookups(families, asked, mayNamePeople, businesses),
+      ...(id === undefined ? [] : lookups(families, id, mayNamePeople, [business]).slice(0, 2)),
+    ])
       refs.push(...(await client.query<Found>(text, values)).rows);
   const distinct = [...new Map(refs.toReversed().map((one) => [keyIn(one), one])).values()].toReversed();
   const shown = distinct.slice(0, maxHits);
@@ -102,37 +109,65 @@ async function find(
 type Found = Pick<Hit, 'by' | 'businessId' | 'recordId' | 'at'> & { family: string; delivery: string };
 const keyIn = ({ family, businessId, recordId }: Found) => JSON.stringify([family, businessId, recordId]);
 
+/** The first two are by ids. */
 function lookups(families: readonly Family[], asked: string, mayNamePeople: boolean, businesses: string[]) {
   const keyed = families.filter((family) => family.identifiedBy && (mayNamePeople || hasPublicKey(family)));
-  const ids = [asked, wholeNumber(asked)?.toString() ?? asked];
+  const plainText = plain(asked);
+  // An index has ids as they came.
+  const forms = [...new Set([asked, plainText, asked.normalize('NFC'), asked.normalize('NFD')])];
   const referredTo = families.flatMap(({ fields }) =>
     Object.values(fields).flatMap(({ refersTo }) => refersTo ?? []),
   );
-  const patients = (['platform', 'abha', 'partner'] as const).flatMap((kind) =>
-    businesses.map((business) => patientSubject(kind, asked, business)),
-  );
-  const mentions = [
-    ...referredTo.flatMap((name) => businesses.map((business) => recordSubject(name, business, asked))),
-    ...(mayNamePeople ? patients : []),
-  ];
   const people = families.filter((family) => family.people && mayNamePeople);
-  const digits = asked.replace(/[\s().-]/g, '');
-  const words = asked.split(/\s+/).map((word) => `% ${word.replace(/[\\%_]/g, '\\$&')}%`);
+  const digits = plainText.replace(/[\s().-]/g, '');
+  const words = plainText.split(/\s+/).map((word) => `% ${word.replace(/[\\%_]/g, '\\$&')}%`);
+  const some = businesses.slice(0, maxMentioned);
+  const mentions = forms.flatMap((id) => [
+    ...[...new Set(referredTo)].flatMap((name) => some.map((one) => recordSubject(name, one, id))),
+    ...(mayNamePeople ? [patientSubject('platform', id, ''), patientSubject('abha', id, '')] : []),
+    ...(mayNamePeople ? some.map((one) => patientSubject('partner', id, one)) : []),
+  ]);
   return [
     byIndex(
       'id',
-      `(i.business_id, i.family, i.record_id) in (
-        select b, f, r from unnest($1::text[]) b, unnest($2::text[]) f, unnest($3::text[]) r)`,
-      [businesses, keyed.map(({ name }) => name), ids],
+      // A limit, so that each is looked up: PostgreSQL would read the whole index for many.
+      `i.id in (
+        select one.id from unnest($1::text[]) b, unnest($2::text[]) f, unnest($3::text[]) r cross join lateral (
+          select id from receiver.inbox where (business_id, family, record_id) = (b, f, r) order by version desc limit 1
+        ) one limit ${maxHits + 1})`,
+      [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? asked]],
     ),
-    byIndex('mention', 'i.subjects && $1', [[...new Set(mentions)]]),
+    // A sub-select: PostgreSQL would think that so many match a large part, and read all.
+    byIndex('mention', 'i.subjects && (select $1::text[])', [mentions.filter((one) => one !== undefined)]),
     ...families.flatMap((family) =>
-      family.printed ? scan(family, 'number', `t.${quoted(family.printed)} = $1`, asked) : [],
+      family.printed
+        ? scan(family, 'number', `${plainOf(`t.${quoted(family.printed)}`)} = $1`, plainText)
+        : [],
     ),
     ...(phone.test(digits) ? people.map((family) => scan(family, 'phone', isPhone(family), digits)) : []),
-    ...(personName.test(asked) ? people.map((family) => scan(family, 'name', isNamed(family), words)) : []),
+    ...(personName.test(plainText)
+      ? people.map((family) => scan(family, 'name', isNamed(family), words))
+      : []),
   ];
 }
+
+// Digits of scripts of India and of Arabic; dashes; what is not seen, such as joiners.
+const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66];
+const dashes = '\u2010\u2011\u2012\u2013\u2014\u2015\u2212';
+const unseen =
+  '\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff';
+const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${unseen}`;
+const to = '0123456789'.repeat(zeros.length) + '-'.repeat(dashes.length);
+const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '']));
+
+/** A text as it is compared: NFKC, with ASCII digits and dashes, without what is not seen. */
+const plain = (text: string) =>
+  Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
+
+/** The same in SQL, of an expression. */
+const plainOf = (expression: string) =>
+  `(select case when octet_length(x) = length(x) then x else translate(normalize(x, NFKC), '${from}', '${to}') end
+    from (values (${expression})) v(x))`;
 
 const byIndex = (by: FoundBy, condition: string, values: unknown[]) => ({
   text: `select * from (
@@ -159,7 +194,7 @@ const isPhone = ({ people }: Family) =>
     .join(' or ');
 /** One that has every word, or words that begin so. */
 const isNamed = ({ people }: Family) =>
-  people!.names.map((path) => `' ' || ${personIn(path)} ilike all ($1::text[])`).join(' or ');
+  people!.names.map((path) => `' ' || ${plainOf(personIn(path))} ilike all ($1::text[])`).join(' or ');
 
 const messagesWithId = `
 select 'delivery' as kind, id from receiver.inbox where id = $1

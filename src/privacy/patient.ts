@@ -9,19 +9,25 @@ import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
+/** In so many businesses an id of a partner is looked for. */
+const maxBusinesses = 2_000;
+
 /** An id means nobody, or several people. */
 export class UnclearPatient extends Error {
   /** Whom it may mean. */
   readonly subjects: readonly string[];
 
-  constructor(id: string, subjects: readonly string[]) {
+  /** @param subjects undefined: there are too many businesses to look for it in each */
+  constructor(id: string, subjects: readonly string[] | undefined) {
     super(
-      subjects.length === 0
-        ? `No stored callback names ${id}. Where only a body of the quarantine does, say platform:<id>`
-        : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
+      !subjects
+        ? `There are more than ${maxBusinesses} businesses. Say whose id ${id} is: platform:<id>, partner:<business>:<id> or abha:<id>`
+        : subjects.length === 0
+          ? `No stored callback names ${id}. Where only a body of the quarantine does, say platform:<id>`
+          : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
     );
     this.name = new.target.name;
-    this.subjects = subjects;
+    this.subjects = subjects ?? [];
   }
 }
 
@@ -37,8 +43,8 @@ export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly st
   for (const id of ids) {
     const { subjects, isExplicit } = await candidatesOf({ db }, id);
     const { rows } = await sql<{ subject: string }>`
-      select subject from unnest(${subjects}::text[]) subject
-      where ${isExplicit} or exists (select from receiver.inbox where subjects @> array[subject])`.execute(
+      select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
+      union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})`.execute(
       db,
     );
     if (rows.length !== 1)
@@ -62,7 +68,9 @@ async function candidatesOf({ db }: Pick<Core, 'db'>, id: string) {
     const subject = patientSubject(kind, explicit.at(-1), explicit.groups?.business ?? '');
     return { subjects: subject ? [subject] : [], isExplicit: true };
   }
-  const { rows } = await sql.raw<{ business_id: string }>(businessesOfInbox).execute(db);
+  const businesses = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses + 1}`;
+  const { rows } = await sql.raw<{ business_id: string }>(businesses).execute(db);
+  if (rows.length > maxBusinesses) throw new UnclearPatient(id, undefined);
   const subjects = [
     patientSubject('platform', id, ''),
     patientSubject('abha', id, ''),

@@ -75,7 +75,9 @@ it('a search finds by an id of any kind, a phone number in any spelling, and wor
   expect(await found('sha')).toEqual([]);
   expect(await found('')).toEqual([]);
 
-  const entries = await listAccess(core, { action: 'search' }, 1_000);
+  type Entry = { subjects: string[]; filter: { by: string[] }; rows: number };
+  const select = `select subjects, filter, rows from public.access_log where action = 'search' order by entry desc`;
+  const entries = (await database.rows(select)) as unknown as Entry[];
   const [{ hash }] = (await database.rows(`select receiver.hash_of('p:platform:P1') as hash`)) as [
     { hash: string },
   ];
@@ -88,6 +90,37 @@ it('a search finds by an id of any kind, a phone number in any spelling, and wor
     ]),
   );
   expect(JSON.stringify(entries)).not.toMatch(/98765|rao|P1/i);
+});
+
+it('a search compares texts, not their bytes: other normal forms, digits and dashes, joiners', async () => {
+  await store(
+    receipt(1, { name: 'রড়\u09cdয়\u200d Rao', receipt_number: 'R\u20117' }),
+    receipt(2, { name: 'রড\u09bc\u09cdয\u09bc Rao', receipt_number: 'R-8' }),
+    {
+      event: 'appointment.created',
+      event_time: now,
+      data: { appointment_id: 'caf\u00e9', patient_id: 'P\u0301' },
+    },
+  );
+  for (const text of ['রড়\u09cdয়', 'রড\u09bc\u09cdয\u09bc', 'র\u200cড়\u09cdয়'])
+    expect(await found(text)).toEqual(['receipt 1', 'receipt 2']);
+  expect(await found('R-7')).toEqual(['receipt 1']);
+  for (const text of ['R\u20118', 'Ｒ-8', 'R-৮']) expect(await found(text)).toEqual(['receipt 2']);
+  expect(await found('২')).toEqual(['receipt 2']);
+  for (const text of ['cafe\u0301', 'caf\u00e9', 'P\u0301'])
+    expect(await found(text)).toEqual(['appointment caf\u00e9']);
+});
+
+it('twenty thousand businesses stop neither the search nor the look-up of a patient', async () => {
+  await database.rows(`
+    insert into receiver.inbox select gen_random_uuid(), 'receipt', 'receipt.created', '', 'b' || n, n, '1', now(),
+      array['p:platform:P' || n, 'p:partner:b' || n || ':m' || n], '{"data": {}}', null, now() from generate_series(1, 20000) n`);
+  expect(await found('19999')).toEqual(['receipt 19999']);
+  expect(await found('P19999')).toEqual(['receipt 19999']);
+  // Of so many, an id of a partner says whose.
+  expect(await found('b19999:m19999')).toEqual(['receipt 19999']);
+  await expect(identifyPatient(core, ['m19999'])).rejects.toThrow('partner:<business>:<id>');
+  expect(await identifyPatient(core, ['partner:b19999:m19999'])).toEqual(['p:partner:b19999:m19999']);
 });
 
 it('an erased person is found nowhere', async () => {
