@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { commandActor, logAccess } from '../common/access-log.ts';
-import { parseCount, parseUuid } from '../common/arguments.ts';
+import { orInput, parseCount, parseUuid } from '../common/arguments.ts';
 import { print, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
@@ -25,7 +25,7 @@ export function addCallbackCommands(program: Command, onCore: OnCore): void {
   program
     .command('find')
     .description('find records by an id, a printed number, a phone number or a name; callbacks by their ids')
-    .argument('<text>')
+    .argument('<text>', '- reads it from standard input', orInput)
     .action(onCore(printFound));
   program
     .command('replay')

@@ -4,12 +4,17 @@ import type { Log } from './log.ts';
 
 /** The user who sees or does something. */
 export interface Actor {
-  /** `admin-token`, the subject of the identity provider, or the user of a command. */
+  /** The subject of the identity provider, or one of `isOwnActor`. */
   id: string;
   name?: string | undefined;
   /** The address of the request, or the host of a command. */
   address?: string | undefined;
 }
+
+const own = /^\s*(admin-token|unknown|worker|platform|changes-token|destination|command:.*|)\s*$/is;
+
+/** Whether an id or a name is that of an actor which is no person: nobody else may have it. */
+export const isOwnActor = (text: string): boolean => own.test(text);
 
 export interface Access {
   actor: Actor;
@@ -17,8 +22,10 @@ export interface Access {
   action: string;
   /** The subjects of the patients, see families/subjects.ts; the log has their salted hashes. */
   subjects?: readonly string[];
-  /** The selection, without personal data. */
+  /** The selection, without anything that somebody has typed. */
   filter?: Record<string, unknown>;
+  /** Ids in the selection that are known to exist: the log has their salted hashes. What else is typed may be a name or a phone. */
+  ids?: Record<string, string | null | undefined>;
   /** How much was shown. */
   rows?: number;
 }
@@ -33,24 +40,23 @@ const maxInLine = 100;
  */
 export async function logAccess(
   { pool, log }: { pool: pg.Pool; log: Log },
-  { actor, action, subjects = [], filter = {}, rows }: Access,
+  { actor, action, subjects = [], filter = {}, ids = {}, rows }: Access,
 ): Promise<void> {
   const { id, name = null, address = null } = actor;
   const { rows: added } = await pool
     .query<{ entry: string; subjects: string[] }>(
       `insert into public.access_log (actor, actor_name, address, action, subjects, filter, rows)
-       values ($1, $2, $3, $4, array(select receiver.hash_of(s) from unnest($5::text[]) s), $6, $7) returning entry, subjects`,
-      [id, name, address, action, subjects, filter, rows ?? null],
+       values ($1, $2, $3, $4, array(select receiver.hash_of(s) from unnest($5::text[]) s),
+         $6::jsonb || (select coalesce(jsonb_object_agg(key, receiver.hash_of('i:' || value)), '{}') from jsonb_each_text($8)), $7)
+       returning entry, subjects[1:${maxInLine}] as subjects`,
+      [id, name, address, action, subjects, filter, rows ?? null, ids],
     )
     .catch((cause: unknown) => {
       throw new Error('The access log could not be written, so nothing is shown or done', { cause });
     });
   const { entry, subjects: hashes } = added[0]!;
   const access = { entry: Number(entry), action, actor: id, address, rows };
-  log.info(
-    { access: { ...access, subjects: hashes.slice(0, maxInLine), subjectCount: hashes.length } },
-    'access log',
-  );
+  log.info({ access: { ...access, subjects: hashes, subjectCount: subjects.length } }, 'access log');
 }
 
 /** The actor of a command: the user of the operating system. */

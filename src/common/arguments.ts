@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { isDay } from './days.ts';
 import { uuid } from './uuid.ts';
@@ -33,3 +34,12 @@ export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }
+
+/** What may identify a patient. `-` is read from standard input: other users of the machine see the arguments of a process. */
+export const orInput = (text: string): string => (text === '-' ? readFileSync(0, 'utf8').trim() : text);
+
+/** The same of several, a line each. */
+export const linesOrInput = (text: string, others: string[] = []) => [
+  ...others,
+  ...orInput(text).split(/\r?\n/),
+];

@@ -1,5 +1,6 @@
 import { type Express, Router } from 'express';
-import type { Feature } from '../feature.ts';
+import type { Config } from '../config/config.ts';
+import type { Check, Feature } from '../feature.ts';
 
 /** The pages for people, where somebody can sign in. Their code is loaded with the first request: commands do without. */
 export const console: Feature = {
@@ -16,4 +17,19 @@ export const console: Feature = {
     });
     return router;
   },
+  checks: async ({ config: { oidc, role } }) => (oidc && role !== 'worker' ? [await checkSignIn(oidc)] : []),
 };
+
+async function checkSignIn(oidc: NonNullable<Config['oidc']>): Promise<Check> {
+  const { createProvider, faultOfProvider } = await import('../sign-in/provider.ts');
+  const name = 'sign-in';
+  try {
+    await createProvider(oidc).check();
+    return { name, status: 'ok', title: 'The identity provider responds', detail: '' };
+  } catch (error) {
+    const title = 'Nobody can sign in with an account';
+    const todo =
+      'Compare OIDC_ISSUER with the issuer that the provider names, and see that this host reaches it';
+    return { name, status: 'fail', title, detail: faultOfProvider(error).text, todo };
+  }
+}

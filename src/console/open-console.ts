@@ -14,6 +14,7 @@ import type { Routes } from './guard.ts';
 import { pageHeaders } from './headers.ts';
 import { type Console, isAllowed } from './page.ts';
 import { navigation, pages } from './pages/index.ts';
+import { formBody } from './read-form.ts';
 import { sendError } from './send-error.tsx';
 import type { SignedIn } from './session-table.ts';
 import { createSignIn } from './sign-in.ts';
@@ -55,7 +56,7 @@ export function openConsole(core: Core): Express {
           throw new NotAllowed(`This takes the role ${takes}. Your roles: ${roles.join(', ') || 'none'}.`);
         next();
       };
-      app[method](path, guard, handler);
+      app[method](path, method === 'post' ? [guard, formBody(path, config)] : guard, handler);
     };
   const routes: Routes = { get: add('get'), post: add('post') };
   const visitOf = ({ roles }: SignedIn) => ({
@@ -73,7 +74,6 @@ export function openConsole(core: Core): Express {
   app.use(pageHeaders, requireSameOrigin(log));
   for (const name of ['console.css', 'icon.svg', 'console.js'] as const)
     routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
-  app.use(signIn.readForm);
   signIn.addSignIn(routes);
   app.use(signIn.requireSession(visitOf));
   signIn.addSignOut(routes);

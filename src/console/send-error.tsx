@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../common/rate-limit.ts';
+import { PatientTooLarge, UnclearPatient } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
 import { ForeignForm } from '../sign-in/same-origin.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './errors.ts';
@@ -20,8 +21,8 @@ const is =
 
 const kinds: readonly Kind[] = [
   { matches: is(NotAllowed, ForeignForm), status: 403, title: 'Not allowed' },
-  { matches: is(PageNotFound), status: 404, title: 'Not found' },
-  { matches: is(BadInput), status: 400, title: 'Please check your entry' },
+  { matches: is(PageNotFound, UnclearPatient), status: 404, title: 'Not found' },
+  { matches: is(BadInput, PatientTooLarge), status: 400, title: 'Please check your entry' },
   { matches: is(TooManyDownloads), status: 503, title: 'Busy' },
   {
     matches: is(TooManyRequests),

@@ -1,4 +1,4 @@
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { type Actor, logAccess } from '../common/access-log.ts';
 import { rateLimit, TooManyRequests } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
@@ -36,16 +36,24 @@ export function createSignIn(core: Core) {
     await beginSession(db, hash(cookie), user, address);
     res.cookie(sessionCookie, cookie, { ...sessionOptions(req), maxAge: sessionMs });
   };
-  /** What an address tries beyond its limit is not logged: it would fill the log. @throws TooManyRequests */
+  const entries = rateLimit({ points: 100, durationS: 3_600 });
+  /** @throws TooManyRequests for what an address tries beyond its limit */
   const recordFailure = async (req: Request, way: Way, reason: string, user: Actor = { id: 'unknown' }) => {
     const address = clientAddressOf(req);
     attempts[way].consume(address);
+    log.limited('warn', { with: way, reason }, 'a sign-in to the console failed');
+    try {
+      // Somebody may have any number of addresses, and would fill the access log.
+      entries.consume('all');
+    } catch {
+      return;
+    }
     const actor = { ...user, address };
     await logAccess(core, { actor, action: 'sign-in failed', filter: { with: way, reason } });
   };
 
   const signInWithToken: RequestHandler = async (req, res) => {
-    const { token, next } = (req.body ?? {}) as Record<string, unknown>;
+    const { token, next } = req.body as Record<string, unknown>;
     try {
       // Otherwise a guess beyond the limit would be tried, whatever the response.
       attempts['admin token'].check(clientAddressOf(req));
@@ -60,12 +68,9 @@ export function createSignIn(core: Core) {
       const fault = `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`;
       return sendSignIn({ config, provider }, req, res, 429, fault);
     }
-    log.limited('warn', {}, 'a sign-in to the console failed');
     sendSignIn({ config, provider }, req, res, 401, 'That token is not right.');
   };
 
-  const readFields = express.urlencoded({ extended: false, limit: '64kb' });
-  const readBody = express.urlencoded({ extended: false, limit: 9 * config.bodyLimitBytes });
   return {
     addSignIn: (routes: Routes) => {
       if (provider)
@@ -102,16 +107,5 @@ export function createSignIn(core: Core) {
         if (address) sendForward(res, 'Signed out', address);
         else res.redirect(303, '/console');
       }),
-    readForm: [
-      ((req, res, next) => {
-        // A corrected body, encoded as a form, takes nine bytes for a character.
-        const isBody = req.path.startsWith('/quarantine/');
-        (isBody ? readBody : readFields)(req, res, next);
-      }) satisfies RequestHandler,
-      ((req, _res, next) => {
-        req.body ??= {};
-        next();
-      }) satisfies RequestHandler,
-    ],
   };
 }

@@ -55,8 +55,9 @@ async function add(core: Core, address: string, options: AddOptions): Promise<vo
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const position = String(all ? 0 : (await readHead(core.db)).head);
   const destination = { id, url, families, business_id, is_public, secret, position, place: here(core) };
-  const filter = { destination: id, families: families.join(), business: business_id, public: is_public };
-  await logAccess(core, { actor: commandActor(), action: 'destination add', filter });
+  const filter = { destination: id, families: families.join(), public: is_public };
+  const ids = { business: options.business };
+  await logAccess(core, { actor: commandActor(), action: 'destination add', filter, ids });
   await core.db.insertInto('receiver.destinations').values(destination).execute();
   print(`${id} is added. Its secret, which is not shown again:\n${secret}`);
 }

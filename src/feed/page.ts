@@ -10,7 +10,8 @@ import { isRowOf } from '../receiver/worker/merge-statement.ts';
 type Values = Record<string, unknown>;
 /** Who reads, for the access log. */
 type Actor = { id: string; name: string; address?: string };
-type Access = { actor: Actor; action: string; subjects: string[]; filter: Values; rows: number };
+type Access = { actor: Actor; action: string; subjects: string[]; filter: Values; ids: Ids; rows: number };
+type Ids = { business_id: string | null };
 
 /** What the feed works with. */
 export interface FeedCore extends Core {
@@ -91,8 +92,8 @@ export async function readPage(
     }
   }
   if (!isPublic && records.size > 0) {
-    const about = { subjects: [...new Set(subjects)], filter: { families, business_id }, rows: records.size };
-    await core.logAccess(core, { actor, action: 'changes', ...about });
+    const about = { subjects: [...new Set(subjects)], filter: { families }, ids: { business_id } };
+    await core.logAccess(core, { actor, action: 'changes', ...about, rows: records.size });
   }
   const changes = found.map((change): Change => {
     const { family, business_id, record_id: id, kind, at: changed_at } = change;

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { commandActor, logAccess } from '../common/access-log.ts';
-import { parseCount, parseTime, parseUuid } from '../common/arguments.ts';
+import { linesOrInput, orInput, parseCount, parseTime, parseUuid } from '../common/arguments.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
@@ -24,7 +24,7 @@ export function addPrivacyCommands(program: Command, onCore: OnCore): void {
     .description('list entries, newest first')
     .option('--actor <id or name>', 'only of this actor')
     .option('--action <action>', 'only of this action, such as reveal or export')
-    .option('--patient <id>', 'only about this patient')
+    .option('--patient <id>', 'only about this patient; - reads the id from standard input', orInput)
     .option('--since <time>', 'only entries at this time or later', parseTime)
     .option('--until <time>', 'only entries before this time', parseTime)
     .option('--limit <n>', 'maximum number of entries', parseCount, 100)
@@ -49,7 +49,8 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
       .description(description)
       .argument(
         '<patient id...>',
-        'the ids of one patient in callbacks; platform:<id>, partner:<business>:<id> or abha:<id> where an id may be several people',
+        'the ids of one patient in callbacks; platform:<id>, partner:<business>:<id> or abha:<id> where an id may be several people; - reads them from standard input, a line each',
+        linesOrInput,
       );
 
   sub('show', 'list what is held, without its content').action(
@@ -220,13 +221,15 @@ async function printAccess(core: Core, { patient, limit, ...filter }: ListOption
   const subjects = patient === undefined ? undefined : await subjectsLike(core, patient);
   const entries = await listAccess(core, { ...filter, subjects }, limit);
   const { length: rows } = entries;
-  await logAccess(core, { actor: commandActor(), action: 'audit', subjects: subjects ?? [], filter, rows });
+  const { actor, ...others } = rows > 0 ? filter : ({} as typeof filter);
+  const about = { subjects: subjects ?? [], filter: others, ids: { actor }, rows };
+  await logAccess(core, { actor: commandActor(), action: 'audit', ...about });
   printTable(
     ['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'],
     entries.map((one) => [
       ...[one.entry, one.at, [one.actor, one.actor_name].filter(Boolean).join('\n'), one.address, one.action],
       ...[
-        one.subjects.length,
+        one.patients ?? 'hundreds',
         Object.keys(one.filter).length > 0 ? JSON.stringify(one.filter) : '',
         one.rows,
       ],

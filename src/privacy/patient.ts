@@ -9,6 +9,14 @@ import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
+/** Of all callbacks of a patient, which are read at once. */
+const maxBytes = 32 * 1024 * 1024;
+
+export class PatientTooLarge extends Error {
+  override message =
+    `The callbacks of this patient have more than ${maxBytes} bytes: read them with receiver sql`;
+}
+
 /** In so many businesses an id of a partner is looked for. */
 const maxBusinesses = 2_000;
 
@@ -96,6 +104,10 @@ export async function readPatient(
     async (client) => {
       const { found } = await findCallbacks(client, subjects);
       const ids = found.map(({ delivery }) => delivery.id);
+      const size =
+        'select coalesce(sum(octet_length(envelope::text)), 0)::float8 as bytes from receiver.inbox where id = any($1)';
+      const { rows } = await client.query<{ bytes: number }>(size, [ids]);
+      if (rows[0]!.bytes > maxBytes) throw new PatientTooLarge();
       return { found, stored: await readStored(client, ids) };
     },
   );

@@ -53,7 +53,7 @@ async function reconcile(core: Core, given: number | undefined, options: Options
     process.once(name, () => stopping.abort(new Error('Interrupted: the same command begins again')));
   const { signal } = stopping;
   const actor = commandActor();
-  if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: { business, ...days } });
+  if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: days, ids: { business } });
   const pass = await withProgress('appointments compared', undefined, ({ advance: onProgress }) =>
     runPass(core, client, {
       ...{ ...days, actor: actor.id, business, isDryRun: dryRun ?? false, signal, onProgress },

@@ -81,6 +81,13 @@ export function isOfAge(age: Age): RawBuilder<boolean> {
     and coalesce(reporting.today() - ${least}::int, 'infinity'))`;
 }
 
+/** As many characters as a cell of Excel takes: a field may have a hundred thousand, and a page or a batch has hundreds of rows. */
+const maxText = 32_767;
+const shortOf = (name: RawBuilder<unknown>, type: string) =>
+  type === 'text' || type === 'jsonb'
+    ? sql`case when length(${name}::text) > ${maxText} then left(${name}::text, ${maxText - 1}) || '…' else ${name}::text end`
+    : sql`${name}::text`;
+
 /**
  * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
  * have the report's own order.
@@ -90,7 +97,7 @@ export function isOfAge(age: Age): RawBuilder<boolean> {
 export function queryRows(asked: Asked, page?: number) {
   const { columns, matching } = asked;
   const names = columns.map(({ name }) => sql.ref(name));
-  const texts = names.map((name) => sql`${name}::text as ${name}`);
+  const texts = columns.map(({ name, type }) => sql`${shortOf(sql.ref(name), type)} as ${sql.ref(name)}`);
   return sql<ReportRow>`select ${sql.join(texts)} from (
     select ${sql.join(names)} ${matching} ${orderOf(asked)}
     ${page ? sql`limit ${pageRows + 1} offset ${(page - 1) * pageRows}` : sql``}) as rows`;

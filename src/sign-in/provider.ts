@@ -1,12 +1,11 @@
 import * as client from 'openid-client';
+import { isOwnActor } from '../common/access-log.ts';
 import type { Config } from '../config/config.ts';
 import type { Role } from '../config/roles.ts';
-import { type Claims, rolesOf } from './roles.ts';
+import { type Claims, missingIn, rolesOf } from './roles.ts';
 
+const discoveryS = 10;
 const scope = 'openid profile email';
-
-/** The actors of the access log that are no users of a provider. */
-const reserved = /^(admin-token|unknown|worker|platform|command:.*|\s*)$/is;
 
 /** What the browser keeps between the start of a sign-in and its end. */
 export type Attempt = Record<'state' | 'nonce' | 'verifier', string>;
@@ -19,12 +18,24 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
   const insecure = server.protocol === 'http:' ? [client.allowInsecureRequests] : [];
   let discovering: Promise<client.Configuration> | undefined;
 
+  const authenticate: client.ClientAuth = (provider, ...request) => {
+    // Without a list it is basic, by the standard.
+    const posts = provider.token_endpoint_auth_methods_supported?.includes('client_secret_post');
+    const method = posts ? client.ClientSecretPost : client.ClientSecretBasic;
+    return method(clientSecret)(provider, ...request);
+  };
   const discover = async () => {
-    const execute = [client.enableNonRepudiationChecks, ...insecure];
-    const found = await client.discovery(server, clientId, clientSecret, undefined, { execute });
+    const options = { execute: [client.enableNonRepudiationChecks, ...insecure], timeout: discoveryS };
+    const ask = (issuer: URL) => client.discovery(issuer, clientId, clientSecret, authenticate, options);
+    const found = await ask(server).catch((error) => {
+      const { issuer } = faultOfProvider(error);
+      // A slash at the end is easily mistaken, and makes nobody else of it.
+      if (issuer?.replace(/\/$/, '') === server.href.replace(/\/$/, '')) return ask(new URL(issuer!));
+      throw error;
+    });
     // The library lets users of every tenant in where the issuer is that of none.
     if (found.serverMetadata().issuer.includes('{tenantid}'))
-      throw new Error('OIDC_ISSUER has to name one tenant');
+      throw new Error('OIDC_ISSUER has to name one tenant', { cause: { code: 'no tenant' } });
     return found;
   };
   /** The provider's metadata, asked for once. */
@@ -37,6 +48,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
   };
 
   return {
+    /** @throws Error where the provider cannot be used */
+    check: async () => void (await discover()),
     /** @returns the address of the provider's page, and the attempt */
     begin: async (redirectUri: string) => {
       const verifier = client.randomPKCECodeVerifier();
@@ -53,6 +66,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
     },
 
     /**
+     * Ends a sign-in; `lacks`: why the user has no role.
+     *
      * @param address of the request that the provider sent the browser with
      * @returns the user, with those roles that the console knows
      * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
@@ -60,7 +75,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
     finish: async (
       address: URL,
       { state, nonce, verifier }: Attempt,
-    ): Promise<{ id: string; name: string | undefined; roles: Role[] }> => {
+    ): Promise<{ id: string; name: string | undefined; roles: Role[]; lacks: string | undefined }> => {
       const known = await configuration();
       const tokens = await client.authorizationCodeGrant(known, address, {
         pkceCodeVerifier: verifier,
@@ -69,11 +84,13 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
         idTokenExpected: true,
       });
       const claims = tokens.claims()!;
-      if (reserved.test(claims.sub)) throw new Error('the provider has a user whose subject is reserved');
+      if (isOwnActor(claims.sub)) throw new Error('Reserved', { cause: { code: 'reserved subject' } });
       const sources: Claims[] = [claims];
       if (known.serverMetadata().userinfo_endpoint)
         sources.push(await client.fetchUserInfo(known, tokens.access_token, claims.sub));
-      return { id: claims.sub, name: nameIn(sources), roles: rolesOf(sources, rolesMap) };
+      const roles = rolesOf(sources, rolesMap);
+      const lacks = roles.length > 0 ? undefined : missingIn(sources, rolesMap);
+      return { id: claims.sub, name: nameIn(sources), roles, lacks };
     },
 
     /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
@@ -89,6 +106,28 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
 function nameIn(sources: readonly Claims[]): string | undefined {
   const claims: Claims = Object.assign({}, ...sources.toReversed());
   const { preferred_username, email, name } = claims;
-  const found = [preferred_username, email, name].find((value) => typeof value === 'string' && value !== '');
-  return (found as string | undefined)?.slice(0, 200);
+  const names = [preferred_username, email, name].filter((value) => typeof value === 'string');
+  return names.find((value) => !isOwnActor(value))?.slice(0, 200);
+}
+
+/** What is wrong with the provider, without anything of a user: a fixed code, and both names of the issuer where they differ. */
+export function faultOfProvider(fault: unknown): { code: string; text: string; issuer?: string } {
+  const { code, error = '', status, cause = {} } = fault as Fault;
+  const { expected, body, attribute } = cause;
+  // A code of OAuth, such as invalid_client.
+  const known = (/^[a-z_]{1,40}$/.test(error) && error) || cause.code || code || 'unknown';
+  if (attribute === 'issuer') {
+    const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${body?.issuer}`;
+    return { code: known, text, issuer: String(body?.issuer) };
+  }
+  const isClient = known === 'invalid_client' || status === 401;
+  const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : 'does not respond as it should';
+  return { code: known, text: `The provider ${text} (${known})` };
+}
+
+interface Fault {
+  code?: string;
+  error?: string;
+  status?: number;
+  cause?: { code?: string; attribute?: string; expected?: string; body?: { issuer?: unknown } };
 }

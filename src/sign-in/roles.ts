@@ -25,6 +25,15 @@ export function rolesOf(sources: readonly Claims[], map: NonNullable<Config['oid
   return roles.filter((role) => names.includes(role));
 }
 
+/** What a user without a role lacks. */
+export function missingIn(sources: readonly Claims[], map: NonNullable<Config['oidc']>['rolesMap']): string {
+  const names = rolesClaims.join(' or ');
+  const hasRoles = sources.some((claims) => rolesClaims.some((name) => claims[name] !== undefined));
+  const ofRoles = hasRoles ? `a known value in the claim ${names}` : `the claim ${names}`;
+  const needsEmail = map?.some(({ value }) => value.includes('@')) && !verifiedEmail(sources);
+  return needsEmail ? `${ofRoles}, and the claim email with email_verified true` : ofRoles;
+}
+
 const valuesOf = (claim: unknown): unknown[] =>
   typeof claim === 'string' ? claim.split(/[\s,]+/) : [claim].flat();
 

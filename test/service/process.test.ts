@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -114,6 +115,18 @@ it('migrate makes the tables of an empty database once, and sql prints rows', as
   expect(await run('migrate')).not.toContain('tables made or updated');
   expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toContain('12.50');
   await fresh.close();
+});
+
+it('what may identify a patient is read from standard input, as others see the arguments of a process', async () => {
+  const run = (input: string, ...args: string[]) =>
+    spawnSync(process.execPath, ['bin/receiver.js', ...args, '-'], {
+      ...{ input, encoding: 'utf8' },
+      env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    });
+  expect(run('98765 43210\n', 'find').stdout).toContain('found by');
+  expect(run('platform:P1\npartner:b1:7\n', 'patient', 'hold', '--').stdout).toContain('Hold placed');
+  expect(await database.rows('select count(*)::int as n from receiver.holds')).toEqual([{ n: 2 }]);
+  expect(run('platform:P1', 'audit', 'list', '--patient').stdout).toContain('hold');
 });
 
 it('two receivers and two workers apply everything exactly once', async () => {

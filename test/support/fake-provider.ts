@@ -25,10 +25,11 @@ export async function startFakeProvider(claims: Claims = {}) {
     );
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  let metadata: Claims = {};
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const sign = (content: Claims) =>
-    new SignJWT({ iss: issuer, sub: 'subject-1', aud: 'console', ...content })
+    new SignJWT({ iss: String(metadata.issuer ?? issuer), sub: 'subject-1', aud: 'console', ...content })
       .setProtectedHeader({ alg: 'RS256', kid: 'key', typ: 'JWT' })
       .setIssuedAt()
       .setExpirationTime('5m')
@@ -36,7 +37,11 @@ export async function startFakeProvider(claims: Claims = {}) {
 
   const exchange = async (req: IncomingMessage, res: ServerResponse) => {
     const form = new URLSearchParams(await text(req));
-    if (form.get('client_secret') !== clientSecret) return send(res, 401, { error: 'invalid_client' });
+    const [, basic] = /^Basic (.*)$/.exec(req.headers.authorization ?? '') ?? [];
+    const secret = metadata.token_endpoint_auth_methods_supported
+      ? decodeURIComponent(Buffer.from(basic ?? '', 'base64').toString()).replace('console:', '')
+      : form.get('client_secret');
+    if (secret !== clientSecret) return send(res, 401, { error: 'invalid_client' });
     const grant = grants.get(form.get('code') ?? '');
     grants.delete(form.get('code') ?? '');
     const verifier = form.get('code_verifier') ?? '';
@@ -49,7 +54,7 @@ export async function startFakeProvider(claims: Claims = {}) {
 
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { pathname, searchParams: query } = new URL(req.url!, issuer);
-    switch (pathname) {
+    switch (pathname.replace('/realm', '')) {
       case '/.well-known/openid-configuration':
         return send(res, 200, {
           issuer,
@@ -57,6 +62,8 @@ export async function startFakeProvider(claims: Claims = {}) {
           token_endpoint: `${issuer}/token`,
           jwks_uri: `${issuer}/keys`,
           id_token_signing_alg_values_supported: ['RS256'],
+          token_endpoint_auth_methods_supported: ['client_secret_post'],
+          ...metadata,
         });
       case '/keys':
         return send(res, 200, { keys: [{ ...(await exportJWK(publicKey)), kid: 'key', use: 'sig' }] });
@@ -80,6 +87,10 @@ export async function startFakeProvider(claims: Claims = {}) {
     /** The next user signs in with other claims. */
     become: (other: Claims) => {
       claims = other;
+    },
+    /** Its metadata differ from now on: another `issuer`, or `token_endpoint_auth_methods_supported` of basic alone. */
+    describe: (other: Claims) => {
+      metadata = other;
     },
     stop: async () => {
       server.closeAllConnections();

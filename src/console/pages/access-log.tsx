@@ -25,7 +25,8 @@ export const accessLog: Page = (routes, { config: { reportTimezone: timezone }, 
   routes.get('/access-log', 'privacy', async (req, res) => {
     const { data, status, ...form } = parseForm(req.query, shape);
     const entries = status === 200 ? await list(data) : [];
-    await logAccess(res, { action: 'audit', filter: data, rows: entries.length });
+    const { actor, ...filter } = entries.length > 0 ? data : {};
+    await logAccess(res, { action: 'audit', filter, ids: { actor }, rows: entries.length });
     const content = (
       <>
         <p>
@@ -95,7 +96,7 @@ export function Entries({
           cell: ({ rows }) => (rows === null ? <Nothing /> : formatCount(rows)),
           numeric: true,
         },
-        { head: 'Patient ids', cell: ({ subjects }) => formatCount(subjects.length), numeric: true },
+        { head: 'Patient ids', cell: ({ patients }) => patients ?? 'hundreds', numeric: true },
         {
           head: 'Filter',
           cell: ({ filter }) =>

@@ -26,7 +26,7 @@ export const aliases: Page = (routes, { db, read, logAccess }) => {
     if (!kind) throw new BadInput('The kind is missing.');
     const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
-    await logAccess(res, { action: 'aliases', filter: { kind, id }, rows: 1 });
+    await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
     await changeAliases(db, [{ kind, id, alias }], actorOf(res).id);
     const place = encodeURIComponent(`${kind}-${id}`);
     res.redirect(303, `/console/aliases?${new URLSearchParams(shown)}#${place}`);

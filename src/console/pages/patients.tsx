@@ -6,13 +6,7 @@ import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
 import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
-import {
-  exportPatient,
-  identifyPatient,
-  readPatient,
-  subjectsLike,
-  UnclearPatient,
-} from '../../privacy/patient.ts';
+import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
 import type { Delivery } from '../../receiver/intake/delivery.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import type { Console, Page } from '../page.ts';
@@ -105,15 +99,13 @@ const subjectsText = z.array(z.string().startsWith('p:')).min(1);
  */
 async function identify(core: Console, res: Response, form: Record<string, unknown>): Promise<string[]> {
   if (typeof form.subjects === 'string') return subjectsText.parse(JSON.parse(form.subjects));
-  const { patient = '' } = readForm(form, { patient: text }).data;
-  const ids = patient.split(',').flatMap((id) => id.trim() || []);
-  if (ids.length === 0) throw new BadInput('Enter the id of a patient.');
+  const { patient } = readForm(form, { patient: text }).data;
+  if (!patient) throw new BadInput('Enter the id of a patient.');
   try {
-    return await identifyPatient(core, ids);
+    return await identifyPatient(core, [patient]);
   } catch (error) {
     if (!(error instanceof UnclearPatient)) throw error;
-    const subjects = (await Promise.all(ids.map((id) => subjectsLike(core, id)))).flat();
-    await core.logAccess(res, { action: 'search', subjects, rows: 0 });
+    await core.logAccess(res, { action: 'search', subjects: error.subjects, rows: 0 });
     throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);
   }
 }
@@ -128,9 +120,7 @@ function PatientSearch({ erasures }: { erasures: readonly Certificate[] }) {
       <EntryForm
         action="/console/patients"
         hint="See, export or erase what is stored about a patient. Every look is recorded. The search above finds a patient by name or phone."
-        fields={[
-          { name: 'patient', label: 'Ids of one patient, with commas', required: true, autocomplete: 'off' },
-        ]}
+        fields={[{ name: 'patient', label: 'Id of the patient', required: true, autocomplete: 'off' }]}
         submit="Show"
         kind="second"
       />

@@ -70,7 +70,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     if (!found) return sendPage(res, title, <ReportFilters {...asked} />, { status: 400 });
     const { patients: subjects, ...page } = found;
     const { length: rows } = page.rows;
-    if (isPersonal) await logAccess(res, { action: 'reveal', subjects, filter: loggedOf(asked), rows });
+    if (isPersonal) await logAccess(res, { action: 'reveal', subjects, ...loggedOf(asked, rows), rows });
     const content = (
       <>
         {hidden > 0 && <p class="note">Names and phones are hidden: they take the role desk.</p>}
@@ -90,16 +90,16 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     if (faults.length > 0) throw new BadInput(faults.join(' '));
     const { aliases, currency } = res.locals.visit as Visit;
     const about = { comment, revealed: isPersonal, aliases, currency, timezone };
-    const filter = { ...loggedOf(asked), format, personal: isPersonal };
+    const given = { format, personal: isPersonal };
     if (running >= maxDownloads)
       throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
     running += 1;
     try {
       await sendDownload(res, pool, {
         query: queryRows(asked).compile(db),
-        summary: summaryOf(asked, asked.matching).compile(db),
+        summary: summaryOf(asked, asked.matching, limits.maxRows).compile(db),
         logAccess: ({ rows, patients }) =>
-          logAccess(res, { action: 'download', filter, rows, subjects: patients }),
+          logAccess(res, { action: 'download', ...loggedOf(asked, rows, given), rows, subjects: patients }),
         format,
         content: (rows) => describeFile(asked, { ...about, rows }),
         name: fileNameOf(asked, isPersonal),
@@ -114,7 +114,12 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     routes.get(`/reports/:view/${format}`, 'viewer', (req, res) => download(req, res, format));
 };
 
-const loggedOf = ({ report, filter }: AskedForm) => ({ report: report.view, ...filter });
+/** What the access log has of a selection. An id that selects no row may be anything that somebody typed. */
+function loggedOf({ report, filter }: AskedForm, rows: number, given = {}) {
+  const { business, clinic, doctor, receipt, ...others } = filter;
+  const ids = rows > 0 ? { business, clinic, doctor, receipt } : {};
+  return { filter: { report: report.view, ...given, ...others }, ids };
+}
 
 /** The patients of rows that are shown: their subjects. */
 async function summarize(db: Db, asked: AskedForm, rows: readonly ReportRow[]): Promise<RowsSummary> {
@@ -124,15 +129,17 @@ async function summarize(db: Db, asked: AskedForm, rows: readonly ReportRow[]): 
 }
 
 /**
- * The query for the number of rows and the subjects of their patients.
+ * The query for the number of rows and the subjects of their patients, unless there are too many for a download.
  *
  * @param source the part of a query that begins with `from`, up to its conditions
  */
-function summaryOf({ columns }: AskedForm, source: RawBuilder<unknown>) {
+function summaryOf({ columns }: AskedForm, source: RawBuilder<unknown>, maxRows = pageRows) {
   const plain = (column: string) => sql`lower(replace(trim(${sql.ref(column)}), '-', ''))`;
   const subjects: Record<string, RawBuilder<unknown>> = {
     patient_id: sql`'p:platform:' || trim(patient_id)`,
-    patient_ids: sql`'p:platform:' || jsonb_array_elements_text(patient_ids::jsonb)`,
+    // A page may have the beginning of a long one.
+    patient_ids: sql`'p:platform:' || jsonb_array_elements_text(
+      case when right(patient_ids::text, 1) = ']' then patient_ids::text else '[]' end::jsonb)`,
     partner_patient_id: sql`'p:partner:' || business_id || ':' || trim(partner_patient_id)`,
     abha_address: sql`'p:abha:' || ${plain('abha_address')}`,
     abha_number: sql`'p:abha:' || ${plain('abha_number')}`,
@@ -144,5 +151,6 @@ function summaryOf({ columns }: AskedForm, source: RawBuilder<unknown>) {
   );
   const all = queries.length > 0 ? sql.join(queries, sql` union `) : sql`select null as s`;
   return sql<RowsSummary>`
-    select count(*)::int as rows, array(select s from (${all}) as named where s is not null) as patients ${source}`;
+    select count(*)::int as rows, case when count(*) <= ${maxRows} then
+      array(select s from (${all}) as named where s is not null) end as patients ${source}`;
 }

@@ -20,7 +20,9 @@ export const sessions: Page = (routes, { db, read, logAccess }) => {
   routes.post('/sessions/end', 'privacy', async (req, res) => {
     const { user } = readForm(req.body, { user: text }).data;
     if (!user) throw new BadInput('The user is missing.');
-    await logAccess(res, { action: 'sessions end', filter: { user } });
+    if (!(await read(listSessions)).some(({ actor }) => actor === user))
+      return res.redirect(303, '/console/sessions');
+    await logAccess(res, { action: 'sessions end', ids: { user } });
     await endSessions(db, { actor: user });
     res.redirect(303, '/console/sessions');
   });

@@ -9,11 +9,8 @@ import type { RowsSummary } from '../../reports/queries.ts';
 import { BadInput, TooManyDownloads } from '../errors.ts';
 import { formatCount } from '../ui/values.tsx';
 
-/** A transaction that only reads waits for its reader for as long as that takes: nobody waits for it. */
-const mayBeIdle = 'set local idle_in_transaction_session_timeout = 0';
-
-// Small, so that callbacks are handled in between.
-const batchSize = 100;
+// Small, so that callbacks are handled in between, and large values fit.
+const batchSize = 25;
 
 interface Download {
   query: CompiledQuery;
@@ -28,7 +25,7 @@ interface Download {
   name: string;
   limits: Config['downloads'];
   /** SQL for the beginning of its transaction. */
-  settings?: string;
+  settings: string;
 }
 
 /**
@@ -39,8 +36,8 @@ interface Download {
  *   LogUnavailable before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, logAccess, format, content, name, limits, settings = mayBeIdle } = download;
-  const { type, ending, mostRows, write } = formats[format];
+  const { query, summary, logAccess, format, content, name, limits, settings } = download;
+  const { type, ending, write } = formats[format];
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
   });
@@ -51,9 +48,10 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     await client.query(within(limits.stalledMs, settings));
     const counted = within(limits.totalMs, summary.sql, summary.parameters);
     const { rows: summaries } = await client.query<RowsSummary>(counted);
-    if (mostRows && summaries[0]!.rows > mostRows) {
-      throw new BadInput(`An Excel file takes ${formatCount(mostRows)} rows. Download CSV, or fewer days.`);
-    }
+    if (summaries[0]!.rows > limits.maxRows)
+      throw new BadInput(
+        `A download takes ${formatCount(limits.maxRows)} rows. Choose a business or fewer days.`,
+      );
     await logAccess(summaries[0]!);
     res.setHeader('Content-Type', type);
     res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);

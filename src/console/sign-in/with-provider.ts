@@ -6,7 +6,7 @@ import { TooManyRequests } from '../../common/rate-limit.ts';
 import { roles } from '../../config/roles.ts';
 import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
 import { originOf, ownPath } from '../../sign-in/origin.ts';
-import type { Attempt, Provider } from '../../sign-in/provider.ts';
+import { type Attempt, faultOfProvider, type Provider } from '../../sign-in/provider.ts';
 import type { Routes } from '../guard.ts';
 import { sendForward, sendRefusal } from './pages.tsx';
 
@@ -43,7 +43,8 @@ interface Enter {
 export function addProviderSignIn(routes: Routes, provider: Provider, given: Enter) {
   const { log, enter, recordFailure } = given;
 
-  const refuse = async (req: Request, res: Response, reason: keyof typeof refusals, user?: Actor) => {
+  type Reason = keyof typeof refusals;
+  const refuse = async (req: Request, res: Response, reason: Reason, cause = '', user?: Actor) => {
     const [status, text] = refusals[reason];
     try {
       await recordFailure(req, reason, user);
@@ -51,13 +52,14 @@ export function addProviderSignIn(routes: Routes, provider: Provider, given: Ent
       // The user is told the reason anyway: it reveals nothing.
       if (!(error instanceof TooManyRequests)) throw error;
     }
-    sendRefusal(res, status, text);
+    sendRefusal(res, status, `${text} ${cause}`.trim());
   };
 
-  const warn = (error: unknown) => {
-    const { message, code, cause } = error as Error & { code?: string; cause?: { code?: string } };
-    const kind = { code: cause?.code ?? code };
-    log.limited('warn', kind, 'a sign-in with the identity provider failed', { error: message });
+  /** @returns the cause, which reveals nothing of a user */
+  const warn = (error: unknown): string => {
+    const { code, text } = faultOfProvider(error);
+    log.limited('warn', { code }, 'a sign-in with the identity provider failed', { cause: text });
+    return `${text}.`;
   };
 
   routes.get('/sign-in/start', 'anyone', async (req, res) => {
@@ -68,8 +70,7 @@ export function addProviderSignIn(routes: Routes, provider: Provider, given: Ent
       res.cookie(attemptCookie, value, { ...attemptOptions(req), maxAge: attemptMs });
       res.redirect(303, address.href);
     } catch (error) {
-      warn(error);
-      await refuse(req, res, 'provider failed');
+      await refuse(req, res, 'provider failed', warn(error));
     }
   });
 
@@ -82,11 +83,14 @@ export function addProviderSignIn(routes: Routes, provider: Provider, given: Ent
     try {
       user = await provider.finish(new URL(req.originalUrl, originOf(req)), attempt);
     } catch (error) {
-      warn(error);
-      return refuse(req, res, error instanceof AuthorizationResponseError ? 'refused' : 'provider failed');
+      const reason = error instanceof AuthorizationResponseError ? 'refused' : 'provider failed';
+      return refuse(req, res, reason, warn(error));
     }
-    const { id, name } = user;
-    if (user.roles.length === 0) return refuse(req, res, 'no role', { id, name });
+    const { id, name, lacks } = user;
+    if (user.roles.length === 0) {
+      log.limited('warn', { lacks }, 'a user of the identity provider has no role');
+      return refuse(req, res, 'no role', `It lacks ${lacks}.`, { id, name });
+    }
     await enter(req, res, user);
     // The browser would not send the new cookie along a redirect that another site began.
     sendForward(res, 'Signed in', ownPath(attempt.next));

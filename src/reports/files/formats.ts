@@ -29,8 +29,6 @@ interface Format {
   /** The content type. */
   type: string;
   ending: string;
-  /** More rows are not sent. */
-  mostRows?: number;
   /** The stages between the rows and the response. */
   write: (content: FileContent) => Duplex[];
 }
@@ -84,7 +82,6 @@ const known = {
     label: 'Excel',
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     ending: 'xlsx',
-    mostRows: 500_000,
     write: (content) => {
       const meanings = content.columns.flatMap((column) =>
         column.comment ? [[titleOfCell(column), column.comment] as const] : [],

@@ -34,6 +34,24 @@ it('a report is the same in CSV and in Excel, where amounts are numbers, and tex
   ]);
 });
 
+it('a page and a file have no more of a value than a cell of Excel takes, and a file no more rows than are allowed', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  await apply(database, [
+    receiptCallback({ event_time: now, data: { receipt_id: 3, created_at: now, name: 'n'.repeat(40_000) } }),
+  ]);
+  const { app } = openApp(database);
+  const desk = await visitAs(app, database, ['desk']);
+  for (const path of ['/reports/receipts', '/reports/receipts/csv']) {
+    const { text: shown } = await desk.get(path).expect(200);
+    expect(shown).toContain(`${'n'.repeat(32_766)}…`);
+    expect(shown).not.toContain('n'.repeat(32_767));
+  }
+  const downloads = { stalledMs: 30_000, totalMs: 60_000, maxRows: 1 };
+  const limited = await visitAs(openApp(database, { downloads }).app, database, ['desk']);
+  for (const format of ['csv', 'xlsx'])
+    expect((await limited.get(`/reports/receipts/${format}`).expect(400)).text).toContain('takes 1 rows');
+});
+
 /** supertest decodes what it knows only. */
 function readBody(response: unknown, done: (error: Error | null, body: Buffer) => void) {
   const parts: Buffer[] = [];

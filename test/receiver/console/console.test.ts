@@ -2,6 +2,7 @@ import { strFromU8, unzipSync } from 'fflate';
 import supertest from 'supertest';
 import { type Role, roles } from '../../../src/config/roles.ts';
 import { isAllowed } from '../../../src/console/page.ts';
+import { listAccess } from '../../../src/privacy/audit.ts';
 import type { Family } from '../../../src/receiver/families/family.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
@@ -103,6 +104,46 @@ describe('each page', () => {
       const [last] = await database.rows('select * from public.access_log order by entry desc limit 1');
       expect(last!.subjects).toContain(await subjects('p:platform:7 7'));
     }
+  });
+
+  it('an entry has no text that somebody has typed: ids as hashes, and only those that exist', async () => {
+    const typed = 'CANARY typed';
+    const day = '?range=all';
+    for (const name of ['business', 'clinic', 'doctor'])
+      for (const format of ['', '/csv', '/xlsx'])
+        await visitors.privacy
+          .get(`/reports/receipts${format}${day}&${name}=${encodeURIComponent(typed)}`)
+          .expect(200);
+    await visitors.privacy.get(`/reports/receipts${day}&receipt=9876543210`).expect(200);
+    for (const name of ['actor', 'action'])
+      await visitors.privacy.get(`/access-log?${name}=${encodeURIComponent(typed)}`).expect(200);
+    await visitors.operator.post('/aliases', { kind: 'clinic', id: typed, alias: 'x' }).expect(303);
+    await visitors.privacy.post('/sessions/end', { user: typed }).expect(303);
+    await visitors.privacy.post('/patients', { patient: typed }).expect(404);
+    await visitors.privacy.post('/access-log', { patient: typed }).expect(200);
+    await visitors.desk.get(`/search?q=${encodeURIComponent(typed)}`).expect(200);
+    const filters = JSON.stringify(
+      await database.rows('select actor, filter, subjects from public.access_log'),
+    );
+    expect(filters).not.toMatch(/typed|9876543210/);
+    await visitors.privacy.get(`/reports/receipts${day}&receipt=77`).expect(200);
+    const [last] = await database.rows('select filter from public.access_log order by entry desc limit 1');
+    expect(last!.filter).toMatchObject({
+      report: 'receipts',
+      receipt: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  it('the access log opens beside entries of large downloads, and does not read their hashes', async () => {
+    await database.rows(`
+      insert into public.access_log (actor, action, subjects, filter)
+      select 'somebody', 'download', array(select encode(sha256((n || '-' || m)::bytea), 'hex') from generate_series(1, 20000) m), '{}'
+      from generate_series(1, 10) n`);
+    const { text } = await visitors.privacy.get('/access-log?action=download').expect(200);
+    expect(text).toContain('hundreds');
+    const list = await listAccess(coreOf(database), { actor: 'somebody' }, 100);
+    expect(list.map(({ patients }) => patients)).toEqual(Array(10).fill(null));
+    expect(JSON.stringify(list).length).toBeLessThan(10_000);
   });
 
   it('shows nothing where the access log cannot be written', async () => {
@@ -215,6 +256,19 @@ describe('a patient', () => {
         actor: 'subject-privacy',
         subjects: [expect.any(String)],
       });
+  });
+
+  it('whose callbacks do not fit into memory is not read at once', async () => {
+    await database.rows(`
+      update receiver.inbox set envelope = jsonb_build_object('data', jsonb_build_object('x', repeat('x', 33554432)))
+      where 'p:platform:4711-abcd' = any(subjects)`);
+    for (const path of ['/patients', '/patients/export'])
+      expect((await officer.post(path, subjects).expect(400)).text).toContain('receiver sql');
+  });
+
+  it('may have a comma in its id', async () => {
+    await store(receipt(3, { patient_oid: 'P,7', name: 'Comma Canary' }));
+    expect((await officer.post('/patients', { patient: 'P,7' }).expect(200)).text).toContain('Comma Canary');
   });
 
   it('whom nobody names is not found, and cannot be held or erased', async () => {

@@ -1,10 +1,13 @@
+import { gzipSync } from 'node:zlib';
+import type { Config } from '../../../src/config/config.ts';
 import type { Role } from '../../../src/config/roles.ts';
+import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/sign-in/cookies.ts';
 import { type FakeProvider, signInWith, startFakeProvider } from '../../support/fake-provider.ts';
 import { oidcSettings } from '../../support/oidc-settings.ts';
 import { listen } from '../feed/support.ts';
 import { useReceiverDatabase } from '../support/database.ts';
-import { adminToken, openApp, visitWith } from './support.ts';
+import { adminToken, openApp, visitAs, visitWith } from './support.ts';
 
 const database = useReceiverDatabase();
 beforeEach(() => database.rows('truncate receiver.sessions, public.access_log'));
@@ -50,6 +53,36 @@ it('after ten wrong tokens of an address the right one is refused too, and the l
   expect(await database.rows('select count(*)::int as n from public.access_log')).toEqual([{ n: 10 }]);
 });
 
+it('failed sign-ins of any number of addresses add a hundred entries an hour at most', async () => {
+  const { app } = openApp(database, { authentication: { trustProxy: 1 } as Config['authentication'] });
+  const tries = Array.from({ length: 130 }, (_, n) =>
+    signIn(app, 'wrong')
+      .set('X-Forwarded-For', `2001:db8:0:${n.toString(16)}::1`)
+      .expect(401),
+  );
+  await Promise.all(tries);
+  expect(await database.rows('select count(*)::int as n from public.access_log')).toEqual([{ n: 100 }]);
+  await signIn(app, adminToken).expect(303);
+});
+
+it('reads no form before the session and the role, inflates none, and reads a small one only', async () => {
+  const { app } = openApp(database);
+  const form = (path: string, body: Buffer, headers: Record<string, string> = {}) =>
+    visitWith(app, '')
+      .post(path)
+      .set({ ...headers, 'Content-Type': 'application/x-www-form-urlencoded' })
+      .send(body as unknown as string);
+  const large = Buffer.from(`token=${adminToken}&next=${'a'.repeat(20_000)}`);
+  const inflated = { 'Content-Encoding': 'gzip' };
+  expect((await form('/sign-in', large)).status).toBe(400);
+  expect((await form('/sign-in', gzipSync(`token=${adminToken}`), inflated)).status).toBe(400);
+  // A body that would be refused is not looked at.
+  expect((await form('/quarantine/x/body', gzipSync('body=1'), inflated)).status).toBe(401);
+  const viewer = await visitAs(app, database, ['viewer']);
+  const refused = viewer.post('/quarantine/x/body').set(inflated);
+  expect((await refused).status).toBe(403);
+});
+
 it('a changed secret, an ended session and eight hours end a session', async () => {
   const { app } = openApp(database);
   const enter = async () => visitor(app, (await signIn(app, adminToken).expect(303)).headers);
@@ -73,8 +106,10 @@ describe('with an identity provider', () => {
   });
   afterAll(() => provider.stop());
 
-  const serve = async (rolesMap: string) => {
-    const oidc = oidcSettings(provider.issuer, { OIDC_ROLES_MAP: rolesMap });
+  afterEach(() => provider.describe({}));
+
+  const serve = async (rolesMap: string, issuer = provider.issuer, env = {}) => {
+    const oidc = oidcSettings(issuer, { OIDC_ROLES_MAP: rolesMap, ...env });
     return (await listen(openApp(database, { oidc, publicUrl: undefined }).app)).slice(0, -1);
   };
   const statuses = async (url: string, cookie: string, ...paths: string[]) =>
@@ -124,5 +159,68 @@ describe('with an identity provider', () => {
       `select filter->>'reason' as reason from public.access_log where action = 'sign-in failed'`,
     );
     expect(rows).toEqual([{ reason: 'no role' }, { reason: 'no attempt' }]);
+  });
+
+  it('takes an issuer with or without its last slash, and a provider that knows client_secret_basic alone', async () => {
+    provider.become({ roles: ['staff'] });
+    for (const [own, given] of [
+      ['/realm/', '/realm'],
+      ['/realm', '/realm/'],
+      ['', '/'],
+    ]) {
+      const issuer = provider.issuer + own;
+      provider.describe({ issuer, token_endpoint_auth_methods_supported: ['client_secret_basic'] });
+      expect((await signInWith(await serve('viewer=staff', provider.issuer + given))).status).toBe(200);
+    }
+  });
+
+  it.each(['admin-token', 'Changes-Token', ' destination ', 'command:root', 'worker', 'platform', 'unknown'])(
+    'nobody signs in as an actor of the receiver, nor has its name: %s',
+    async (own) => {
+      const url = await serve('viewer=staff');
+      provider.become({ roles: ['staff'], sub: own });
+      expect(await signInWith(url)).toMatchObject({ status: 503, cookie: '' });
+      provider.become({ roles: ['staff'], preferred_username: own, email: 'x@clinic.invalid' });
+      expect((await signInWith(url)).status).toBe(200);
+      expect(await database.rows(`select actor_name from receiver.sessions`)).toEqual([
+        { actor_name: 'x@clinic.invalid' },
+      ]);
+    },
+  );
+
+  it('a sign-in that fails says why, without anything of the user', async () => {
+    const url = await serve('viewer=staff,desk=@clinic.invalid');
+    provider.become({ email: 'asha@clinic.invalid' });
+    const { status, text } = await signInWith(url);
+    expect([status, text]).toEqual([
+      403,
+      expect.stringMatching(/the claim roles or groups.*email_verified true/),
+    ]);
+    provider.become({ groups: ['others'], email: 'a@other.invalid', email_verified: true });
+    const { text: other } = await signInWith(url);
+    expect(other).toContain('a known value in the claim roles or groups');
+    expect(text + other).not.toMatch(/asha|others|other.invalid/);
+    const wrong = await serve('viewer=staff', provider.issuer, {
+      OIDC_CLIENT_SECRET: 'a-wrong-secret-that-is-long',
+    });
+    expect((await signInWith(wrong)).text).toContain('refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET');
+    provider.describe({ issuer: 'http://elsewhere.invalid' });
+    const start = await fetch(`${await serve('viewer=staff')}/console/sign-in/start`);
+    expect([start.status, await start.text()]).toEqual([
+      503,
+      expect.stringMatching(/OIDC_ISSUER is .*calls itself http:\/\/elsewhere.invalid/),
+    ]);
+  });
+
+  it('the check sign-in asks the provider, and says what is wrong with it', async () => {
+    const oidc = oidcSettings(provider.issuer);
+    const check = async () => (await feature.checks!(openApp(database, { oidc }).core))[0];
+    expect(await check()).toMatchObject({ name: 'sign-in', status: 'ok' });
+    provider.describe({ issuer: 'http://elsewhere.invalid' });
+    expect(await check()).toMatchObject({
+      status: 'fail',
+      detail: expect.stringContaining('elsewhere.invalid'),
+    });
+    expect(await feature.checks!(openApp(database).core)).toEqual([]);
   });
 });
