@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { Role } from '../config/roles.ts';
 import { type Claims, missingIn, rolesOf } from './roles.ts';
 
-const discoveryS = 10;
+// A check waits for it, and /metrics for the check.
+const discoveryS = 5;
 const scope = 'openid profile email';
 
 /** What the browser keeps between the start of a sign-in and its end. */
@@ -48,8 +49,12 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
   };
 
   return {
-    /** @throws Error where the provider cannot be used */
-    check: async () => void (await discover()),
+    /** Why the provider cannot be used; undefined: it responds. */
+    findFault: () =>
+      discover().then(
+        () => undefined,
+        (error) => faultOfProvider(error).text,
+      ),
     /** @returns the address of the provider's page, and the attempt */
     begin: async (redirectUri: string) => {
       const verifier = client.randomPKCECodeVerifier();
@@ -66,10 +71,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
     },
 
     /**
-     * Ends a sign-in; `lacks`: why the user has no role.
-     *
      * @param address of the request that the provider sent the browser with
-     * @returns the user, with those roles that the console knows
+     * @returns the user, with those roles that the console knows, or what the account `lacks` for one
      * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
      */
     finish: async (
@@ -112,22 +115,20 @@ function nameIn(sources: readonly Claims[]): string | undefined {
 
 /** What is wrong with the provider, without anything of a user: a fixed code, and both names of the issuer where they differ. */
 export function faultOfProvider(fault: unknown): { code: string; text: string; issuer?: string } {
-  const { code, error = '', status, cause = {} } = fault as Fault;
-  const { expected, body, attribute } = cause;
+  const { code, error = '', status, cause } = fault as Record<'code' | 'error' | 'status', string> & Error;
+  const { expected, body, attribute, ...inner } = (cause ?? {}) as Record<string, unknown>;
   // A code of OAuth, such as invalid_client.
-  const known = (/^[a-z_]{1,40}$/.test(error) && error) || cause.code || code || 'unknown';
+  const known = (/^[a-z_]{1,40}$/.test(error) && error) || String(inner.code ?? code);
   if (attribute === 'issuer') {
-    const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${body?.issuer}`;
-    return { code: known, text, issuer: String(body?.issuer) };
+    const { issuer } = body as { issuer: string };
+    return {
+      code: known,
+      issuer,
+      text: `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`,
+    };
   }
-  const isClient = known === 'invalid_client' || status === 401;
-  const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : 'does not respond as it should';
+  const isClient = known === 'invalid_client' || Number(status) === 401;
+  const answer = known === error ? 'answers' : 'does not respond as it should';
+  const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : answer;
   return { code: known, text: `The provider ${text} (${known})` };
-}
-
-interface Fault {
-  code?: string;
-  error?: string;
-  status?: number;
-  cause?: { code?: string; attribute?: string; expected?: string; body?: { issuer?: unknown } };
 }
