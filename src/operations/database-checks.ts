@@ -117,7 +117,7 @@ const all: DatabaseCheck[] = [
     todo: 'Nothing is lost. See reporting.schema_drift, and whether a report needs the new field or value',
   },
   {
-    ...{ name: 'silence', status: 'warn', ok: 'Every business sends as usual' },
+    ...{ name: 'silence', status: 'warn', ok: 'No business lacks five callbacks that it used to send' },
     title: 'A business sends no more',
     query: `select business_id as subject, string_agg(family, ', ' order by family) as families, min(last_received_at) as since
       from reporting.silence where out_of_the_ordinary group by business_id order by since limit 20`,

@@ -67,6 +67,16 @@ it.each`
   expect(faults(await read())).toEqual([]);
 });
 
+it('a business that stopped after a few callbacks is not said to send as usual', async () => {
+  await database.rows(hourly.replace(`'1 hour'`, `'7 days'`));
+  const silence = (await readChecks(core)).find(({ name }) => name === 'silence');
+  expect(silence).toMatchObject({
+    status: 'ok',
+    title: 'No business lacks five callbacks that it used to send',
+  });
+  await database.rows(unstore);
+});
+
 it('callbacks that only now wait, or that are replayed, are no fault', async () => {
   await database.rows(store('receipt', 'now()'));
   expect(faults(await readChecks(core))).toEqual([]);
