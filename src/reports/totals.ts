@@ -1,5 +1,4 @@
 import { type QueryExecutorProvider as Db, sql } from 'kysely';
-import { daysBetween } from '../common/days.ts';
 import { isSummable } from './column-kinds.ts';
 import { type Asked, isOfAge, matchingOf, type ReportRow } from './queries.ts';
 import { type Age, ages } from './ranges.ts';
@@ -12,14 +11,6 @@ export interface Totals {
   /** At most one more than `countedRows`: then there are no sums. */
   rows: number;
   sums: ReportRow;
-}
-
-const monthDays = 31;
-
-/** Sorting reads every row. @param totals undefined: counting them timed out */
-export function isSortable({ filter: { business, from, to } }: Asked, totals?: Totals): boolean {
-  if (totals) return totals.rows <= countedRows;
-  return Boolean(business || (from && to && daysBetween(from, to) < monthDays));
 }
 
 /** The number of a report's rows, and the sums of the columns that have one, of all pages. */

@@ -3,7 +3,7 @@ import { labelOfColumn } from '../../reports/labels.ts';
 import { layOut } from '../../reports/layout.ts';
 import { pageRows, type ReportRow } from '../../reports/queries.ts';
 import { titleOf } from '../../reports/report.ts';
-import { countedRows, isSortable, type readAges, type Totals } from '../../reports/totals.ts';
+import { countedRows, type readAges, type Totals } from '../../reports/totals.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { words } from '../ui/links.ts';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
@@ -12,16 +12,15 @@ import { DownloadMenu } from './download-menu.tsx';
 import { type AskedForm, mostPages, reportHref } from './form.ts';
 import { ReportFilters } from './report-filters.tsx';
 
-/** Figures of all matching rows; those are absent whose query timed out, and those that the report does not have. */
-export interface Sums {
-  totals?: Totals;
+/** Figures of all matching rows; those are absent that the report does not have. */
+interface Sums {
+  totals: Totals;
   ages?: Awaited<ReturnType<typeof readAges>>;
 }
 
 interface ReportProps extends AskedForm, Sums {
   comment: string | undefined;
-  /** Undefined: the query timed out. */
-  rows: readonly ReportRow[] | undefined;
+  rows: readonly ReportRow[];
   /** Whether there are rows on a next page. */
   more: boolean;
 }
@@ -43,9 +42,7 @@ export function ReportPage(props: ReportProps) {
   );
 }
 
-function describeRows(props: ReportProps): string | undefined {
-  const { totals } = props;
-  if (!totals) return 'Counting the rows timed out, so there are no totals.';
+function describeRows({ totals }: ReportProps): string {
   const limit = formatCount(countedRows);
   return totals.rows > countedRows
     ? `More than ${limit} rows. Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`
@@ -92,14 +89,6 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
 
 function Rows(props: ReportProps) {
   const { report, filter, entered, rows, totals } = props;
-  if (!rows) {
-    return (
-      <p class="warning" role="status">
-        The query timed out, so no rows are shown. Choose a business or fewer days; a download may take
-        longer.
-      </p>
-    );
-  }
   const { sort = '' } = filter;
   const sorting: Sorting = {
     by: sort.replace('-', ''),
@@ -109,7 +98,7 @@ function Rows(props: ReportProps) {
   };
   const columns = layOut(report, props.columns, props.isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
-    const hasTotal = totals && Object.hasOwn(totals.sums, name);
+    const hasTotal = Object.hasOwn(totals.sums, name);
     return {
       head: labelOfColumn(report, name),
       title: comment ?? undefined,
@@ -125,7 +114,7 @@ function Rows(props: ReportProps) {
       rows={rows}
       empty="No matching rows."
       columns={columns}
-      sorting={isSortable(props, totals) ? sorting : undefined}
+      sorting={totals.rows <= countedRows ? sorting : undefined}
     />
   );
 }

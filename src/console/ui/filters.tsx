@@ -16,26 +16,13 @@ interface FiltersProps extends FilterForm {
   hidden?: Record<string, string | undefined>;
   /** Whether it is a line that opens. */
   folded?: boolean;
-  submit?: string;
-  /** Another form beside it. */
-  further?: ComponentChildren;
   /** Links that choose without the form. */
   children?: ComponentChildren;
 }
 
 /** The filter of a list, in its page's address. A keyboard can skip it. */
 export function Filters(props: FiltersProps) {
-  const {
-    action,
-    fields,
-    entered,
-    faults,
-    hidden = {},
-    folded = false,
-    submit = 'Show',
-    further,
-    children,
-  } = props;
+  const { action, fields, entered, faults, hidden = {}, folded = false, children } = props;
   const { aliases } = useContext(VisitContext);
   const nameOf = (value: string, { kind }: FormField) =>
     (isAliasKind(kind) && aliases?.[kind].get(value)) || (kind === 'choice' ? words(value) : value);
@@ -49,7 +36,7 @@ export function Filters(props: FiltersProps) {
       <Hidden values={hidden} />
       <Fields {...{ fields, entered, faults }} />
       <div class="actions">
-        <Submit>{submit}</Submit>
+        <Submit>Show</Submit>
         {!folded && showAll}
       </div>
     </form>
@@ -64,7 +51,6 @@ export function Filters(props: FiltersProps) {
           <details class="card" open={Object.keys(faults).length > 0}>
             <summary>Filter{given.length > 0 && `: ${given.join(', ')}`}</summary>
             {form}
-            {further}
           </details>
           {showAll && <p>{showAll}</p>}
         </>
