@@ -37,8 +37,9 @@ export async function printQuery(
     );
   } catch (error) {
     // The database's message may contain values.
-    if (error instanceof pg.DatabaseError) await logAccess(core, { actor: commandActor(), action: 'sql' });
-    throw error;
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    await logAccess(core, { actor: commandActor(), action: 'sql' });
+    throw new Error(error.message);
   } finally {
     await client.end().catch(() => {});
     await drop();

@@ -1,3 +1,4 @@
+import { messageOf } from '../common/log.ts';
 import { printable } from '../common/printable.ts';
 import { type Environment, InvalidConfiguration } from '../config/config.ts';
 import { tryConnection } from '../embedded/server.ts';
@@ -24,7 +25,8 @@ export async function reportError(error: unknown, env: Environment = {}): Promis
 
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause, message, name, code } = error as NodeJS.ErrnoException;
+  const { cause, name, code } = error as NodeJS.ErrnoException;
+  const message = messageOf(error);
   if (code === '42501') return `${message}. Migrate as the owner of the database, see docs/database.md`;
   return cause ? `${message}: ${explain(cause)}` : message || code || name;
 }

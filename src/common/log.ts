@@ -69,31 +69,42 @@ export function throttled(
   };
 }
 
-/**
- * A database's message without its quoted parts, because PostgreSQL quotes values. Names of tables stay in messages about the
- * statement or the state of a table: SQLSTATE's classes 42 and 55.
- */
-export function redactMessage(message: string, code: unknown): string {
-  const isAboutTables = /^(42|55)/.test(String(code));
-  return message.replace(isAboutTables ? /(?<!\b(?:table|relation) )"[^"]*"/g : /"[^"]*"/g, '"…"');
+const conditions = new Map(
+  `22003 numeric_value_out_of_range,22007 invalid_datetime_format,22008 datetime_field_overflow,
+22P02 invalid_text_representation,22P05 untranslatable_character,23502 not_null_violation,23503 foreign_key_violation,
+23505 unique_violation,23514 check_violation,25006 read_only_sql_transaction,40001 serialization_failure,42501 insufficient_privilege,
+42703 undefined_column,42883 undefined_function,42P01 undefined_table,53100 disk_full,54000 program_limit_exceeded,
+55P03 lock_not_available,57014 query_canceled,P0001 raise_exception,XX001 data_corrupted,XX002 index_corrupted`
+    .split(/,\s*/)
+    .map((one) => one.split(' ') as [string, string]),
+);
+/** Connection, sign-in, resources, operator, system, damaged pages. PostgreSQL's other messages may quote values, as it likes. */
+const withoutValues = /^(08|28|3D|53|57|58|XX00[12])/;
+
+/** What PostgreSQL says of an error, without values: its SQLSTATE with its name; its message where that has none. */
+export function messageOf(error: Error): string {
+  const { code, severity, routine, constraint } = error as Error & Record<string, unknown>;
+  if (![severity, routine, constraint].some((one) => typeof one === 'string')) return error.message;
+  const state = String(code);
+  return [state, conditions.get(state), withoutValues.test(state) && error.message].filter(Boolean).join(' ');
 }
 
 /**
- * The loggable part of an error and of its causes: type, code, place and message. Of a database's message see `redactMessage`; the message of a SyntaxError is left out, because JSON.parse quotes its input.
+ * The loggable part of an error and of its causes: type, code, place and message. Of a database's message see `messageOf`; the
+ * message of a SyntaxError is left out, because JSON.parse quotes its input.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { code, constraint, table, column, routine, cause } = error as Error & Record<string, unknown>;
-  const fromDatabase = typeof routine === 'string' || typeof constraint === 'string';
-  const message = fromDatabase ? redactMessage(error.message, code) : error.message;
+  const { code, constraint, table, column, cause } = error as Error & Record<string, unknown>;
   return {
     type: error.name,
-    message: error.name === 'SyntaxError' ? undefined : message,
+    message: error.name === 'SyntaxError' ? undefined : messageOf(error),
     code,
     constraint,
     table,
     column,
-    stack: error.stack?.split('\n').slice(1, 6).join('\n'),
+    // A message may have several lines.
+    stack: error.stack?.replace(error.message, '').split('\n').slice(1, 6).join('\n'),
     cause: cause === undefined ? undefined : describeError(cause),
   };
 }

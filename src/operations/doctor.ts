@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createLog } from '../common/log.ts';
+import { createLog, messageOf } from '../common/log.ts';
 import { pause } from '../common/pause.ts';
 import { InvalidConfiguration } from '../config/config.ts';
 import type { Check, Core } from '../feature.ts';
@@ -34,8 +34,7 @@ export async function diagnose(core: Core): Promise<Check[]> {
 
 /** What keeps the checks from being made. */
 export const checksOfError = (error: unknown): Check[] => {
-  const { message } = error as Error;
-  const faults = error instanceof InvalidConfiguration ? error.problems : [message];
+  const faults = error instanceof InvalidConfiguration ? error.problems : [messageOf(error as Error)];
   return faults.map((title) => ({ name: 'configuration', status: 'fail', title, detail: '' }));
 };
 
@@ -96,8 +95,10 @@ async function checkServer({ pool }: Core): Promise<Check> {
       };
     return { name: 'server', status: 'ok', title: `PostgreSQL ${version}`, detail: '' };
   } catch (error) {
-    const { code, message } = error as pg.DatabaseError;
     const todo = 'Start PostgreSQL, or correct DATABASE_URL: host, port, name, user, password';
-    return { ...fault('PostgreSQL cannot be used', todo), detail: message || String(code) };
+    return {
+      ...fault('PostgreSQL cannot be used', todo),
+      detail: messageOf(error as Error) || String((error as pg.DatabaseError).code),
+    };
   }
 }

@@ -72,19 +72,23 @@ it('an error is logged with its causes, and without what a JSON parser or Postgr
       return error;
     }
   };
-  const refused = Object.assign(new Error('invalid input syntax: "Asha"'), { code: '22P02', routine: 'f' });
-  const cause = new Error('No store is available', { cause: refused });
-  for (const err of [new Error('It failed', { cause }), new Error('Not JSON', { cause: parse() })]) {
-    log.error({ err }, 'failed');
+  // As servers of other languages quote, and where a value has a quotation mark, or a line break.
+  const texts = ['"Asha"', '»Asha«', '« Asha »', '"a"Asha"', 'a\n    at Asha\nAsha'];
+  const refusals = texts.map((text) => Object.assign(new Error(text), { code: '22P02', severity: 'FEHLER' }));
+  for (const refused of refusals) {
+    const cause = new Error('No store is available', { cause: refused });
+    log.error({ err: new Error('It failed', { cause }) }, 'failed');
   }
+  log.error({ err: new Error('Not JSON', { cause: parse() }) }, 'failed');
+  const full = Object.assign(new Error('no space left'), { code: '53100', severity: 'ERROR' });
+  log.error({ err: full }, 'failed');
   expect(lines.join()).not.toContain('Asha');
-  const [first, second] = lines.map((line) => JSON.parse(line).err);
-  expect(first).toMatchObject({
+  const errors = lines.map((line) => JSON.parse(line).err);
+  const cause = { code: '22P02', message: '22P02 invalid_text_representation' };
+  expect(errors[0]).toMatchObject({
     message: 'It failed',
-    cause: {
-      message: 'No store is available',
-      cause: { code: '22P02', message: 'invalid input syntax: "…"' },
-    },
+    cause: { message: 'No store is available', cause },
   });
-  expect(second).toMatchObject({ message: 'Not JSON', cause: { type: 'SyntaxError' } });
+  expect(errors.at(-2)).toMatchObject({ message: 'Not JSON', cause: { type: 'SyntaxError' } });
+  expect(errors.at(-1)).toMatchObject({ message: '53100 disk_full no space left' });
 });

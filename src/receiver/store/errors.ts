@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { redactMessage } from '../../common/log.ts';
+import { messageOf } from '../../common/log.ts';
 
 /**
  * Whose fault an error of PostgreSQL is. `outage`: it is unavailable, or can do nothing for anybody now. `refusal`: it may
@@ -51,7 +51,7 @@ export function faultOf(error: unknown): Fault {
 export function describeError(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return error instanceof Error ? error.name : 'unknown';
   const place = [error.table, error.column, error.constraint].filter(Boolean).join('.');
-  return `${error.code} ${redactMessage(error.message, error.code)}${place ? ` (${place})` : ''}`;
+  return `${messageOf(error)}${place && ` (${place})`}`;
 }
 
 /** Whether PostgreSQL is away, for somebody who reads: of another error without a SQLSTATE nothing is known. */
