@@ -98,6 +98,17 @@ const all: DatabaseCheck[] = [
     todo: 'Ask the sender to stop or to correct what it sends, and to send it again; then replay the bodies, or drop them',
   },
   {
+    ...{ name: 'unstored', status: 'fail', ok: 'Every valid delivery could be stored' },
+    title: 'Deliveries get a 503 again and again',
+    query: `select substr(key, 38) as subject, count(*)::int as count, sum(count)::int as requests, min(first_at) as since,
+        min(example::text) as example from receiver.counters c
+      where name = 'unstored' and last_at > now() - interval '1 day' and not exists (select from receiver.inbox where id = c.example)
+      group by 1 order by 1 limit 20`,
+    detail: ({ count, requests, example }: Counted) =>
+      `${requests} requests of ${count} deliveries, such as ${example}; after 6 hours they are in the quarantine`,
+    todo: 'Change in PostgreSQL what refuses them; its own log has the whole error. The sender sends them again, or replay them',
+  },
+  {
     ...{ name: 'rejections', status: 'warn', ok: 'Hardly any request was refused in the last hour' },
     title: 'Requests to the registered paths are refused',
     query: `select split_part(key, ' ', 2) as subject, sum(count)::int as count, min(first_at) as since from receiver.counters

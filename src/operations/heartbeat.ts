@@ -57,6 +57,6 @@ async function countRefused(): Promise<Map<string, number>> {
 export async function trim({ pool }: Core): Promise<void> {
   await pool.query(`delete from receiver.heartbeats where at < now() - interval '400 days'`);
   await pool.query(
-    `delete from receiver.counters where name = 'rejections' and last_at < now() - interval '7 days'`,
+    `delete from receiver.counters where name in ('rejections', 'unstored') and last_at < now() - interval '7 days'`,
   );
 }

@@ -26,6 +26,7 @@ import { createQuarantine } from './quarantine.ts';
 import { readData } from './read-data.ts';
 import { DataRefused, InvalidCallback, Rejection, TenantNotAllowed } from './rejection.ts';
 import { withoutSecrets } from './secrets.ts';
+import { countUnstored } from './unstored.ts';
 
 export interface IntakeOptions {
   config: Pick<Config, 'paths' | 'retention'> & {
@@ -201,12 +202,13 @@ export function createIntake(options: IntakeOptions): Intake {
       return await commits[fault === 'unknown' ? 'fallback' : to].append(delivery);
     } catch (error) {
       const { code = '' } = error as { code?: string };
-      if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) throw new DataRefused(describeError(error));
-      if (!(error instanceof StoreUnavailable || error instanceof Overloaded))
-        log.limited('error', { family, code }, 'a delivery could not be stored', {
-          err: error,
-          delivery: id,
-        });
+      const reason = describeError(error);
+      if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) throw new DataRefused(reason);
+      if (!(error instanceof StoreUnavailable || error instanceof Overloaded)) {
+        const details = { err: error, delivery: id };
+        log.limited('error', { family, code }, 'a delivery could not be stored', details);
+        if (await countUnstored(pool, id, error, reason, circuit.timeoutMs)) throw new DataRefused(reason);
+      }
       throw new Unavailable(error, id);
     }
   };

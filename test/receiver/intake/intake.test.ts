@@ -257,6 +257,38 @@ it('a body that PostgreSQL refuses is rejected alone, and its neighbours are sto
   expect(await inbox()).toHaveLength(4);
 });
 
+/** PostgreSQL raises this for a callback of Asha, as in another language. */
+const refuse = (sqlstate: string) =>
+  database.rows(`
+    create or replace function refuse() returns trigger language plpgsql as $$ begin
+      if new.envelope::text ~ 'Asha' then raise exception sqlstate '${sqlstate}' using message = '»Asha« ist "ung"ültig'; end if;
+      return new; end $$;
+    create or replace trigger refuse before insert on receiver.inbox for each row execute function refuse()`);
+
+it('PostgreSQL’s words about a body are neither sent nor kept', async () => {
+  await refuse('22023');
+  const sending = openIntake(database).receive(receipt({ name: 'Asha' }), routeOf('receipt'));
+  await expect(sending).rejects.toThrow(/^22023$/);
+  expect(await database.rows('select errors from receiver.quarantine')).toEqual([
+    { errors: [{ path: '', message: '22023' }] },
+  ]);
+});
+
+it('a callback that PostgreSQL refuses for an unknown reason is counted, and after hours kept', async () => {
+  await refuse('0A000');
+  const intake = openIntake(database);
+  const send = () => intake.receive(receipt({ name: 'Asha' }), routeOf('receipt'));
+  for (const _ of [1, 2]) await expect(send()).rejects.toMatchObject({ name: 'Unavailable' });
+  expect(await quarantine()).toEqual([]);
+  const counted = () => database.rows('select name, substr(key, 38) as reason, count from receiver.counters');
+  expect(await counted()).toEqual([{ name: 'unstored', reason: '0A000', count: '2' }]);
+  await database.rows(`update receiver.counters set first_at = now() - interval '7 hours'`);
+  await expect(send()).rejects.toMatchObject({ name: 'DataRefused' });
+  expect(await quarantine()).toMatchObject([
+    { reason: 'refused_by_database', body: expect.stringContaining('Asha') },
+  ]);
+});
+
 it('with PostgreSQL away a callback is acknowledged from the fallback, without its secrets, or not at all', async () => {
   const spilled: unknown[] = [];
   const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };

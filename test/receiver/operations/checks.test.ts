@@ -46,6 +46,7 @@ it.each`
   ${'failed receipt fail'}          | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
   ${'quarantine invalid warn'}      | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
   ${'acknowledged invalid fail'}    | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
+  ${'unstored 0A000 fail'}          | ${count('unstored', `${id} 0A000`)}                                      | ${uncount}
   ${'rejections 401 warn'}          | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
   ${'quarantine-full invalid warn'} | ${count('quarantine', 'invalid')}                                        | ${uncount}
   ${'drift warn'}                   | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
