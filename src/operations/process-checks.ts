@@ -4,6 +4,7 @@ import type { Check, Core } from '../feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
 import type { Fallback } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';
+import { describeError } from '../receiver/store/errors.ts';
 
 export interface Readiness {
   /** Whether a store can take a callback. */
@@ -45,9 +46,11 @@ export async function readReadiness({ config }: Core, state: ReceiverState): Pro
 
 function checkDatabase(takes: boolean, spills: boolean, { circuit }: ReceiverState) {
   if (takes) return ok('PostgreSQL takes callbacks');
-  const detail = spills
+  const consequence = spills
     ? 'Callbacks are kept in Redis until then, and applied afterwards'
     : 'Callbacks get a 503, and the sender has to send them again';
+  const error = circuit.lastError?.();
+  const detail = `${consequence}${error ? `. The error: ${describeError(error)}` : ''}`;
   const todo = `See whether PostgreSQL runs and has space, and run receiver doctor${spills ? '. Do not wipe Redis' : ''}`;
   return fault('fail', 'PostgreSQL takes no callbacks', detail, todo, circuit.unavailableSince);
 }

@@ -75,7 +75,6 @@ export function createFallback(options: FallbackOptions): Fallback {
     store: 'Redis',
     timeoutMs,
     probe: () => redis.set(`${prefix}:probe`, '1', 'PX', 60_000),
-    check: () => redis.ping(),
     isOutage: () => true,
     isAvailable: (error) => error instanceof NotKept,
     onChange: reportOutage('Redis', log),

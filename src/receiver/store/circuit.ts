@@ -15,8 +15,6 @@ export interface CircuitOptions {
   timeoutMs: number;
   /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
-  /** A cheaper probe that leaves no trace in the store, for whoever only wants to know. Default: `probe`. */
-  check?: () => Promise<unknown>;
   /** Whether a call's error certainly means that the store is unavailable. After any other, a probe decides. */
   isOutage: (error: unknown) => boolean;
   /** Whether a call's error certainly means that the store is available. Default: none. */
@@ -27,6 +25,8 @@ export interface CircuitOptions {
 
 const minPauseMs = 200;
 const maxPauseMs = 5_000;
+/** A success that is older does not show that the store is available: a check probes. */
+const recentMs = 10_000;
 /** Failures within this time belong to the same outage. */
 export const stableAfterMs = 5_000;
 
@@ -49,18 +49,27 @@ export function createCircuit(options: CircuitOptions) {
   let probing: Promise<boolean> | undefined;
   let pauseMs = minPauseMs;
   let stabilizing: NodeJS.Timeout | undefined;
+  let succeededAt = Number.NEGATIVE_INFINITY;
+  let lastError: unknown;
 
-  const limitTime = <T>(call: () => Promise<T>) =>
-    withTimeout(options.timeoutMs, call(), () => new StoreUnavailable(store));
-  const succeeds = (call: () => Promise<unknown>) =>
-    limitTime(call).then(
+  const limitTime = async <T>(call: () => Promise<T>) => {
+    const result = await withTimeout(options.timeoutMs, call(), () => new StoreUnavailable(store));
+    succeededAt = performance.now();
+    return result;
+  };
+
+  const probeOnce = () =>
+    limitTime(options.probe).then(
       () => true,
-      () => false,
+      (error) => {
+        lastError = error;
+        return false;
+      },
     );
 
   /** @returns whether the store is available */
   const probe = (): Promise<boolean> => {
-    probing ??= succeeds(options.probe).finally(() => {
+    probing ??= probeOnce().finally(() => {
       probing = undefined;
     });
     return probing;
@@ -105,6 +114,9 @@ export function createCircuit(options: CircuitOptions) {
       return isOpen;
     },
 
+    /** The error of the last probe that failed. */
+    lastError: (): unknown => lastError,
+
     /** When the present outage began. */
     get unavailableSince(): Date | undefined {
       return outage ? since : undefined;
@@ -130,11 +142,8 @@ export function createCircuit(options: CircuitOptions) {
       }
     },
 
-    /** @returns whether the store is available, as far as the cheaper probe tells */
-    check: async (): Promise<boolean> => {
-      if (isOpen) return false;
-      return options.check ? succeeds(options.check) : probe();
-    },
+    /** @returns whether the store is available: by a call or a probe of the last seconds */
+    check: async (): Promise<boolean> => !isOpen && (performance.now() - succeededAt < recentMs || probe()),
 
     /**
      * Probes the store after an error of work that does not go through `run`.

@@ -173,6 +173,15 @@ it('doctor finds no fault in a receiver that could run', async () => {
   expect(output.match(/^fail .*/gm)?.filter((line) => !line.includes('fsync')) ?? []).toEqual([]);
 });
 
+it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full, and says why', async () => {
+  await database.rows(`
+    create function fill() returns trigger language plpgsql as $$ begin raise disk_full using message = 'no space'; end $$;
+    create trigger fill before insert on receiver.inbox for each row execute function fill()`);
+  const { output, code } = await doctor((action) => action(core));
+  expect([code, output]).toEqual([1, expect.stringMatching(/^fail +database .*53100 disk_full no space/m)]);
+  await database.rows('drop trigger fill on receiver.inbox');
+});
+
 it('a check that throws is a fault of its own, and hides no other', async () => {
   const throws = { name: 'broken', checks: () => Promise.reject(new Error(canary)) };
   await database.rows('alter table receiver.heartbeats rename to beats; drop view reporting.outages');

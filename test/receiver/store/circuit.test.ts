@@ -43,6 +43,15 @@ it('after a failed call, further calls fail without reaching the store until a p
   expect(changes).toEqual([true, false]);
 });
 
+it('a check without a recent success is a probe, and one shortly after a success costs nothing', async () => {
+  const store = { works: true, probes: false };
+  const { circuit, attempts, call } = openCircuit(store);
+  expect(await circuit.check()).toBe(false);
+  expect((circuit.lastError() as Error).message).toBe('down');
+  await circuit.run(call);
+  expect([await circuit.check(), attempts.probes]).toEqual([true, 1]);
+});
+
 it('a call that exceeds its timeout opens the circuit', async () => {
   const { circuit, changes } = openCircuit({ works: true, probes: false }, 20);
   await expect(circuit.run(() => new Promise(() => {}))).rejects.toThrow(StoreUnavailable);
