@@ -23,7 +23,7 @@ const subject = (isPartner = 'false') =>
 
 const source: Source = {
   callbacks: `select id, family, business_id as "businessId", convert_to(envelope::text, 'UTF8') as body,
-      (extract(epoch from received_at) * 1000000)::float8 as "receivedAt", coalesce(count, 0) as resends,
+      to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", coalesce(count, 0) as resends,
       coalesce(last_received_at, received_at) as "lastAt"
     from inbox left join resends using (id) order by id`,
   before: [

@@ -18,7 +18,7 @@ with waiting as (select id from receiver.pending_deliveries where next_at < 'inf
   failed as (select from receiver.pending_deliveries where next_at = 'infinity' limit ${maxCounted}),
   rejected as (select reason, count(*) from receiver.quarantine where replayed_at is null group by reason)
 select (select count(*)::int from waiting) as received, (select count(*)::int from failed) as failed,
-  (select coalesce(extract(epoch from now() - min(stored_at)), 0)::float8 from waiting join receiver.inbox using (id)) as "oldestS",
+  (select to_jsonb(coalesce(extract(epoch from now() - min(stored_at)), 0)) from waiting join receiver.inbox using (id)) as "oldestS",
   (select coalesce(jsonb_object_agg(reason, count), '{}') from rejected) as quarantine`;
 
 /** Creates the function that makes the response of /metrics, in Prometheus's text format. */

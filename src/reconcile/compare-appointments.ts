@@ -49,7 +49,7 @@ export async function compareAppointments(
   // The inbox has what waits to be merged; the rows do not.
   const { rows } = await sql<{ id: string; held: Data; lastMs: number | null }>`
     select record_id as id, receiver.jsonb_merge(coalesce(data, envelope->'data') order by version) as held,
-           (extract(epoch from max(event_time) filter (where event <> ${event})) * 1000)::float8 as "lastMs"
+           to_jsonb(extract(epoch from max(event_time) filter (where event <> ${event})) * 1000) as "lastMs"
     from receiver.inbox
     where business_id = ${businessId} and family = ${appointment.name} and record_id = any(${ids}::text[])
     group by record_id`.execute(db);

@@ -36,8 +36,8 @@ export const keysOf = (records: readonly Omit<RecordKey, 'family'>[]): [string[]
 
 /** The columns of a row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
 export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
-  version, (extract(epoch from event_time) * 1000)::float8 as "eventMs", subjects,
-  convert_to(envelope::text, 'UTF8') as body, data::text, (extract(epoch from received_at) * 1000000)::float8 as "receivedAt"`;
+  version, to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
+  convert_to(envelope::text, 'UTF8') as body, data::text, to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
 
 /** What the fallback store keeps of a delivery: the rest is read from its body again. */
 export type SpilledDelivery = Pick<Delivery, 'id' | 'family' | 'body' | 'receivedAt'>;

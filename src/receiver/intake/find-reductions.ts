@@ -66,8 +66,8 @@ export async function openGate(client: pg.ClientBase): Promise<Gate> {
         .digest('hex'),
     erased,
     look: async (hashes) => {
-      const found = await client.query<{ hash: string; until: number | null; erasure: string }>(
-        `select hash, (extract(epoch from until) * 1000)::float8 as until, erasure from receiver.erased where hash = any($1)`,
+      const found = await client.query<{ hash: string; until: string; erasure: string }>(
+        `select hash, extract(epoch from until) * 1000 as until, erasure from receiver.erased where hash = any($1)`,
         [hashes],
       );
       for (const { hash, until, erasure } of found.rows) erased.set(hash, { until: Number(until), erasure });
@@ -234,8 +234,8 @@ function referencesOf({ subjects, businessId }: Head): RecordKey[] {
 }
 
 const heads = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId", version,
-  (extract(epoch from event_time) * 1000)::float8 as "eventMs", subjects,
-  (extract(epoch from received_at) * 1000000)::float8 as "receivedAt", pg_column_size(envelope) as size`;
+  to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
+  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", pg_column_size(envelope) as size`;
 
 /** The callbacks of records in the order of their versions, with those that are to be stored; by the records' subjects. */
 async function readRecords(

@@ -44,7 +44,7 @@ export function createDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpe
 
   const measure = async () => {
     const began = performance.now();
-    const text = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms';
+    const text = 'select to_jsonb(extract(epoch from clock_timestamp()) * 1000) as ms';
     const { rows } = await pool.query<{ ms: number }>({ text, query_timeout: maxRoundTripMs });
     const ended = performance.now();
     // PostgreSQL may have looked at its clock at any time in between, as where this process was stopped.

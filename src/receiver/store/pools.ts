@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../../common/log.ts';
+import { faultOf } from './errors.ts';
 
 // The driver takes the option for a single statement too; its types have it only for a whole pool.
 declare module 'pg' {
@@ -16,8 +17,11 @@ interface PoolOptions {
   connectTimeoutMs: number;
 }
 
+/** What the driver reads, and our SQL is written for. PgBouncer keeps these for each client (intervalstyle since 1.20), and no others. */
+const session = 'set datestyle = iso; set intervalstyle = postgres; set standard_conforming_strings = on';
+
 /**
- * A pool in which a broken connection is a failed query and nothing more. It sets nothing for a session: behind a connection
+ * A pool in which a broken connection is a failed query and nothing more. It sets nothing else for a session: behind a connection
  * pooler the session of the next transaction may be another one.
  *
  * @param url a PostgreSQL connection string
@@ -31,10 +35,19 @@ export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    onConnect: (client) => client.query({ text: session, query_timeout: connectTimeoutMs }) as never,
   });
   pool.on('error', (err) => log.debug({ err }, 'a connection to PostgreSQL broke'));
   // Also while it is checked out: it is the error of the next query, and without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
+  // A session that has raised an outage is closed: it may stay read-only for as long as it lives.
+  const broken = new WeakSet<pg.Client>();
+  pool.on('connect', (client) =>
+    client.connection.on('errorMessage', (error) => faultOf(error) === 'outage' && broken.add(client)),
+  );
+  pool.on('release', (_error, client) => {
+    if (broken.has(client)) void client.end();
+  });
   return pool;
 }
 
@@ -51,22 +64,25 @@ export async function inTransaction<T>(
   run: (client: pg.PoolClient) => Promise<T>,
   timeoutMs?: number,
 ): Promise<T> {
-  const client = await pool.connect();
   const limit = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
-  try {
-    await client.query({ text: `begin isolation level read committed; ${first}`, ...limit });
-    const result = await run(client);
-    await client.query({ text: 'commit', ...limit });
-    client.release();
-    return result;
-  } catch (error) {
-    const isUsable =
-      error instanceof pg.DatabaseError &&
-      (await client.query({ text: 'rollback', ...limit }).then(
-        () => true,
-        () => false,
-      ));
-    client.release(!isUsable);
-    throw error;
+  for (let tries = 1; ; tries += 1) {
+    const client = await pool.connect();
+    try {
+      await client.query({ text: `begin isolation level read committed; ${first}`, ...limit });
+      const result = await run(client);
+      await client.query({ text: 'commit', ...limit });
+      client.release();
+      return result;
+    } catch (error) {
+      const isUsable =
+        error instanceof pg.DatabaseError &&
+        (await client.query({ text: 'rollback', ...limit }).then(
+          () => true,
+          () => false,
+        ));
+      client.release(!isUsable);
+      // Each idle session may be read-only still, where a new one is not.
+      if ((error as pg.DatabaseError).code !== '25006' || tries > pool.options.max) throw error;
+    }
   }
 }

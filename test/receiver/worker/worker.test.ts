@@ -4,6 +4,7 @@ import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
+import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
 import { allowConnections } from '../../support/database.ts';
@@ -158,6 +159,34 @@ it('what a job names while the database is away is merged once it is back', asyn
   await store(one);
   await until(async () => (await count('receipts').catch(() => 0)) === 1);
 });
+
+it.each(['database', 'role'])(
+  'what waits while a setting of the %s makes sessions read-only is applied once it does not',
+  async (of) => {
+    const name = new URL(database.url).pathname.slice(1);
+    const alter = (setting: string) =>
+      inTransaction(database.pool, 'set transaction read write', (client) =>
+        client.query(`alter ${of === 'role' ? 'role current_user in ' : ''}database ${name} ${setting}`),
+      );
+    await store(receipt(1));
+    await alter('set default_transaction_read_only = on');
+    const pool = openPool(database.url, log, { name: 'test', connections: 3, connectTimeoutMs: 60_000 });
+    const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+    const outcomes: string[] = [];
+    const counted: Merge = (...request) =>
+      merge(...request).catch((error) => {
+        outcomes.push(error.code);
+        throw error;
+      });
+    begin({ pool, merge: counted, sweep: { pollMs: 10 } });
+    await until(() => outcomes.length > 1);
+    await alter('reset default_transaction_read_only');
+    await until(async () => (await count('receipts')) === 1);
+    expect(new Set(outcomes)).toEqual(new Set(['25006']));
+    await worker!.stop();
+    await pool.end();
+  },
+);
 
 it('stop lets the merge in flight end, and takes no other', async () => {
   let release = () => {};
