@@ -49,12 +49,13 @@ begin
     grant select, insert, update, delete on all tables in schema receiver to receiver_service;
     execute format('grant select, insert, update, delete on %s to receiver_service', tables);
     execute format('grant select on %s to receiver_service', array_to_string(shown, ', '));
-    -- What was erased stays erased, and what was logged stays as it is.
+    -- What was erased stays erased, and what was logged stays as it is. See also the policies of receiver.erased and receiver.settings.
     revoke delete on receiver.erased from receiver_service;
     revoke insert, update, delete on receiver.kysely_migration from receiver_service;
     grant select, insert on public.access_log to receiver_service;
     revoke update on receiver.withheld from receiver_service;
-    grant execute on function receiver.trim_access_log to receiver_service;
+    grant execute on function receiver.trim_access_log, receiver.gate, receiver.adopt_salt, receiver.late_sequences,
+      receiver.advance_sequences to receiver_service;
   end if;
 end
 $$;

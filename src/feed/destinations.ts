@@ -22,8 +22,8 @@ export type Limits = typeof defaultLimits;
 
 /** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
 export const here = ({ config }: Pick<Core, 'config'>) => sql<string>`(
-  select concat_ws(' ', ${config.publicUrl ?? null}::text, system_identifier, oid, datname)
-  from pg_control_system(), pg_database where datname = current_database())`;
+  select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
+  from pg_database where datname = current_database())`;
 const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 const isDue = (core: Core) => sql<boolean>`paused is null and next_at <= now() and place = ${here(core)}`;
 

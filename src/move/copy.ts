@@ -76,10 +76,8 @@ export const insertInto = (table: string): string =>
 
 /** SQL that adds to the gate, of rows with `hash`, `until` and `erasure`. */
 export const insertErased = (hash: string): string => `
-insert into receiver.erased (hash, until, erasure)
-select distinct on (1) ${hash}, until, erasure
-from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid) order by 1, until desc
-on conflict (hash) do update set until = excluded.until where erased.until < excluded.until`;
+select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid)
+where receiver.gate(${hash}, until, erasure)`;
 
 /** SQL that adds entries of the access log, with numbers of the target's own. @param hashes of `subjects` */
 export const insertAccess = (hashes: string): string => `

@@ -47,20 +47,17 @@ export async function openVersion2({ pool }: Core, client: pg.ClientBase): Promi
   );
   const { identity, salt } = rows[0]!;
   await inTransaction(pool, gateLock(timeoutMs), async (target) => {
-    const found = await target.query<{ isSame: boolean; isUsed: boolean }>(
-      `select exists (select from receiver.settings where name = 'identity' and value = $1) as "isSame",
-              value <> $2 and (exists (select from receiver.erased) or exists (select from receiver.holds)
-                or exists (select from public.access_log where subjects <> '{}')) as "isUsed"
-       from receiver.settings where name = 'salt'`,
+    const found = await target.query<{ isSame: boolean; isUnused: boolean | null }>(
+      `select value = $1 as "isSame", value <> $1 and receiver.adopt_salt($2) as "isUnused"
+       from receiver.settings where name = 'identity'`,
       [identity, salt],
     );
-    const { isSame, isUsed } = found.rows[0]!;
+    const { isSame, isUnused } = found.rows[0]!;
     if (isSame) throw new Error('--from is this database, or a copy of it');
-    if (isUsed)
+    if (!isUnused)
       throw new Error(
         'This database has erasures, holds or access log entries of patients of its own: move into a new one',
       );
-    await target.query(`update receiver.settings set value = $1 where name = 'salt' and value <> $1`, [salt]);
   });
   return source;
 }

@@ -49,18 +49,20 @@ const all: DatabaseCheck[] = [
     ...{ name: 'waiting', status: 'fail', ok: 'No callback has waited for more than a minute' },
     title: 'Callbacks are not applied',
     // What is merged again was stored long ago, and may have to wait for a moment only.
-    query: `select p.family as subject, p.family = any($1) as "isKnown", count(*)::int as count, min(stored_at) as since
+    query: `select p.family as subject, p.family = any($1) as "isKnown", count(*)::int as count, min(stored_at) as since,
+        min(receiver.damage(error)) filter (where error like 'XX00%') as damage
       from (
-        select id, family from receiver.pending_deliveries
+        select id, family, error from receiver.pending_deliveries
         where next_at < 'infinity' and (attempts > 0 or next_at < now() - interval '1 minute') limit ${maxCounted + 1}
       ) p join receiver.inbox using (id)
       where stored_at < now() - interval '1 minute' group by p.family order by p.family`,
     values: ({ families }) => [families.map(({ name }) => name)],
     detail: (row: Counted) => `Stored for more than a minute, and in no report: ${counted(row)}`,
-    todo: ({ isKnown }: Row) =>
-      isKnown
+    todo: ({ isKnown, damage }: Row) =>
+      damage ??
+      (isKnown
         ? 'Start a worker (ROLE=all or worker). The log of one that runs says why, such as rows that another session locks'
-        : 'No family of that name is known here: set FAMILIES as it was',
+        : 'No family of that name is known here: set FAMILIES as it was'),
   },
   {
     ...{ name: 'failed', status: 'fail', ok: 'No callback has failed' },
@@ -70,6 +72,22 @@ const all: DatabaseCheck[] = [
       join receiver.inbox using (id) group by family order by family`,
     detail: (row: Counted) => `PostgreSQL refuses the data of ${counted(row)}, such as ${row.example}`,
     todo: `Read the column error of deliveries where status = 'failed', change what refuses them, then run receiver replay`,
+  },
+  {
+    ...{ name: 'sequences', status: 'fail', ok: 'Every sequence is ahead of its table' },
+    title: 'A sequence is behind its table',
+    query: 'select sequence as subject, highest from receiver.late_sequences()',
+    detail: ({ highest }: Row) =>
+      `Inserts fail: the table has ${highest}, as where a copy has brought rows alone`,
+    todo: 'Run receiver migrate: it moves sequences forward',
+  },
+  {
+    ...{ name: 'rights', status: 'warn', ok: 'Nobody else has rights on the tables and views' },
+    title: 'Another role may read or change tables or views',
+    query: `select grantee as subject, string_agg(distinct privilege, ', ') as rights, count(distinct name)::int as count, min(name) as example
+      from receiver.other_grants() where is_ours group by 1 order by 1 limit 20`,
+    detail: ({ rights, count, example }: Counted) => `${count} of them, such as ${example}: ${rights}`,
+    todo: 'Revoke its rights, or make it a member of reporting_reader. See alter default privileges, too',
   },
   {
     ...{ name: 'acknowledged', status: 'fail', ok: 'Every acknowledged callback could be stored' },

@@ -7,6 +7,7 @@ import { isAway } from '../receiver/queue/durability.ts';
 import { createFallback } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
+import { makeUtf8 } from '../receiver/store/errors.ts';
 import { databaseCircuit } from '../receiver/store/probe.ts';
 import { readChecks, unreadable } from './read-checks.ts';
 
@@ -66,21 +67,23 @@ interface Server {
   number: number;
   isStandby: boolean;
   isSafe: boolean;
+  encoding: string;
   hasTables: boolean;
 }
 
 async function checkServer({ pool }: Core): Promise<Check> {
   const text = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
     pg_is_in_recovery() as "isStandby", current_setting('fsync')::bool and current_setting('full_page_writes')::bool as "isSafe",
-    to_regclass('receiver.inbox') is not null as "hasTables"`;
+    to_regclass('receiver.inbox') is not null as "hasTables", current_setting('server_encoding') as encoding`;
   const fault = (title: string, todo: string): Check => ({
     ...{ name: 'server', status: 'fail', title, detail: '', todo },
   });
   try {
     const { rows } = await pool.query<Server>({ text, query_timeout: queryMs });
-    const { version, number, isStandby, isSafe, hasTables } = rows[0]!;
+    const { version, number, isStandby, isSafe, hasTables, encoding } = rows[0]!;
     if (number < oldestPostgres * 10_000)
       return fault(`PostgreSQL ${version} is too old`, `Upgrade it to ${oldestPostgres} or newer`);
+    if (encoding !== 'UTF8') return fault(`The encoding of the database is ${encoding}, not UTF8`, makeUtf8);
     if (isStandby)
       return fault('It is a standby, which takes no writes', 'Point DATABASE_URL to the primary');
     if (!isSafe)
@@ -96,9 +99,7 @@ async function checkServer({ pool }: Core): Promise<Check> {
     return { name: 'server', status: 'ok', title: `PostgreSQL ${version}`, detail: '' };
   } catch (error) {
     const todo = 'Start PostgreSQL, or correct DATABASE_URL: host, port, name, user, password';
-    return {
-      ...fault('PostgreSQL cannot be used', todo),
-      detail: messageOf(error as Error) || String((error as pg.DatabaseError).code),
-    };
+    const detail = messageOf(error as Error) || String((error as pg.DatabaseError).code);
+    return { ...fault('PostgreSQL cannot be used', todo), detail };
   }
 }

@@ -87,22 +87,18 @@ insert into receiver.erasures (id, subjects, names, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
 from receiver.inbox where subjects && $2::text[]`;
 const addHashes = `
-insert into receiver.erased (hash, until, erasure)
-select receiver.hash_of(s), case when s like 'd:%' then 'infinity' else until end, id
-from receiver.erasures, unnest(subjects) s where id = $1
-on conflict (hash) do update set until = greatest(erased.until, excluded.until), erasure = excluded.erasure`;
+select receiver.gate(receiver.hash_of(s), case when s like 'd:%' then 'infinity' else until end, id)
+from receiver.erasures, unnest(subjects) s where id = $1`;
 // Those that name nobody else.
 const addRecords = `
-insert into receiver.erased (hash, until, erasure)
-select receiver.hash_of(concat_ws(':', 'r', family, business_id, record_id)), 'infinity', $1
+select receiver.gate(receiver.hash_of(concat_ws(':', 'r', family, business_id, record_id)), 'infinity', $1)
 from (select distinct business_id, family, record_id from receiver.inbox where subjects && $2::text[]) own
 where not exists (
   select from receiver.inbox i, unnest(i.subjects) s
   where (i.business_id, i.family, i.record_id) = (own.business_id, own.family, own.record_id)
     and (s like 'p:%' or s like 'e:%')
     and receiver.hash_of(s) <> all(array(select receiver.hash_of(mine) from unnest($2) mine))
-)
-on conflict (hash) do update set until = excluded.until`;
+)`;
 
 /**
  * Continues erasures that were interrupted, or whose rows could not be written.

@@ -58,23 +58,17 @@ export async function applyErasures(
   const { salt, erasures, erased } = list.parse(JSON.parse(await readFile(file, 'utf8')));
   await core.db.transaction().execute(async (tx) => {
     await sql.raw(gateLock(statementMs)).execute(tx);
-    const { rows } = await sql<{ other: boolean; used: boolean }>`
-      select value <> ${salt} as other,
-             exists (select from receiver.erased) or exists (select from receiver.holds)
-             or exists (select from public.access_log where subjects <> '{}') as used
-      from receiver.settings where name = 'salt'`.execute(tx);
-    if (rows[0]!.other && rows[0]!.used)
+    const { rows } = await sql`select where receiver.adopt_salt(${salt})`.execute(tx);
+    if (rows.length === 0)
       throw new Error('The list is of another database, and this one has hashes of patients of its own');
-    await sql`update receiver.settings set value = ${salt} where name = 'salt'`.execute(tx);
     await sql`
       insert into receiver.erasures (id, actor, started_at, until, names, counts)
       select id, actor, started_at, until, names, counts
       from jsonb_populate_recordset(null::receiver.erasures, ${JSON.stringify(erasures)}::jsonb)
       on conflict (id) do update set completed_at = null`.execute(tx);
     await sql`
-      insert into receiver.erased
-      select * from jsonb_populate_recordset(null::receiver.erased, ${JSON.stringify(erased)}::jsonb)
-      on conflict (hash) do update set until = greatest(erased.until, excluded.until)`.execute(tx);
+      select receiver.gate(hash, until, erasure)
+      from jsonb_populate_recordset(null::receiver.erased, ${JSON.stringify(erased)}::jsonb)`.execute(tx);
     await sql`
       insert into receiver.settings values ('feed_epoch', right(gen_random_uuid()::text, 12))
       on conflict (name) do update set value = excluded.value`.execute(tx);

@@ -39,8 +39,23 @@ export class OtherFamilies extends Error {
   }
 }
 
+/** What to do about a database that is not in UTF8. */
+export const makeUtf8 =
+  "Make another one, and set DATABASE_URL to it: create database receiver_utf8 encoding 'UTF8' lc_collate 'C' lc_ctype 'C' template template0";
+
+/** Whether a row of a table of ours has the key of another one: a sequence is behind its table, and no data is at fault. */
+export const isOwnKey = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError &&
+  error.code === '23505' &&
+  (error.schema === 'receiver' || error.table === 'access_log');
+
+/** Whether a page cannot be read: data_corrupted, index_corrupted. */
+export const isDamaged = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && /^XX00[12]$/.test(error.code!);
+
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
 export function faultOf(error: unknown): Fault {
+  if (isOwnKey(error)) return 'other';
   if (!(error instanceof pg.DatabaseError))
     return /^(Aggregate)?Error$/.test((error as Error).constructor.name) ? 'outage' : 'other';
   const code = error.code ?? '';

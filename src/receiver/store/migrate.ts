@@ -1,20 +1,25 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Migration, Migrator, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { version } from '../../common/version.ts';
 import type { Family } from '../families/family.ts';
 import { changeTypes } from './change-types.ts';
 import { columnsOf, keyOf } from './columns.ts';
-import { faultOf, TablesRefused } from './errors.ts';
+import { faultOf, makeUtf8, TablesRefused } from './errors.ts';
 import { dropViews, makeViews, readReporting } from './reporting.ts';
 import type { Db } from './tables.ts';
 
-const folder = join(import.meta.dirname, '../../../db/migrations');
+const folder = join(import.meta.dirname, '../../../db');
 const lockTimeoutMs = 500;
 const pauseMs = 1_000;
+const maxWaitMs = 300_000;
+
+/** Rises with each change of db/, or of what makes rows: a start takes nothing back from a build that has a higher one. */
+export const revision = 1;
 
 /**
  * Makes or updates the tables: runs the new files of db/migrations, then makes what the families' tables lack, and the views that have
@@ -24,7 +29,7 @@ const pauseMs = 1_000;
  * @param families with the documented ones, which the views read
  * @param timezone of the days of reports; default: that of REPORT_TIMEZONE
  * @returns the names of what was run
- * @throws Error with the name of the step, or its cause: TablesRefused
+ * @throws TablesRefused, or an Error whose cause it is
  */
 export async function migrate(
   db: Db,
@@ -33,16 +38,8 @@ export async function migrate(
   timezone = 'Asia/Kolkata',
 ): Promise<string[]> {
   await requireOwn(db, families);
-  const provider = { getMigrations: async () => ({ ...(await readRun(db)), ...(await readMigrations()) }) };
-  const migrator = new Migrator({ db, provider, migrationTableSchema: 'receiver' });
-  const { error, results = [] } = await migrator.migrateToLatest();
-  const failed = results.find(({ status }) => status === 'Error');
-  if (error)
-    throw new Error(`The tables could not be made${failed ? ` (${failed.migrationName})` : ''}`, {
-      cause: error,
-    });
-  const done = results.map(({ migrationName }) => migrationName);
   const reporting = await readReporting(families, timezone);
+  const done = await alone(db, log, runMigrations);
   return [...done, ...(await alone(db, log, (tx) => makeTables(tx, families, reporting, log)))];
 }
 
@@ -53,10 +50,13 @@ async function makeTables(
   reporting: string,
   log: Pick<Log, 'warn'>,
 ): Promise<string[]> {
-  // During an upgrade, processes of both versions may start. That of the older one takes nothing back.
-  const older = await isOlder(tx);
+  // During an upgrade, processes of both builds may start. That of the older one takes nothing back.
+  const older = await isOlder(tx, log);
   const done: string[] = [];
   for (const family of families) if (await makeTable(tx, family, older, log)) done.push(family.table);
+  const { rows: sequences } = await sql`select receiver.advance_sequences() as moved`.execute(tx);
+  if (sequences.length > 0)
+    log.warn({ sequences }, 'sequences were behind their tables, as in a copy of rows alone');
   if (older) return done;
   if (await makeViews(tx, reporting, done.length > 0)) done.push('reporting');
   await recordFingerprint(tx, fingerprintOf(families));
@@ -65,6 +65,8 @@ async function makeTables(
 
 /** @throws TablesRefused before anything is changed */
 async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
+  const encoding = await sql<{ name: string }>`select current_setting('server_encoding') as name`.execute(db);
+  if (encoding.rows[0]!.name !== 'UTF8') throw new TablesRefused(`The database is not in UTF8. ${makeUtf8}`);
   const { rows } = await sql<{ table: string; hasIds: boolean }>`
     select relname as "table", exists (
       select from pg_attribute where attrelid = pg_class.oid and attname = 'delivery_id' and not attisdropped
@@ -83,40 +85,54 @@ async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
     );
 }
 
-/** What was run: a process of an older version that starts beside newer ones does not have all files. */
-async function readRun(db: Db): Promise<Record<string, Migration>> {
-  const { rows } = await sql<{ exists: boolean }>`
-    select to_regclass('receiver.kysely_migration') is not null as exists`.execute(db);
-  if (!rows[0]!.exists) return {};
-  const run = await sql<{ name: string }>`select name from receiver.kysely_migration`.execute(db);
-  return Object.fromEntries(run.rows.map(({ name }) => [name, { up: async () => {} }]));
+/** Runs the files of db/migrations that were not run yet. @returns their names */
+async function runMigrations(tx: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select name from receiver.kysely_migration`.execute(tx);
+  const names = (await readdir(join(folder, 'migrations'))).map((file) => basename(file, '.sql'));
+  const fresh = names.filter((name) => !rows.some((row) => row.name === name)).sort();
+  for (const name of fresh) {
+    await sql.raw(await readFile(join(folder, 'migrations', `${name}.sql`), 'utf8')).execute(tx);
+    await sql`insert into receiver.kysely_migration values (${name}, now())`.execute(tx);
+  }
+  return fresh;
 }
 
-async function readMigrations(): Promise<Record<string, Migration>> {
-  const files = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file));
-  const read = async (file: string) => {
-    const text = await readFile(join(folder, file), 'utf8');
-    return [file.replace(/\.sql$/, ''), { up: (db: Db) => sql.raw(text).execute(db) }] as const;
-  };
-  return Object.fromEntries(await Promise.all(files.map(read))) as unknown as Record<string, Migration>;
-}
+/** The sessions that have locked something of ours for the longest time. */
+const lockHolders = sql.raw<{ holder: string }>(`
+  select format('pid %s of %s, %s', pid, usename, application_name) as holder
+  from pg_locks join pg_stat_activity a using (pid) join pg_class c on c.oid = relation
+  where granted and relnamespace::regnamespace::text in ('public', 'receiver', 'reporting') and pid <> pg_backend_pid()
+  group by pid, usename, application_name order by min(xact_start) limit 3`);
 
-/** Runs in a transaction, one at a time: processes start together. Retries what others' locks keep from it. */
+/**
+ * Runs in a transaction, one at a time: processes start together. It retries what others' locks keep from it, and takes from others
+ * what default privileges give them on what it makes.
+ *
+ * @throws Error that names the sessions that lock tables for minutes
+ */
 async function alone<T>(db: Db, log: Pick<Log, 'warn'>, run: (tx: Db) => Promise<T>): Promise<T> {
-  for (;;)
+  const lock = await readFile(join(folder, 'lock.sql'), 'utf8');
+  for (const end = performance.now() + maxWaitMs; ; )
     try {
       return await db.transaction().execute(async (tx) => {
-        await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(tx);
-        await sql`lock table receiver.settings in share row exclusive mode`.execute(tx);
-        return run(tx);
+        await sql.raw(`set local lock_timeout = ${lockTimeoutMs}; ${lock}`).execute(tx);
+        const result = await run(tx);
+        await sql`select receiver.revoke_from_others()`.execute(tx);
+        return result;
       });
-    } catch (error) {
-      if (faultOf(error) !== 'timeout')
-        throw new Error('The tables and views could not be made', { cause: error });
-      log.warn({}, 'waiting for other sessions that lock a table or a view');
+    } catch (cause) {
+      const isBusy = faultOf(cause) === 'timeout' || sameMade.test((cause as pg.DatabaseError).code ?? '');
+      if (!isBusy) throw new Error('The tables and views could not be made', { cause });
+      const holders = (await lockHolders.execute(db)).rows.map(({ holder }) => holder).join('; ');
+      if (performance.now() > end)
+        throw new Error(`Other sessions lock tables or views: ${holders}`, { cause });
+      log.warn({ holders }, 'waiting for other sessions that lock a table or a view');
       await sleep(pauseMs);
     }
 }
+
+/** Two first starts have made the same: duplicate_schema, duplicate_table, unique_violation. */
+const sameMade = /^(42P06|42P07|23505)$/;
 
 /** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
 async function makeTable(db: Db, family: Family, older: boolean, log: Pick<Log, 'warn'>): Promise<boolean> {
@@ -175,13 +191,17 @@ export function fingerprintOf(families: readonly Family[]): string {
 
 async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
   await sql`
-    insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version})
+    insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version}), ('revision', ${String(revision)})
     on conflict (name) do update set value = excluded.value`.execute(db);
 }
 
-/** Whether this process is of an older version than the tables. */
-async function isOlder(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ value: string }>`
-    select value from receiver.settings where name = 'version'`.execute(db);
-  return version.localeCompare(rows[0]?.value ?? '', 'en', { numeric: true }) < 0;
+/** Whether this process is of an older build than the tables. */
+async function isOlder(db: Db, log: Pick<Log, 'warn'>): Promise<boolean> {
+  const { rows } = await sql<{ revision: string; version: string }>`
+    select r.value as revision, v.value as version from receiver.settings r, receiver.settings v
+    where r.name = 'revision' and r.value::int > ${revision} and v.name = 'version'`.execute(db);
+  const [newer] = rows;
+  if (newer)
+    log.warn({ newer, own: { revision, version } }, 'a newer build owns the tables: they stay as they are');
+  return newer !== undefined;
 }

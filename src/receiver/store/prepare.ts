@@ -72,8 +72,8 @@ async function makeTables({ url, families, timezone, connectTimeoutMs, log }: De
     if (made.length > 0) log.info({ made }, 'tables made or updated');
     // A copy on another server, or beside its original, is another database.
     const { rows } = await pool.query<{ identity: string }>(
-      `select concat_ws(' ', value, system_identifier, oid) as identity
-       from receiver.settings, pg_control_system(), pg_database where name = 'identity' and datname = current_database()`,
+      `select concat_ws(' ', value, receiver.system_identifier(), oid) as identity
+       from receiver.settings, pg_database where name = 'identity' and datname = current_database()`,
     );
     return rows[0]!.identity;
   } finally {

@@ -1,10 +1,15 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import type pg from 'pg';
 import { type Config, InvalidConfiguration } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { addOperationsCommands } from '../../../src/operations/commands.ts';
 import { readReadiness } from '../../../src/operations/process-checks.ts';
 import { readChecks } from '../../../src/operations/read-checks.ts';
 import { families } from '../../../src/receiver/families/index.ts';
-import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
+import { TablesRefused } from '../../../src/receiver/store/errors.ts';
+import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
+import { openPool } from '../../../src/receiver/store/pools.ts';
+import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { canary } from '../../support/canary.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { runCommandOn } from '../support/run-command.ts';
@@ -36,6 +41,8 @@ const hourly = `
   from generate_series(now() - interval '30 days', now() - interval '2 days', '1 hour') at`;
 const gap = `insert into receiver.heartbeats values (now() - interval '1 hour'), (now() - interval '30 minutes')`;
 const failing = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now(), now() - interval '2 hours')`;
+const behind = `insert into receiver.changes (family, business_id, record_id, kind) values ('receipt', 'b', '${canary}', 'changed');
+  alter sequence receiver.changes_position_seq restart`;
 const late = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now() - interval '2 hours')`;
 
 it.each`
@@ -46,6 +53,8 @@ it.each`
   ${'failed receipt fail'}          | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
   ${'quarantine invalid warn'}      | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
   ${'acknowledged invalid fail'}    | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
+  ${'sequences .*seq fail'}         | ${behind}                                                                | ${'select receiver.advance_sequences()'}
+  ${'rights pg_monitor warn'}       | ${'grant insert on access_log to pg_monitor'}                            | ${'revoke all on access_log from pg_monitor'}
   ${'unstored 0A000 fail'}          | ${count('unstored', `${id} 0A000`)}                                      | ${uncount}
   ${'rejections 401 warn'}          | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
   ${'quarantine-full invalid warn'} | ${count('quarantine', 'invalid')}                                        | ${uncount}
@@ -173,6 +182,17 @@ it('doctor finds no fault in a receiver that could run', async () => {
   expect(output.match(/^fail .*/gm)?.filter((line) => !line.includes('fsync')) ?? []).toEqual([]);
 });
 
+it('a callback that waits for a damaged page is shown with what to do about that page', async () => {
+  await database.rows(`${store()}; update receiver.pending_deliveries
+    set error = format('XX001 data_corrupted invalid page in block 0 of relation "%s"', pg_relation_filepath('receipts'))`);
+  const checks = await readChecks(core);
+  const todo = expect.stringMatching(
+    /^A page of public.receipts is damaged.* truncate public.receipts, .* rebuild$/,
+  );
+  expect(checks[0]).toMatchObject({ name: 'waiting', todo });
+  await database.rows(unstore);
+});
+
 it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full, and says why', async () => {
   await database.rows(`
     create function fill() returns trigger language plpgsql as $$ begin raise disk_full using message = 'no space'; end $$;
@@ -180,6 +200,40 @@ it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full,
   const { output, code } = await doctor((action) => action(core));
   expect([code, output]).toEqual([1, expect.stringMatching(/^fail +database .*53100 disk_full no space/m)]);
   await database.rows('drop trigger fill on receiver.inbox');
+});
+
+it('a database in another encoding is refused, with the command that makes a right one', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const [version] = await database.rows(`select current_setting('server_version_num')::int as n`);
+  const locale = `${(version!.n as number) >= 150_000 ? 'locale_provider libc' : ''} lc_collate 'C' lc_ctype 'C'`;
+  const made: string[] = [];
+  const open = (suffix: string) => {
+    made.push(name + suffix);
+    const url = Object.assign(new URL(database.url), { pathname: `/${name}${suffix}` }).href;
+    return openPool(url, core.log, { name: 'test', connections: 2, connectTimeoutMs: 60_000 });
+  };
+  const migrateIn = (pool: pg.Pool) =>
+    migrate(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), families, core.log);
+  for (const encoding of ['SQL_ASCII', 'LATIN1']) {
+    await database.rows(
+      `create database ${name}_${encoding} encoding '${encoding}' ${locale} template template0`,
+    );
+    const pool = open(`_${encoding.toLowerCase()}`);
+    const error = await migrateIn(pool).catch((one) => one);
+    expect(error).toBeInstanceOf(TablesRefused);
+    const { output } = await doctor((action) => action({ ...core, pool }));
+    expect(output).toMatch(new RegExp(`^fail +server +The encoding of the database is ${encoding}`, 'm'));
+    const [command] = /create database .*/.exec(error.message)!;
+    expect(output).toContain(command);
+    await pool.end();
+    if (encoding === 'LATIN1') {
+      await database.rows(command.replace('receiver_utf8', `${name}_right`));
+      const right = open('_right');
+      expect(await migrateIn(right)).toContain('reporting');
+      await right.end();
+    }
+  }
+  for (const one of made) await database.rows(`drop database ${one}`);
 });
 
 it('a check that throws is a fault of its own, and hides no other', async () => {

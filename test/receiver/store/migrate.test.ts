@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { logAccess } from '../../../src/common/access-log.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { defineFamily, type Family } from '../../../src/receiver/families/family.ts';
 import {
@@ -15,13 +19,16 @@ import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { describe } from '../../../src/receiver/intake/intake.ts';
 import { createParse } from '../../../src/receiver/intake/parse.ts';
-import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
+import { columnsOf } from '../../../src/receiver/store/columns.ts';
+import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
+import { until } from '../../support/until.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
 
 const database = useReceiverDatabase();
 const log = createLog('silent');
@@ -148,9 +155,9 @@ it('the type of a column stays where views depend on it, which are named, and wh
     const byNumber = { ...invoice, fields: { ...invoice.fields, invoice_id: integer } };
     expect(await failing([...families, byNumber])).toContain('invoice_id (text) to bigint');
     // A process of an older version, during an upgrade.
-    await database.rows(`update receiver.settings set value = '99.0.0' where name = 'version'`);
+    await database.rows(`update receiver.settings set value = '99' where name = 'revision'`);
     expect(await migrate(database.db, withTotal(text), log)).toEqual([]);
-    await database.rows(`update receiver.settings set value = '0.1.0' where name = 'version'`);
+    await database.rows(`update receiver.settings set value = '0' where name = 'revision'`);
     expect(await migrate(database.db, withTotal(text), log)).toEqual(['invoices', 'reporting']);
   } finally {
     await database.close();
@@ -190,4 +197,78 @@ it('what somebody has to mend ends a start, also where an outage would not', asy
   const missing = Object.assign(new URL(other.url), { pathname: '/of_nobody' }).href;
   await expect(prepare({ url: missing, ...options })).rejects.toThrow('of_nobody');
   await other.close();
+});
+
+it('a start waits for nobody who holds an advisory lock, and names who locks tables', async () => {
+  const other = await createEmptyDatabase();
+  const holder = new pg.Client({ connectionString: other.url, application_name: 'a holder' });
+  await holder.connect();
+  // Those that Kysely's Migrator takes.
+  await holder.query(
+    'begin; select pg_advisory_lock(3853314791062309107), pg_advisory_xact_lock(3853314791062309107)',
+  );
+  const both = [1, 2].map(() => migrate(other.db, families, log));
+  expect((await Promise.all(both)).flat().filter((name) => name === '0001_receiver')).toHaveLength(1);
+  await holder.query('lock table receiver.settings in access exclusive mode');
+  const lines: { holders: string }[] = [];
+  const waiting = migrate(other.db, families, { warn: (line: never) => lines.push(line) } as never);
+  await until(() => lines.some(({ holders }) => holders.includes('a holder')));
+  await holder.query('rollback');
+  expect(await waiting).toEqual([]);
+  await holder.end();
+  await other.close();
+});
+
+it('sequences behind their tables are moved forward by a start, and blame no data until then', async () => {
+  const database = await createReceiverDatabase();
+  const merge = createMerge({ pool: database.pool, families, fingerprint: fingerprintOf(families), log });
+  const rows = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
+  const receipt = (receipt_id: number) =>
+    deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } });
+  const enter = () => logAccess({ pool: database.pool, log }, { actor: { id: 'a' }, action: 'b' });
+  for (const id of [1, 2]) await insertDeliveries(database.pool, [receipt(id)], 60_000);
+  await merge('receipt');
+  await enter();
+  await database.rows(
+    'alter sequence receiver.changes_position_seq restart; alter sequence public.access_log_entry_seq restart',
+  );
+  await insertDeliveries(database.pool, [receipt(3)], 60_000);
+  expect(await merge('receipt')).toMatchObject({ outcome: 'broken', failed: 0 });
+  await expect(enter()).rejects.toThrow('access log');
+  expect(await migrate(database.db, families, log)).toEqual([]);
+  await database.rows('update receiver.pending_deliveries set next_at = now()');
+  expect(await merge('receipt')).toMatchObject({ outcome: 'done', merged: 1 });
+  await enter();
+  expect([await rows('receiver.changes'), await rows('access_log')]).toEqual([[{ n: 3 }], [{ n: 2 }]]);
+  await database.close();
+});
+
+it('a start drops nothing that a newer build has made, and says which build it was', async () => {
+  const other = await createReceiverDatabase();
+  await other.rows(`
+    create view reporting.newer as select 1;
+    update receiver.settings set value = value || ', reporting.newer' where name = 'reporting_views';
+    update receiver.settings set value = 'other' where name = 'reporting';
+    update receiver.settings set value = '99' where name = 'revision';
+    update receiver.settings set value = '9.9.9' where name = 'version'`);
+  const lines: object[] = [];
+  const log = { warn: (line: object) => lines.push(line) } as never;
+  expect(await migrate(other.db, families, log)).toEqual([]);
+  expect(lines).toMatchObject([{ newer: { revision: '99', version: '9.9.9' }, own: { revision } }]);
+  await other.rows('select from reporting.newer');
+  await other.close();
+});
+
+it('the revision rises whenever db/, the columns of a family, or what makes its rows changes', async () => {
+  const files = readdirSync('db', { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.sql'),
+  );
+  // Comments and line breaks change nothing.
+  const texts = files
+    .sort()
+    .map((file) => readFileSync(`db/${file}`, 'utf8').replace(/--.*/g, '').split(/\s+/).join(' '));
+  const facts = JSON.stringify([texts, families.map((family) => columnsOf(family)), fingerprintOf(families)]);
+  const found = `${revision} ${createHash('sha256').update(facts).digest('hex').slice(0, 16)}`;
+  // Not so? Raise `revision` in migrate.ts, unless no build of the present one was released, and write what was found here.
+  expect(readFileSync('test/receiver/store/revision.txt', 'utf8').trim()).toBe(found);
 });

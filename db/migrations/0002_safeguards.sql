@@ -1,0 +1,166 @@
+-- What neither another role, nor a setting, nor a fault of the server may undo.
+
+--------------------------------------------------------------------------------------------------------- Erasures stay
+
+-- All writes of the gate: a hash stays, and its `until` only grows, with the erasure that it comes from. Where there are hashes
+-- already, the latest `until` wins, so it may be repeated in any order. -infinity: a record that has reduced callbacks; infinity: a
+-- record, or a delivery, for ever. The caller has the lock of `receiver.erased`, see receiver/intake/gate.ts.
+create function receiver.gate(hash text, until timestamptz, erasure uuid) returns boolean
+  language sql security definer set search_path = pg_catalog
+  begin atomic
+    insert into receiver.erased as e (hash, until, erasure) values ($1, $2, $3)
+    on conflict (hash) do update set until = excluded.until, erasure = excluded.erasure where e.until < excluded.until
+    returning true;
+  end;
+comment on function receiver.gate is 'Adds a hash to receiver.erased, or raises its until: the only way to change it; null: it has that until already';
+
+create function receiver.adopt_salt(salt text) returns boolean
+  language sql security definer set search_path = pg_catalog
+  begin atomic
+    update receiver.settings set value = $1
+    where name = 'salt' and (value = $1 or not exists (
+      select from receiver.erased union all select from receiver.holds
+      union all select from public.access_log where subjects <> '{}'
+    ))
+    returning true;
+  end;
+comment on function receiver.adopt_salt is 'Takes the salt of a database whose hashes are brought here; null: this one has hashes of its own, and keeps its salt';
+
+-- The owner is above these policies. Others have no policy to change a hash; inserts lock the table for share, which takes the
+-- right to update it.
+alter table receiver.erased enable row level security;
+create policy read_erased on receiver.erased for select using (true);
+create policy add_erased on receiver.erased for insert with check (true);
+
+alter table receiver.settings enable row level security;
+create policy read_settings on receiver.settings for select using (true);
+create policy add_settings on receiver.settings for insert with check (name not in ('salt', 'identity'));
+create policy change_settings on receiver.settings for update using (name not in ('salt', 'identity'));
+create policy drop_settings on receiver.settings for delete using (name not in ('salt', 'identity'));
+
+-------------------------------------------------------------------------------------------------------- Nobody else's
+
+create function receiver.other_grants() 
+  returns table (kind text, made oid, name text, grantee text, privilege text, is_ours boolean)
+  language sql stable set search_path = pg_catalog
+  begin atomic
+    select distinct o.kind, o.made, o.name, coalesce(quote_ident(rolname), 'public'), lower(privilege_type),
+           o.name !~ '^public' or o.name ~ '^public\.(access_log|access_log_entry_seq|deliveries|quarantine)$'
+             or exists (select from pg_attribute where attrelid = o.made and attname = 'last_event')
+    from (
+      select 'table' as kind, oid as made, oid::regclass::text as name, relacl as acl, relowner as owner
+      from pg_class where relnamespace::regnamespace::text in ('public', 'receiver', 'reporting') and relkind in ('r', 'v', 'S')
+      union all
+      select 'routine', oid, oid::regprocedure::text, proacl, proowner
+      from pg_proc where pronamespace::regnamespace::text in ('receiver', 'reporting')
+      union all
+      select 'schema', oid, nspname, nspacl, nspowner from pg_namespace where nspname in ('receiver', 'reporting')
+    ) o
+    cross join aclexplode(acl) g left join pg_roles r on r.oid = g.grantee
+    -- Everybody may run functions, but for those that are revoked.
+    where g.grantee <> owner and (g.grantee <> 0 or o.kind <> 'routine')
+      and coalesce(rolname, '') <> all(array['receiver_service', 'reporting_reader', 'reporting_masked']);
+  end;
+comment on function receiver.other_grants is 'Rights of others than the owner and the roles of db/roles.sql; is_ours: on what the receiver has made';
+
+create function receiver.revoke_from_others() returns void language plpgsql set search_path = pg_catalog as $$
+declare
+  one record;
+begin
+  for one in
+    select distinct format('revoke all on %s %s from %s', kind, name, grantee) as statement
+    from receiver.other_grants() where made <> all(current_setting('receiver.former')::oid[])
+  loop
+    execute one.statement;
+  end loop;
+end
+$$;
+comment on function receiver.revoke_from_others is 'Takes from others what default privileges gave them on what was made since db/lock.sql: rights that somebody grants later stay';
+
+----------------------------------------------------------------------------------------------- What a server may lack
+
+create function receiver.system_identifier() returns bigint language plpgsql stable set search_path = pg_catalog as $$
+begin
+  return (select system_identifier from pg_control_system());
+exception
+  when insufficient_privilege then return null;
+end
+$$;
+comment on function receiver.system_identifier is 'Of the server; null: the right to read it was revoked';
+
+create function receiver.late_sequences() returns table (sequence text, highest bigint)
+  language plpgsql stable security definer set search_path = pg_catalog as $$
+declare
+  one    record;
+  latest bigint;
+begin
+  for one in
+    select attrelid::regclass as relation, attname, pg_get_serial_sequence(attrelid::regclass::text, attname) as name
+    from pg_attribute join pg_class c on c.oid = attrelid
+    where attidentity <> '' and (relnamespace = 'receiver'::regnamespace or attrelid = 'public.access_log'::regclass)
+  loop
+    execute format('select case when is_called then last_value else last_value - 1 end from %s', one.name) into latest;
+    execute format('select max(%I) from %s', one.attname, one.relation) into highest;
+    sequence := one.name;
+    if highest > latest then return next; end if;
+  end loop;
+end
+$$;
+comment on function receiver.late_sequences is 'Sequences behind their tables, as where a copy has brought rows alone: each insert fails';
+
+create function receiver.advance_sequences() returns setof text
+  language sql security definer set search_path = pg_catalog
+  begin atomic
+    select format('%s to %s', sequence, setval(sequence, highest)) from receiver.late_sequences();
+  end;
+comment on function receiver.advance_sequences is 'Moves late sequences forward';
+
+-- A page that cannot be read hides what is on it, and nothing else.
+create function receiver.readable_deliveries(of_family text, maximum integer)
+  returns table (id uuid, business_id text, record_id text)
+  language plpgsql stable set search_path = pg_catalog set enable_seqscan = off as $$
+declare
+  found integer := 0;
+begin
+  for page in 0 .. pg_relation_size('receiver.pending_deliveries') / current_setting('block_size')::integer - 1 loop
+    begin
+      for id in
+        -- By pages alone: no index has the sum, or the empty text.
+        select p.id from receiver.pending_deliveries p
+        where p.ctid >= format('(%s,0)', page)::tid and p.ctid < format('(%s,0)', page + 1)::tid
+          and p.family || '' = of_family and p.next_at + interval '0' <= statement_timestamp()
+      loop
+        begin
+          select i.business_id, i.record_id into strict business_id, record_id from receiver.inbox i where i.id = readable_deliveries.id;
+          found := found + 1;
+          return next;
+        exception
+          when data_corrupted or index_corrupted or no_data_found then null;
+        end;
+        exit when found >= maximum;
+      end loop;
+    exception
+      when data_corrupted or index_corrupted then null;
+    end;
+    exit when found >= maximum;
+  end loop;
+end
+$$;
+comment on function receiver.readable_deliveries is 'Deliveries that are due, with their records, without those on damaged pages';
+
+create function receiver.damage(error text) returns text
+  language sql stable set search_path = pg_catalog
+  begin atomic
+    select format('A page of %s is damaged. Have the disk checked, then %s', name, case
+      when relkind = 'i' then format('run reindex index %s', name)
+      when name ~ '^(public\.|receiver\.pending_deliveries$)' then format('run truncate %s, and receiver rebuild', name)
+      else 'restore a backup' end)
+    from (select oid::regclass::text as name, relkind from pg_class
+          where oid = pg_filenode_relation(0, substring(error from 'base/\d+/(\d+)')::oid)) damaged;
+  end;
+comment on function receiver.damage is 'What is damaged, by an error that names its file, and what to do';
+
+revoke all on function receiver.gate, receiver.adopt_salt, receiver.late_sequences, receiver.advance_sequences from public;
+
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; version and revision: the newest build that has made tables or views; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; subscriptions: what the last look at those of the platform has found; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
+comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected; unstored: deliveries that PostgreSQL refused for an unknown reason, by id and SQLSTATE';
