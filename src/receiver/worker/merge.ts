@@ -3,7 +3,7 @@ import type { Log } from '../../common/log.ts';
 import type { Family } from '../families/family.ts';
 import { keysOf, type RecordKey } from '../intake/delivery.ts';
 import { tableOf } from '../store/columns.ts';
-import { describeError, faultOf } from '../store/errors.ts';
+import { describeError, faultOf, isDamaged, isOwnKey } from '../store/errors.ts';
 import { inTransaction } from '../store/pools.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import {
@@ -232,6 +232,13 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     return rows;
   };
 
+  /** Records that are due, by what of them can be read. */
+  const readableCandidates = async ({ name }: Family, size: number) => {
+    const text = `select business_id as "businessId", record_id as "recordId", array_agg(id) as ids
+      from receiver.readable_deliveries($1, $2) group by 1, 2`;
+    return (await pool.query<Candidate>({ text, values: [name, size], query_timeout: driverMs })).rows;
+  };
+
   /** A merge of several records has failed: finds those at fault. */
   const retry = async (run: Run, error: unknown, records: string, values: unknown[]): Promise<void> => {
     const fault = faultInMerge(error);
@@ -273,6 +280,11 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     } catch (error) {
       if (faultInMerge(error) === 'slow') sizes.set(family.name, Math.ceil(size / parts));
       run.result.isFull = true;
+      if (isDamaged(error)) {
+        await mergeCandidates(run, await readableCandidates(family, size));
+        Object.assign(run.result, { outcome: 'broken', reason: describeError(error) });
+        return;
+      }
       const records = `with ${dueDeliveries(family, '$2', '$3')}, records as (
         select business_id, record_id from due join receiver.inbox using (id)
         union select business_id, record_id from due join receiver.withheld using (id))`;
@@ -320,7 +332,7 @@ const hasCode = (error: unknown, ...codes: string[]) =>
  */
 function faultInMerge(error: unknown): 'busy' | 'outage' | 'family' | 'refusal' | 'slow' | 'record' {
   if (error instanceof Busy) return 'busy';
-  if (error instanceof TableLocked) return 'family';
+  if (error instanceof TableLocked || isOwnKey(error)) return 'family';
   // The driver's, or our own: no record is at fault.
   if (!(error instanceof pg.DatabaseError)) return 'outage';
   if (hasCode(error, queryCanceled, lockNotAvailable, deadlock)) return 'slow';

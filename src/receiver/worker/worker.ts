@@ -4,6 +4,7 @@ import { type Log, throttled } from '../../common/log.ts';
 import { applied, failed as refused } from '../../common/metrics.ts';
 import type { Family } from '../families/family.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
+import { isDamaged } from '../store/errors.ts';
 import type { Merge } from './merge.ts';
 
 export interface WorkerOptions {
@@ -42,7 +43,7 @@ interface Turn {
 }
 
 const minPauseMs = 250;
-const maxPauseMs = 10_000;
+const maxPauseMs = 5_000;
 /** What jobs name beyond these is merged with what else is due. */
 const maxIds = 500;
 const lookMs = 5_000;
@@ -135,7 +136,11 @@ export function startWorker(options: WorkerOptions): Worker {
   );
   const lookAgain = async () => {
     while (!signal.aborted) {
-      await look(queue ? olderThanMs : 0).catch(logFailure);
+      await look(queue ? olderThanMs : 0).catch((error) => {
+        logFailure(error);
+        // What can be read is merged.
+        if (isDamaged(error)) wake(names);
+      });
       await sleep(queue ? everyMs : pollMs, undefined, { signal }).catch(() => {});
     }
   };
