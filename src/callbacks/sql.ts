@@ -17,8 +17,8 @@ export async function printQuery(
   text: string,
   { json = false }: { json?: boolean },
 ): Promise<void> {
-  const { url, drop } = await readingLogin(core);
-  const client = new pg.Client({ connectionString: url, application_name: 'receiver sql' });
+  const { drop, ...login } = await readingLogin(core);
+  const client = new pg.Client({ ...login, application_name: 'receiver sql' });
   client.on('error', () => {}); // of the query
   try {
     await client.connect();
@@ -49,12 +49,12 @@ export async function printQuery(
 const prefix = 'receiver_sql_';
 
 /**
- * The address of the database, with a login that cannot do more than read. A superuser, such as that of the embedded database, may
+ * How to connect to the database, with a login that cannot do more than read. A superuser, such as that of the embedded database, may
  * run programs and read files, and takes that right back from any `set role`: so a login of its own is made for the statement.
  */
-async function readingLogin({ pool }: Core): Promise<{ url: string; drop: () => Promise<unknown> }> {
-  const url = pool.options.connectionString!;
-  if ((await pool.query(isSuperuser)).rows.length === 0) return { url, drop: async () => {} };
+async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: () => Promise<unknown> }> {
+  const { connectionString } = pool.options;
+  if ((await pool.query(isSuperuser)).rows.length === 0) return { connectionString, drop: async () => {} };
   // Those of commands that were killed.
   const expired = `select rolname from pg_roles where rolname like '${prefix}%' and rolvaliduntil < now()`;
   for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)
@@ -63,8 +63,9 @@ async function readingLogin({ pool }: Core): Promise<{ url: string; drop: () => 
   const until = new Date(Date.now() + 86_400_000).toISOString();
   await pool.query(`create role ${username} login password '${password}' valid until '${until}' in role pg_read_all_data;
     alter role ${username} set default_transaction_read_only = on`);
+  const { host, port, database, ssl } = new pg.Client({ connectionString });
   return {
-    url: Object.assign(new URL(url), { username, password }).href,
+    ...{ host, port, database, ssl, user: username, password },
     drop: () => pool.query(`drop role if exists ${username}`),
   };
 }

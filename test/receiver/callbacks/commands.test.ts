@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import pg from 'pg';
 import { addCallbackCommands } from '../../../src/callbacks/commands.ts';
 import { listDeliveries } from '../../../src/callbacks/deliveries.ts';
 import { listQuarantine } from '../../../src/callbacks/quarantine.ts';
@@ -8,6 +7,7 @@ import type { Core } from '../../../src/feature.ts';
 import { features } from '../../../src/features.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { addSandboxCommands } from '../../../src/sandbox/commands.ts';
+import { until } from '../../support/until.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf, openIntake, paths, routeOf } from '../support/intake.ts';
@@ -154,6 +154,7 @@ it('more bodies than a statement has parameters are dropped at once', async () =
 });
 
 describe('sql', () => {
+  // Other files run the command on the same server.
   const made = () => database.rows(`select rolname from pg_roles where rolname like 'receiver_sql_%'`);
 
   it('prints rows as a table or as JSON, also very many, behind an entry without the statement', async () => {
@@ -165,7 +166,7 @@ describe('sql', () => {
     expect(await logged()).toEqual(
       [1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
     );
-    expect(await made()).toEqual([]);
+    await until(async () => (await made()).length === 0);
   });
 
   it.each([
@@ -175,7 +176,7 @@ describe('sql', () => {
     `do $$ begin set transaction read write; delete from receipts; end $$`,
     `select 1; select 2`,
   ])('changes nothing: %s', async (statement) => {
-    await expect(run('sql', statement)).rejects.toBeInstanceOf(pg.DatabaseError);
+    await expect(run('sql', statement)).rejects.toThrow(/read-only|read-write mode|multiple commands/);
     // An error may say what there is.
     expect(await logged()).toMatchObject([{ action: 'sql', rows: null }]);
   });
@@ -186,7 +187,7 @@ describe('sql', () => {
     `select set_config('role', 'none', false), query_to_xml('select pg_read_file(''PG_VERSION'')', true, true, '')`,
     `select lo_export(1, '/tmp/none')`,
   ])('runs no program and reads no file of the server: %s', async (statement) => {
-    await expect(run('sql', statement)).rejects.toMatchObject({ code: '42501' });
-    expect(await made()).toEqual([]);
+    await expect(run('sql', statement)).rejects.toThrow('permission denied');
+    await until(async () => (await made()).length === 0);
   });
 });
