@@ -4,8 +4,9 @@ import { rateLimit, TooManyRequests } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
 import { roles } from '../config/roles.ts';
 import type { Core } from '../feature.ts';
+import { addressOf } from '../receiver/http/address.ts';
 import { hashOf, newSession, readCookie, sessionCookie, sessionOptions } from '../sign-in/cookies.ts';
-import { clientAddressOf, originOf, ownPath } from '../sign-in/origin.ts';
+import { originOf, ownPath } from '../sign-in/origin.ts';
 import { createProvider } from '../sign-in/provider.ts';
 import type { Routes } from './guard.ts';
 import { beginSession, endSessions, readSession, type SignedIn, sessionMs } from './session-table.ts';
@@ -19,6 +20,7 @@ type Way = 'admin token' | 'identity provider';
 export function createSignIn(core: Core) {
   const { config, db, log } = core;
   const { adminToken, oidc } = config;
+  const { trustProxy } = config.authentication;
   const provider = oidc && createProvider(oidc);
   const hash = (cookie: string) => hashOf(cookie, [adminToken, oidc?.clientSecret]);
   const failures = (): ReturnType<typeof rateLimit> => rateLimit({ points: 10, durationS: 300 });
@@ -28,7 +30,7 @@ export function createSignIn(core: Core) {
   };
 
   const enter = async (req: Request, res: Response, user: SignedIn, way: Way) => {
-    const address = clientAddressOf(req);
+    const address = addressOf(req, trustProxy);
     const cookie = newSession();
     const { id, name, roles } = user;
     const actor = { id, name: name ?? undefined, address };
@@ -39,7 +41,7 @@ export function createSignIn(core: Core) {
   const entries = rateLimit({ points: 100, durationS: 3_600 });
   /** @throws TooManyRequests for what an address tries beyond its limit */
   const recordFailure = async (req: Request, way: Way, reason: string, user: Actor = { id: 'unknown' }) => {
-    const address = clientAddressOf(req);
+    const address = addressOf(req, trustProxy);
     attempts[way].consume(address);
     log.limited('warn', { with: way, reason }, 'a sign-in to the console failed');
     try {
@@ -56,7 +58,7 @@ export function createSignIn(core: Core) {
     const { token, next } = req.body as Record<string, unknown>;
     try {
       // Otherwise a guess beyond the limit would be tried, whatever the response.
-      attempts['admin token'].check(clientAddressOf(req));
+      attempts['admin token'].check(addressOf(req, trustProxy));
       if (adminToken && typeof token === 'string' && isSameSecret(token.trim(), adminToken)) {
         await enter(req, res, { id: 'admin-token', roles }, 'admin token');
         return res.redirect(303, ownPath(next));
@@ -89,7 +91,7 @@ export function createSignIn(core: Core) {
         const session = cookie ? hash(cookie) : undefined;
         const user = session && (await readSession(core, session));
         if (!user) return sendSignIn({ config, provider }, req, res, 401);
-        const actor = { id: user.id, name: user.name ?? undefined, address: clientAddressOf(req) };
+        const actor = { id: user.id, name: user.name ?? undefined, address: addressOf(req, trustProxy) };
         res.locals.visit = { ...visitOf(user), actor, session } satisfies Visit;
         next();
       },

@@ -5,7 +5,7 @@ import { rateLimit } from '../common/rate-limit.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import type { Family } from './families/family.ts';
-import { type Access, createAccess } from './http/access.ts';
+import { type Access, configuredChecks, createAccess } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { createCallbacks } from './http/callbacks.ts';
 import { listen } from './http/server.ts';
@@ -121,7 +121,8 @@ export async function startReceiver(
     const access = createAccess({ config, rejections, clock, log });
     callbacks = createCallbacks({ config, access, intake, log });
     state.access = access;
-    log.info({ checks: access.describe() }, 'access checks of callbacks');
+    const checks = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
+    log.info({ checks }, 'access checks of callbacks');
   }
   const app = createApp({ routes: routes(state), log });
   // Nobody sends callbacks to a worker.

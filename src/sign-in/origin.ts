@@ -1,6 +1,4 @@
-import { isIP } from 'node:net';
 import type { Request } from 'express';
-import { plainAddress } from '../common/address.ts';
 
 /** The name of the application's setting with PUBLIC_URL. */
 export const publicUrlSetting = 'public url';
@@ -15,12 +13,6 @@ export const publicUrlOf = (req: Request) => req.app.get(publicUrlSetting) as st
 export const originOf = (req: Request): string => publicUrlOf(req) ?? `${req.protocol}://${req.host}`;
 
 export const isSecure = (req: Request): boolean => originOf(req).startsWith('https:');
-
-/** The address of the client, as the trusted proxies tell it. */
-export function clientAddressOf(req: Request): string {
-  const told = plainAddress(req.ip ?? 'unknown');
-  return isIP(told) ? told : plainAddress(req.socket.remoteAddress ?? 'unknown');
-}
 
 /** The path of a page of the console; for anything else, its first page. */
 export function ownPath(next: unknown): string {

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { networkList } from '../../common/address.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
@@ -24,6 +25,8 @@ export type Access = ReturnType<typeof createAccess>;
 
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
+const forwardedMissing =
+  'X-Forwarded-For lacks the address of a sender, though TRUST_PROXY is set: such a sender is on no address list';
 
 /** The checks that are configured; never a key, an id or a path. */
 export function configuredChecks({ authentication, paths }: AccessDependencies['config']): string[] {
@@ -50,11 +53,10 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
     guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
 
   // Behind a proxy that is not trusted, limits and address lists apply to the proxy instead of the sender.
-  let isForwardedIgnored = false;
-  const noteForwarded = ({ headers }: IncomingMessage) => {
-    if (isForwardedIgnored || rules.trustProxy > 0 || headers['x-forwarded-for'] === undefined) return;
-    isForwardedIgnored = true;
-    log.warn(forwardedIgnored);
+  let warning: string | undefined;
+  const warn = (text: string) => {
+    if (!warning) log.warn(text);
+    warning = text;
   };
 
   return {
@@ -66,8 +68,9 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
      * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
      */
     authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
-      noteForwarded(req);
       const address = addressOf(req, rules.trustProxy);
+      if (rules.trustProxy === 0 && req.headers['x-forwarded-for'] !== undefined) warn(forwardedIgnored);
+      if (rules.trustProxy > 0 && !isIP(address)) warn(forwardedMissing);
       if (!isSenderKnown) rejections.check(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (keys.length === 0) return () => {};
@@ -95,11 +98,6 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
       }
     },
     /** What is wrong with what arrives; undefined: nothing. */
-    warning: (): string | undefined => (isForwardedIgnored ? forwardedIgnored : undefined),
-    /** The checks that are configured, in words. */
-    describe: (): string => {
-      const text = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
-      return isForwardedIgnored ? `${text}; ${forwardedIgnored}` : text;
-    },
+    warning: () => warning,
   };
 }

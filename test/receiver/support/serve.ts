@@ -79,5 +79,5 @@ export async function serve(options: Options = {}) {
       body: new Uint8Array(Buffer.from(body)),
       headers: { 'Content-Type': 'application/json', ...headers },
     });
-  return { url, post, received, kept, lines, stop };
+  return { url, post, received, kept, lines, stop, warning: access.warning };
 }
