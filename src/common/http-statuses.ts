@@ -9,7 +9,7 @@ const ofCallbacks = {
   415: 'The body is not application/json, not in UTF-8, or compressed',
   422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
   429: 'Too many refused attempts from this address',
-  503: 'No store can keep the callback now, or the receiver has an error, which its log explains',
+  503: 'No store can keep the callback now, too much is sent at once, or the receiver has an error (see its log)',
 };
 
 /** The errors of requests that never reach a handler. */

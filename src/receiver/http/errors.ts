@@ -51,6 +51,10 @@ export class BodyTooLarge extends requestError(
     `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
 ) {}
 
+export class TooManyBodies extends requestError(
+  () => 'Too much is being sent at the same time: send the callback again.',
+) {}
+
 /** No response is possible. */
 export class RequestAborted extends requestError(
   () => 'The sender closed the connection before its request was complete.',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, RequestAborted } from './errors.ts';
+import { BodyTooLarge, MethodNotAllowed, RequestAborted, TooManyBodies } from './errors.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
@@ -15,28 +15,48 @@ export function adviceOnMedia({ headers }: IncomingMessage): string | undefined 
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
 }
 
+/** The bodies that are being read, the oldest first, and how much memory they take: each part takes more than its bytes. */
+const reading = new Set<(error?: Error) => void>();
+let held = 0;
+const partBytes = 256;
+
 /**
  * Reads a request's bytes.
  *
  * @param limit how many bytes at most
- * @throws BodyTooLarge as soon as the limit is exceeded; RequestAborted
+ * @param maxHeld of all bodies that are being read. Beyond it the oldest is refused: those that do not end keep none out.
+ * @throws BodyTooLarge as soon as the limit is exceeded; TooManyBodies; RequestAborted
  */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+export async function readBody(
+  req: IncomingMessage,
+  limit: number,
+  maxHeld = Math.max(64 * 1024 * 1024, 8 * limit),
+): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) return chunks.push(chunk);
-      // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
+    const end = (error?: Error) => {
+      if (reading.delete(end)) held -= size + chunks.length * partBytes;
+      if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
       chunks.length = 0;
-      return reject(new BodyTooLarge(limit));
-    });
-    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    req.on('error', () => reject(new RequestAborted()));
+      // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
+      req.off('data', read).resume();
+      return reject(error);
+    };
+    const read = (chunk: Buffer) => {
+      chunks.push(chunk);
+      reading.add(end);
+      size += chunk.length;
+      held += chunk.length + partBytes;
+      if (size > limit) end(new BodyTooLarge(limit));
+      while (held > maxHeld) reading.values().next().value!(new TooManyBodies());
+    };
+    req.on('data', read);
+    req.on('end', () => end());
+    req.on('error', () => end(new RequestAborted()));
     req.on('close', () => {
-      if (!req.complete) reject(new RequestAborted());
+      if (!req.complete) end(new RequestAborted());
     });
   });
 }

@@ -43,7 +43,7 @@ const table = [
   row(422, [DataRefused], () => ({ errors: [] })),
   row(422, [Rejection], ({ errors }) => ({ errors })),
   row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(503, [request.ClockUnknown, Unavailable], later),
+  row(503, [request.ClockUnknown, request.TooManyBodies, Unavailable], later),
 ].flat();
 
 export function sendJson(res: ServerResponse, status: number, body: object): void {

@@ -1,5 +1,8 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { requests } from '../../../src/common/metrics.ts';
+import { readBody } from '../../../src/receiver/http/read-body.ts';
 import { Unavailable } from '../../../src/receiver/intake/delivery.ts';
 import {
   DataRefused,
@@ -94,6 +97,43 @@ test('only an allowed address is accepted, behind as many proxies as are trusted
   const from = async (forwarded: string) => (await post('{}', { 'X-Forwarded-For': forwarded })).status;
   expect(await from('192.0.2.7')).toBe(200);
   expect(await from('192.0.2.7, 198.51.100.1')).toBe(403);
+});
+
+test('a sender whose address the trusted proxy does not say is on no list, and the check says so', async () => {
+  const authentication = { allowedIps: ['192.0.2.0/24', '127.0.0.0/8'], trustProxy: 1 };
+  const { post, warning } = await serve({ authentication });
+  const statusOf = async (headers: Record<string, string>) => (await post('{}', headers)).status;
+  for (const address of ['192.0.2.7:51234', '192.0.2.7', '[::ffff:192.0.2.7]:443'])
+    expect(await statusOf({ 'X-Forwarded-For': address })).toBe(200);
+  expect(warning()).toBeUndefined();
+  for (const address of ['198.51.100.66:1234', '[2001:db8::1]:443', 'unknown', '198.51.100.66,'])
+    expect(await statusOf({ 'X-Forwarded-For': address })).toBe(403);
+  expect(await statusOf({ Forwarded: 'for=192.0.2.7' })).toBe(403);
+  expect(warning()).toContain('X-Forwarded-For');
+});
+
+test('bodies that do not end take a limited memory, and keep none out that ends', async () => {
+  const ends: string[] = [];
+  const server = createServer((req, res) => {
+    const name = req.url!.slice(1);
+    readBody(req, 1_000, 5_000).then(
+      (body) => ends.push(`${name} ${body.length}`),
+      (error) => ends.push(`${name} ${error.name}`),
+    );
+    res.flushHeaders();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sent = (name: string, length: number, part: string) => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(`POST /${name} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${part}`);
+    return once(socket, 'data');
+  };
+  for (const name of ['a', 'b', 'c', 'd']) await sent(name, 1_000, 'x'.repeat(900));
+  for (const name of ['e', 'f', 'g']) await sent(name, 500, 'x'.repeat(500));
+  await sent('h', 1_000, 'x'.repeat(900));
+  await until(() => ends.length === 4);
+  server.close().closeAllConnections();
+  expect(ends).toEqual(['a TooManyBodies', 'e 500', 'f 500', 'g 500']);
 });
 
 test('an address that guesses too often gets a 429, and a valid signature still passes', async () => {
