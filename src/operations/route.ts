@@ -20,7 +20,8 @@ export function createRoute(core: Core): Router {
         last = undefined;
       }, sharedMs).unref();
     });
-    const readiness = await last;
+    const { ready: takes, checks } = await last;
+    const readiness = { ready: takes && !core.process!.isStopping?.(), checks };
     send(res, readiness.ready ? 200 : 503, 'application/json', linesOf(readiness));
   });
 

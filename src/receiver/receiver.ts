@@ -41,6 +41,8 @@ export interface ReceiverState {
   queue?: Pick<DeliveryQueue, 'isAvailable'> | undefined;
   /** Undefined without Redis, and where it takes no callbacks. */
   fallback?: Fallback | undefined;
+  /** Whether it takes requests only until others know that it ends. */
+  isStopping?: () => boolean;
   /** Undefined in a worker. */
   access?: Pick<Access, 'warning'> | undefined;
 }
@@ -128,6 +130,7 @@ export async function startReceiver(
   // Nobody sends callbacks to a worker.
   const drainMs = role === 'worker' ? 0 : config.drainMs;
   const server = await listen(callbacks, app, { ...config, drainMs });
+  state.isStopping = server.isStopping;
   onStop(server.stop);
   return server.url;
 }

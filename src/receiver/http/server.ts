@@ -20,11 +20,13 @@ export class PortUnavailable extends Error {
   }
 }
 
+const servedMs = 60_000;
+
 /**
  * Serves the registered paths, and the app at all others.
  *
- * A stop refuses new connections at once; each response closes its connection, and idle connections are closed only after
- * `drainMs`, so that a request that is on its way is still handled.
+ * A stop refuses new connections only after `drainMs`, so that who distributes requests learns it from /readyz before. Each
+ * response closes its connection meanwhile. Without a request in the last minute nobody has to.
  *
  * @param stopTimeoutMs how long requests in flight may take during a stop
  * @throws PortUnavailable
@@ -34,9 +36,10 @@ export async function listen(
   app: Express,
   config: Address & Pick<Config, 'drainMs' | 'limits'>,
   stopTimeoutMs = 10_000,
-): Promise<{ url: string; stop: () => Promise<void> }> {
+): Promise<{ url: string; isStopping: () => boolean; stop: () => Promise<void> }> {
   const { drainMs, limits } = config;
   let stopping: Promise<void> | undefined;
+  let requestedAt = Number.NEGATIVE_INFINITY;
   const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
     headersTimeout: limits.requestMs,
@@ -50,6 +53,7 @@ export async function listen(
   server.maxHeadersCount = 0;
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.on('request', (req, res) => {
+    requestedAt = performance.now();
     if (stopping) res.shouldKeepAlive = false;
     // The router reads nothing that only Express's own requests have.
     callbacks(req as Request, res as Response, (error) => (error ? sendProblem(res, error) : app(req, res)));
@@ -59,10 +63,10 @@ export async function listen(
   });
 
   const close = async () => {
+    if (drainMs > 0 && performance.now() - requestedAt < servedMs) await sleep(drainMs);
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
-    await Promise.race([closed, sleep(drainMs, undefined, { ref: false })]);
     const closing = setInterval(() => server.closeIdleConnections(), 20);
     const giveUp = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
     await closed;
@@ -73,7 +77,7 @@ export async function listen(
     stopping ??= close();
     return stopping;
   };
-  return { url: urlOf(server.address() as AddressInfo), stop };
+  return { url: urlOf(server.address() as AddressInfo), isStopping: () => stopping !== undefined, stop };
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

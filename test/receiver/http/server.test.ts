@@ -43,16 +43,25 @@ test('a stop finishes what is in flight and accepts nothing more', async () => {
   await stopped;
 });
 
-test('a request on an open connection is still answered while a stop drains, and ends the connection', async () => {
-  const { url, stop } = await serve({ drainMs: 60_000 });
+test('while a stop drains, old and new connections are served and closed; then none is accepted', async () => {
+  const { url, stop } = await serve({ drainMs: 2_000 });
+  const get = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  socket.write(get);
   const [first] = await once(socket, 'data');
   expect(String(first)).toContain('Connection: keep-alive');
   const stopped = stop();
-  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
-  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*Connection: close/s);
+  socket.write(get);
+  for (const response of [await text(socket), await raw(url, get)])
+    expect(response).toMatch(/^HTTP\/1.1 200 .*Connection: close/s);
   await stopped;
+  const [error] = await once(connect(Number(new URL(url).port), '127.0.0.1'), 'error');
+  expect(error.code).toBe('ECONNREFUSED');
+});
+
+test('a stop waits for nobody where nobody has asked for anything', async () => {
+  const { stop } = await serve({ drainMs: 3_600_000 });
+  await stop();
 });
 
 test('a stop closes idle connections; to stop twice is to stop once', async () => {

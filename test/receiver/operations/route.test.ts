@@ -37,6 +37,16 @@ async function serve(config: Partial<Config> = {}) {
     fetch(url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});
 }
 
+it('a process that stops says so at /readyz before it refuses connections', async () => {
+  const read = await serve({ drainMs: 3_000 });
+  expect((await read('/readyz')).status).toBe(200);
+  const stopped = stops.pop()!();
+  const { status, headers } = await read('/readyz');
+  expect([status, headers.get('connection')]).toEqual([503, 'close']);
+  await stopped;
+  await expect(read('/readyz')).rejects.toThrow();
+});
+
 it.each([
   ['with Redis', 'checked', ['database', 'queue', 'fallback', 'drain', 'clock', 'access'], true],
   ['without Redis', undefined, ['database', 'clock', 'access'], false],
