@@ -22,9 +22,15 @@ create or replace function reporting.amount_due(net numeric, paid numeric, state
   language sql immutable parallel safe
   return case when abs(coalesce(net - paid, stated)) < 0.005 then 0 else coalesce(net - paid, stated) end;
 
+-- Digits of Devanagari, Bengali, Gurmukhi, Gujarati, Oriya, Tamil, Telugu, Kannada, Malayalam, of Arabic and Persian, and wide ones
+-- are read, too. What has fewer than six is no number of a person, such as 0 or +91.
 create or replace function reporting.phone_key(phone text) returns bigint
   language sql immutable parallel safe
-  return nullif(right('0' || regexp_replace(phone, '[^0-9]', '', 'g'), 10), '0')::bigint;
+  return nullif(greatest(right('0' || regexp_replace(
+    case when octet_length(phone) = length(phone) then phone else translate(phone,
+      '०१२३४५६७८९০১২৩৪৫৬৭৮৯੦੧੨੩੪੫੬੭੮੯૦૧૨૩૪૫૬૭૮૯୦୧୨୩୪୫୬୭୮୯௦௧௨௩௪௫௬௭௮௯'
+      '౦౧౨౩౪౫౬౭౮౯೦೧೨೩೪೫೬೭೮೯൦൧൨൩൪൫൬൭൮൯٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹０１２３４５６７８９', repeat('0123456789', 12)) end,
+    '[^0-9]', '', 'g'), 10)::bigint, 99999), 99999);
 
 -- Numbers, times and ids of deliveries, and texts with the name of a field that its family calls not personal, or of these. A new
 -- column of another type or name is personal until it is listed.
@@ -42,4 +48,4 @@ comment on function reporting.day        is 'The day of a moment, in the time zo
 comment on function reporting.hour       is 'The beginning of a moment''s hour, in the time zone of the reports';
 comment on function reporting.today      is 'The current day, in the time zone of the reports';
 comment on function reporting.amount_due is 'Net less paid; what the platform stated, where one of them is not known. Less than half a paisa is nothing';
-comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal; null: it has none';
+comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal, in digits of any script; null: it is none';

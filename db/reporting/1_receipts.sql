@@ -83,13 +83,14 @@ select business_id, receipt_id, receipt_number, day, issued_at, reporting.today(
 from reporting.receipts
 where due_amount > 0;
 
--- Without a phone number, of a patient. The first receipt identifies the row.
+-- Without a phone number, of a patient; without both, of a receipt. The first receipt identifies the row.
 create or replace view reporting.outstanding_by_phone as
 select business_id, max(mobile) as mobile, jsonb_agg(distinct patient_id) filter (where patient_id <> '') as patient_ids,
        count(*) as receipts, sum(due_amount) as due_amount, min(day) as oldest_day, max(day) as newest_day,
        min(receipt_id) as first_receipt_id
 from reporting.outstanding_receipts
-group by business_id, reporting.phone_key(mobile), case when reporting.phone_key(mobile) is null then patient_id end;
+group by business_id, reporting.phone_key(mobile),
+         case when reporting.phone_key(mobile) is null then coalesce(nullif(patient_id, ''), 'receipt ' || receipt_id) end;
 
 create or replace view reporting.duplicate_receipts as
 select business_id, receipt_id, receipt_number, day, issued_at, copy_number, first_receipt_id, clinic_id, doctor_id, patient_id, name,
@@ -121,7 +122,7 @@ comment on view reporting.all_receipts         is 'The newest version of each re
 comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
 comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
 comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
-comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient';
+comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient; without both, of each receipt';
 comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted';
 comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';

@@ -1,6 +1,6 @@
 -- One for each question that many rows would answer slowly. An index that is another one now, as in another time zone, is made
 -- anew; merges wait meanwhile. Those of families' tables are partial: so no plan of a merge, which looks rows up by their keys,
--- takes one of them, as it did while the table was small.
+-- takes one of them, as it did while the table was small. With another function inside, an index needs another question.
 do $do$
 declare
   one record;
@@ -15,7 +15,7 @@ begin
        '(business_id) where deleted_at is null and reporting.amount_due(net_amount, amount_paid, amount_due) > 0'),
       ('receipts_patient', 'public.receipts', 'The receipts of a patient',
        '(business_id, patient_oid) where patient_oid is not null'),
-      ('receipts_phone', 'public.receipts', 'Whose phone is this?', '(reporting.phone_key(mobile)) where mobile is not null'),
+      ('receipts_phone', 'public.receipts', 'Whose phone number is this?', '(reporting.phone_key(mobile)) where mobile is not null'),
       ('appointments_day', 'public.appointments', 'A month of a business',
        '(business_id, reporting.day(created_at)) where created_at is not null'),
       ('appointments_undated', 'public.appointments', 'The same, of the others', '(business_id) where created_at is null'),

@@ -121,6 +121,36 @@ describe('receipts', () => {
   });
 });
 
+it('a phone number is read in digits of any script, and what is none adds no strangers up', async () => {
+  const key = async (phone: string) => {
+    const [row] = await database.rows('select reporting.phone_key($1) as key', [phone]);
+    return row!.key === null ? null : Number(row!.key);
+  };
+  for (const phone of [
+    '+91 98765 43210',
+    '098765-43210',
+    '+९१ ९८७६५ ४३२१०',
+    '９８７６５４３２１０',
+    '٩٨٧٦٥٤٣٢١٠',
+  ])
+    expect([phone, await key(phone)]).toEqual([phone, 9876543210]);
+  for (const phone of ['', '0', '0000000000', '+91', '91', '+91 0', '+91 0000000000', 'none', '—'])
+    expect([phone, await key(phone)]).toEqual([phone, null]);
+  await apply(
+    database,
+    ['+91', '+91 आ', '0', null, ''].map((mobile, n) =>
+      receipt(n, { net_amount: 70, amount_paid: 0, mobile, patient_oid: n < 2 ? `p${n}` : undefined }),
+    ),
+  );
+  expect(await lines('receipts, first_receipt_id', 'outstanding_by_phone')).toEqual([
+    '1 0',
+    '1 1',
+    '1 2',
+    '1 3',
+    '1 4',
+  ]);
+});
+
 it('an appointment is booked, begins and is completed when the callbacks say so', async () => {
   const visit = (appointment_id: string, at: number, data: object, event = 'statuschange') =>
     of(`appointment.${event}`, { appointment_id, ...data }, midnight + at);
