@@ -39,9 +39,15 @@ export function valuesOf(family: Family): string[] {
     last_event: 'n.event',
     event_time: 'n.event_time',
     deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
-    // A value that did not fit its column stands under the name of its field.
+    // A value that did not fit its column stands under the name of its field, until a later one fits.
     extra: `nullif(case when m.d ?| ${marked} then (
       select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${known})
+      where key <> all(${marked}) or not m.d ? substr(key, 2) or (
+        select i.d ? key from (
+          select version, coalesce(data, envelope->'data') as d from receiver.inbox
+          where business_id = k.business_id and family = ${literal(family.name)} and record_id = k.record_id::text
+        ) i where i.d ?| array[key, substr(key, 2)] order by version desc limit 1
+      )
     ) else m.d - ${known} end, '{}')`,
     delivery_id: 'n.id',
     [lastKey]: `k.record_id::${columns[lastKey]}`,

@@ -76,6 +76,7 @@ it('the page of a record says for each field the callback that decided it, and f
         const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
         const since = new Map<string, string>();
         const values: Said = {};
+        let isUnfit = false;
         const changes = new Map<string, string[]>();
         for (const { delivery, said, waits } of ordered) {
           if (waits) {
@@ -85,6 +86,9 @@ it('the page of a record says for each field the callback that decided it, and f
           const changed = Object.keys(said).filter((name) => textOf(values[name]) !== textOf(said[name]));
           changes.set(delivery.id, changed.map((name) => name.replace('extra.', '')).toSorted());
           for (const name of Object.keys(said)) since.set(name, delivery.id);
+          // What did not fit goes once a later value fits.
+          if ('archive' in said) isUnfit = false;
+          if ('extra.archive' in said) isUnfit = true;
           Object.assign(values, said);
         }
 
@@ -103,6 +107,8 @@ it('the page of a record says for each field the callback that decided it, and f
         expect(page.isComplete).toBe(ordered.length <= max);
         if (since.size === 0) expect(page.row).toBeUndefined();
         const extra = JSON.parse(page.row?.extra ?? '{}');
+        if (!isUnfit) delete values['extra.archive'];
+        expect('archive' in extra).toBe(isUnfit);
         for (const [name, value] of Object.entries(values)) {
           if (name.startsWith('extra.')) expect(extra[name.slice(6)]).toEqual(value);
           else if (name !== 'created_at') expect(page.row![name]).toBe(textOf(value));

@@ -69,6 +69,27 @@ it('a lean update takes nothing away, and a deletion with nothing but its id kee
   ).toEqual([{ name: 'Asha Rao', deleted_at: null, known: true }]);
 });
 
+it('a value that does not fit stays in extra until a later one fits, in whatever order they come', async () => {
+  const said = [
+    { net_amount: 5 },
+    { net_amount: 'a lot' },
+    { amount_paid: 'x' },
+    { net_amount: null },
+    { amount_paid: {} },
+  ];
+  const versions = said.map((data, n) => receipt(77, data, { event_time: start + n }));
+  const extra = async () => (await database.rows('select net_amount::int as net, extra from receipts'))[0];
+  await store(versions[2]!, versions[1]!);
+  await open()('receipt');
+  expect(await extra()).toEqual({ net: null, extra: { net_amount: 'a lot', amount_paid: 'x' } });
+  await store(versions[0]!);
+  await open()('receipt');
+  expect(await extra()).toEqual({ net: 5, extra: { net_amount: 'a lot', amount_paid: 'x' } });
+  await store(versions[4]!, versions[3]!);
+  await open()('receipt');
+  expect(await extra()).toEqual({ net: null, extra: { amount_paid: {} } });
+});
+
 it('a client that only some callbacks name stays', async () => {
   await store(receipt(77, {}, { event: 'receipt.created', client_id: 'c1' }));
   await store(receipt(77, {}, { event_time: start + 1, client_id: '' }));
