@@ -1,26 +1,26 @@
 import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
-import { classOf, eventClasses, type Family, isKeyedByEnvelope } from '../families/family.ts';
+import { classOf, eventClasses, type Family } from '../families/family.ts';
 import { keyText } from '../families/field.ts';
 import { isAfterEvent, readTime } from '../families/times.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { isOptionalMember } from './plain-digest.ts';
+import { isMember } from './plain-digest.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
-/** The same where `data` has no identity of its own: two clearances of two patients may be equal but for these. */
+/** The same where `data` alone does not say what it is about: parts of two admissions may be equal but for these. */
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
-export const identifyingMembers = (family: Family): ReadonlySet<string> =>
-  family.identifiedBy === undefined || isKeyedByEnvelope(family) ? membersWithTransaction : members;
+export const identifyingMembers = ({ identifiedBy, fields }: Family): ReadonlySet<string> =>
+  identifiedBy === undefined || Object.values(fields).some(({ fromEnvelope }) => fromEnvelope)
+    ? membersWithTransaction
+    : members;
 
 /** The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of what identifies a callback. */
 export function digestOf(callback: AnyCallback, family: Family): string {
   const wanted = identifyingMembers(family);
-  const given = Object.entries(callback).filter(
-    ([name, value]) => wanted.has(name) && (value || !isOptionalMember(name)),
-  );
+  const given = Object.entries(callback).filter(([name, value]) => wanted.has(name) && isMember(name, value));
   return hashOf('sha256', canonicalJson(Object.fromEntries(given)));
 }
 

@@ -93,11 +93,12 @@ function readObject(
   return true;
 }
 
-/** Whether a member may be absent: an empty id is as good as none. */
-export const isOptionalMember = (name: string): boolean => name === 'client_id' || name === 'business_id';
+/** Whether a member is there: an empty id is as good as none. */
+export const isMember = (name: string, value: unknown): boolean =>
+  !((value == null || value === '') && (name === 'client_id' || name === 'business_id'));
 
 const isIncluded = (key: string, value: object, identifying: ReadonlySet<string>) =>
-  identifying.has(key) && (!isOptionalMember(key) || Boolean((value as Record<string, unknown>)[key]));
+  identifying.has(key) && isMember(key, (value as Record<string, unknown>)[key]);
 
 /** Makes `event` the key of a member. */
 function rename(member: number): void {

@@ -94,9 +94,12 @@ it.each(['', 'x'.repeat(201), 1.5, null, true, {}])('a consent form with the id 
   expect(() => deliveryOf(callback)).toThrow('not a valid callback');
 });
 
-it('a text id that came as a number is its digits', () => {
-  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id: 7 } };
-  expect(deliveryOf(callback).recordId).toBe('7');
+it.each([
+  [7, '7'],
+  [1e19, '10000000000000000000'],
+])('a text id that came as the number %p is its digits', (id, digits) => {
+  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
+  expect(deliveryOf(callback).recordId).toBe(digits);
 });
 
 it('a resend with another timestamp is the same delivery, and what has no identity in its data tells transactions apart', () => {
@@ -107,6 +110,9 @@ it('a resend with another timestamp is the same delivery, and what has no identi
   expect(receipt({ transaction_id: 'a' })).toBe(receipt({ transaction_id: 'b' }));
   const reminder = (envelope: object) => of(envelope, 'vaccination.reminder', { patient_id: '1' });
   expect(reminder({ partition_id: 'a' })).not.toBe(reminder({ partition_id: 'b' }));
+  const estimate = (envelope: object) => of(envelope, 'ipd_admissions_estimates.created', { id: '1' });
+  expect(estimate({ transaction_id: 'a' })).not.toBe(estimate({ transaction_id: 'b' }));
+  expect(receipt({ business_id: 0 })).not.toBe(receipt({}));
   const unknown = (envelope: object) => of(envelope, 'rec.uploaded', {});
   expect(unknown({ transaction_id: 'a' })).not.toBe(unknown({ transaction_id: 'b' }));
 });

@@ -14,7 +14,7 @@ const identifying = ['event', 'event_time', 'client_id', 'business_id', 'data'];
 function digestOf(json: string): string {
   const { event_type, ...value } = withDecimals(json, JSON.parse(json)) as Record<string, unknown>;
   if (event_type !== undefined) value.event ??= event_type;
-  for (const id of ['client_id', 'business_id']) if (!value[id]) delete value[id];
+  for (const id of ['client_id', 'business_id']) if ((value[id] ?? '') === '') delete value[id];
   const content = Object.fromEntries(Object.entries(value).filter(([key]) => identifying.includes(key)));
   return createHash('sha256').update(canonicalJson(content)).digest('hex');
 }
