@@ -1,6 +1,6 @@
 import { Decimal } from '../intake/decimal.ts';
 import type { AnyCallback } from './callback.ts';
-import { isAfterEvent, readTime } from './times.ts';
+import { isAfterEvent, plainTime, readTime } from './times.ts';
 
 /** A value that does not fit its column: it goes to `extra` under its name. */
 export const misfit: unique symbol = Symbol('misfit');
@@ -72,7 +72,8 @@ export const kinds = {
     select: (data, key) => `receiver.time_of(${data}->${key})`,
     read: (value) => {
       if (isBlank(value)) return null;
-      return readTime(value) === undefined ? misfit : value;
+      if (readTime(value) === undefined) return misfit;
+      return typeof value === 'string' ? plainTime(value) : value;
     },
   },
   /** A name: a text, or an object with `salutation`, `first_name` and `last_name`. */

@@ -1,22 +1,33 @@
+import { Decimal } from '../intake/decimal.ts';
+
 // PostgreSQL has no year 0.
 const isoTime =
-  /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)$/i;
+  /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[[^[\]]{1,60}\])*$/i;
+
+/** Whether a time would be one if it had an offset. */
+export const lacksOffset = (value: unknown): boolean =>
+  typeof value === 'string' && !Number.isNaN(parseIsoTime(`${value.replace(/\[.*/, '')}Z`));
+
+/** A valid time as PostgreSQL reads it: it takes no comma and no zone in brackets. */
+export const plainTime = (text: string): string =>
+  /[,[]|:60/.test(text) ? new Date(parseIsoTime(text)).toISOString() : text;
 
 /**
- * Parses ISO 8601 with an offset, also with a space in place of the T.
+ * Parses ISO 8601 with an offset, also with a space in place of the T, a comma, a leap second, and a zone in brackets.
  *
  * @returns milliseconds since 1970; NaN if it is no such time, or no day of the calendar
  */
 export function parseIsoTime(text: string): number {
-  const [, day, clock, offset] = isoTime.exec(text) ?? [];
-  if (!day || !clock || !offset) return Number.NaN;
+  const [, day, written, offset] = isoTime.exec(text) ?? [];
+  if (!day || !written || !offset) return Number.NaN;
   const midnight = Date.parse(`${day}T00:00Z`);
   // Date.parse moves 30 February to March.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return Number.NaN;
   const [hours = '0', minutes = '0'] = offset.match(/\d\d/g) ?? [];
   const aheadMs = (Number(hours) * 60 + Number(minutes)) * (offset[0] === '-' ? -60_000 : 60_000);
-  // Date.parse knows three digits of a fraction.
-  return Date.parse(`${day}T${clock.replace(/(\.\d{3})\d+$/, '$1')}Z`) - aheadMs;
+  // Date.parse knows three digits of a fraction, and no leap second: it is the first second of the next minute.
+  const clock = written.replace(',', '.').replace(/(\.\d{3})\d+$/, '$1');
+  return Date.parse(`${day}T${clock.replace(':60', ':59')}Z`) + (clock.includes(':60') ? 1_000 : 0) - aheadMs;
 }
 
 /** What lies before it says nothing about when something was done: 2000-01-01 UTC. */
@@ -33,7 +44,8 @@ const dayMs = 24 * 60 * 60 * 1000;
  *
  * @returns null: it says nothing (null, blank, or before 2000); undefined: it is no time
  */
-export function readTime(value: unknown): number | null | undefined {
+export function readTime(given: unknown): number | null | undefined {
+  const value = given instanceof Decimal ? Number(given.canonical) : given;
   if (value === null) return null;
   if (typeof value === 'string' && value.trim() === '') return null;
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;

@@ -29,6 +29,10 @@ export class Decimal {
     return digits && digits + '0'.repeat(Number(zeros ?? 0));
   }
 
+  toString(): string {
+    return this.plain() ?? this.canonical;
+  }
+
   /**
    * @param literal a JSON number
    * @returns undefined where the nearest double, in its shortest form, has the same value

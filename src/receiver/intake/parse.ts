@@ -2,13 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type AnyCallback, callbackSchema, otherSchema } from '../families/callback.ts';
 import { callbackEvents, type Family, takesEveryEvent } from '../families/family.ts';
-import { readTime } from '../families/times.ts';
+import { lacksOffset, readTime } from '../families/times.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import { explain } from './explain.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
 import { type FieldError, InvalidCallback, NotJson } from './rejection.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
+
+const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
+const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
 
 /** A callback that was read: its values as received, with a Decimal for each number that a double cannot represent. */
 export interface Parsed {
@@ -73,7 +76,8 @@ export function createParse(
     }
     const callback = value as unknown as AnyCallback;
     const eventMs = readTime(callback.event_time);
-    if (eventMs == null) throw InvalidCallback.at('/event_time', 'must be a time from 2000 on');
+    if (eventMs == null)
+      throw InvalidCallback.at('/event_time', lacksOffset(callback.event_time) ? withoutOffset : noTime);
     return { callback, family: family!, eventMs, id: idOf(eventMs, digest ?? digestOf(callback, family!)) };
   };
 }
