@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
-import { type Field, keyText, type ValueOf } from './field.ts';
+import { type Field, idFault, isIdType, keyText, type ValueOf } from './field.ts';
 
 // Messages that begin with `expected` are completed with what was received, see explain.ts.
 
 /** The faults of a key that `keyText` cannot read. */
 function keyFault({ kind }: Field, input: unknown): string | undefined {
-  if (kind !== 'integer') {
-    if (typeof input !== 'string') return 'expected text';
-    return input === '' ? 'must not be empty' : 'must have at most 200 characters';
-  }
-  return typeof input === 'string' || typeof input === 'number'
+  const fault = idFault(input);
+  if (kind !== 'integer') return input === '' ? 'must not be empty' : (fault ?? 'expected text');
+  if (typeof input === 'string' && fault) return fault;
+  return isIdType(input)
     ? 'must be a whole number from -9223372036854775808 to 9223372036854775807'
     : 'expected a whole number';
 }
@@ -20,12 +19,14 @@ const keySchema = (field: Field) =>
     error: ({ input }) => keyFault(field, input),
   });
 
-const ownId = z.union([z.string().max(200, 'must have at most 200 characters'), z.number()]).nullish();
+const ownId = z
+  .custom<string | number>((value) => !idFault(value), { error: ({ input }) => idFault(input) })
+  .nullish();
 
 /** The envelope of every callback (service-interface section 2.1), as tolerant as callbacks differ. */
 const envelope = {
-  event_time: z.union(
-    [z.number(), z.string()],
+  event_time: z.custom<number | string>(
+    isIdType,
     'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
   ),
   timestamp: z.unknown().optional(),

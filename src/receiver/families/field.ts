@@ -35,12 +35,32 @@ export function wholeNumber(value: unknown): bigint | undefined {
 /** The canonical text of the key of a record: `7`, not `07`; undefined: it cannot be one. */
 export function keyText({ kind }: Pick<Field, 'kind'>, value: unknown): string | undefined {
   if (kind === 'integer') return wholeNumber(value)?.toString();
-  if (typeof value !== 'string') return (wholeNumber(value) ?? longNumber(value))?.toString();
-  return value.length > 0 && value.length <= 200 ? value : undefined;
+  const text = typeof value === 'string' ? value : longNumber(value);
+  return text && idFault(text) === undefined ? text : undefined;
 }
 
-/** A text may be a number of any length. */
-const longNumber = (value: unknown) => (value instanceof Decimal ? value.plain() : undefined);
+/** The digits of a whole number of any length. */
+const longNumber = (value: unknown) =>
+  value instanceof Decimal
+    ? value.plain()
+    : Number.isInteger(value)
+      ? `${BigInt(value as number)}`
+      : undefined;
+
+const maxIdLength = 200;
+const invisible = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u;
+export const withoutInvisible = (text: string): string => text.replace(new RegExp(invisible, 'gu'), '');
+
+export const isIdType = (value: unknown) => typeof value === 'string' || isNumber(value);
+
+/** Why a value is no id. One that looks like another would make a second record, or a second business. */
+export function idFault(value: unknown): string | undefined {
+  if (!isIdType(value)) return 'expected text';
+  const text = String(value);
+  if (text.length > maxIdLength) return `must have at most ${maxIdLength} characters`;
+  const [found] = invisible.exec(text) ?? [];
+  return found && `must not contain U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+}
 
 export const kinds = {
   /** A text; also a number, whose digits are its text. */

@@ -73,6 +73,9 @@ function besideData(callback: AnyCallback): object | undefined {
 }
 
 const textOf = (id: unknown) => (id == null ? '' : String(id));
+// PostgreSQL takes no byte order mark.
+const withoutMark = (body: Buffer) => (body.subarray(0, 3).equals(mark) ? body.subarray(3) : body);
+const mark = Buffer.from('\ufeff');
 const dayMs = 24 * 60 * 60 * 1000;
 // They depend on other rows: a constraint that somebody has added.
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
@@ -227,7 +230,8 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 
   return {
-    receive: async (body, route) => {
+    receive: async (given, route) => {
+      const body = withoutMark(given);
       try {
         const { delivery, callback, misfits } = read(body, byName.get(route.family), arrival());
         const status = await store(delivery, 'anywhere');
@@ -244,7 +248,7 @@ export function createIntake(options: IntakeOptions): Intake {
     replay: async (body, path, { dryRun, receivedAt = arrival() }) => {
       const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
       try {
-        const { delivery, callback, misfits } = read(body, catchAll, receivedAt);
+        const { delivery, callback, misfits } = read(withoutMark(body), catchAll, receivedAt);
         if (dryRun) {
           const isExpired = (await judgeTime(delivery)) === 'expired';
           return { outcome: isExpired ? 'expired' : 'accepted', id: delivery.id };

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type AnyCallback, callbackSchema, otherSchema } from '../families/callback.ts';
 import { callbackEvents, type Family, takesEveryEvent } from '../families/family.ts';
+import { idFault } from '../families/field.ts';
 import { lacksOffset, readTime } from '../families/times.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import { explain } from './explain.ts';
@@ -42,6 +43,8 @@ export function createParse(
   const route = (event: unknown, expected: Family | undefined): Family | undefined => {
     if (typeof event !== 'string') return undefined;
     const family = familyOf.get(event);
+    const fault = family ? undefined : idFault(event);
+    if (fault) throw InvalidCallback.at('/event', fault);
     // From outside it would pass for one of the receiver's.
     if (!readsOwn && family?.events[event] === 'reconciled')
       throw InvalidCallback.at('/event', 'is an event of the receiver itself, which no callback may have');
@@ -115,6 +118,7 @@ function parseJson(json: string): unknown {
     return JSON.parse(json);
   } catch {
     // Not the parser's message, which quotes the body.
-    throw new NotJson('The body is not valid JSON.');
+    const at = json.indexOf('\ufeff');
+    throw new NotJson(`The body is not valid JSON${at < 0 ? '' : `: character ${at + 1} is U+FEFF`}.`);
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { uuidV8 } from '../../common/uuid.ts';
 import type { AnyCallback } from '../families/callback.ts';
 import { type Family, takesEveryEvent } from '../families/family.ts';
-import { keyText } from '../families/field.ts';
+import { keyText, withoutInvisible } from '../families/field.ts';
 import { recordSubject, subjectsOf } from '../families/subjects.ts';
 import { readTime } from '../families/times.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
@@ -109,7 +109,9 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
       families.find(({ events }) => Object.hasOwn(events, beside.event)) ??
       families.find((one) => one.name === name) ??
       families.find(takesEveryEvent)!;
-    const businessId = keyText({ kind: 'text' }, beside.business_id) ?? '';
+    const { business_id: id } = beside;
+    const visible = typeof id === 'string' ? withoutInvisible(id).toWellFormed() : id;
+    const businessId = keyText({ kind: 'text' }, visible) ?? '';
     const subjects = subjectsOf({ data: callback.data, beside }, family, businessId);
     const names = subjects.filter((subject) => subject.startsWith('p:'));
     // What names nobody is of those whom its record names, or those that it refers to.

@@ -20,7 +20,7 @@ export function pointer(path: readonly PropertyKey[]): string {
 }
 
 function name(part: string): string {
-  return /^\d{1,6}$/.test(part) ? part : fieldName(part);
+  return /^\d{1,6}$/.test(part) ? part : fieldName(part.replaceAll('\ufeff', ''));
 }
 
 const identifier = /^[A-Za-z_]\w{0,39}$/;

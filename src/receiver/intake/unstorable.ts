@@ -6,9 +6,9 @@ const maxDepth = 64;
 const maxErrors = 20;
 
 // Cheap checks that rule out nearly every callback; only the others are searched.
-const mayBreakText = /\\u(?:0000|[dD][89a-fA-F])/;
+const mayBreakText = /\ufeff|\\u(?:0000|d[89a-f]|feff)/i;
 
-/** Finds valid JSON that PostgreSQL's jsonb rejects: U+0000, unpaired surrogates, and deep nesting. */
+/** Finds valid JSON that PostgreSQL's jsonb rejects: U+0000, unpaired surrogates, and deep nesting; and names with U+FEFF. */
 export function findUnstorable(json: string, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
   if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);
@@ -44,6 +44,8 @@ function walk(value: unknown, path: string[], errors: FieldError[]): void {
       if (errors.length >= maxErrors) return;
       note(check(key), path, errors);
       path.push(key);
+      // The name of a table's first column may begin with a byte order mark: then nothing would have its value.
+      if (path.length <= 2 && key.includes('\ufeff')) note('must not have U+FEFF in its name', path, errors);
       walk(inner, path, errors);
       path.pop();
     }

@@ -131,6 +131,39 @@ it('everything but event, time, data and key may be absent, null, or of another 
     expect(await intake.receive(body, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
 });
 
+it('a byte order mark before good JSON changes nothing, and a refusal names one elsewhere with its place', async () => {
+  const intake = openIntake(database);
+  const { id } = await intake.receive(receipt(), routeOf('receipt'));
+  const marked = Buffer.from(`\ufeff${receipt()}`);
+  expect(await intake.receive(marked, routeOf('receipt'))).toEqual({ status: 'duplicate', id });
+  for (const [body, path, message] of [
+    [`${receipt()}\ufeff`, '', `character ${receipt().length + 1} is U+FEFF`],
+    [receipt({}, { '\ufeffbusiness_id': 'b' }), '/business_id', 'U+FEFF in its name'],
+    [receipt({ '\ufeffnet_amount': 5 }), '/data/net_amount', 'U+FEFF in its name'],
+    [receipt({}, { business_id: '\ufeffb' }), '/business_id', 'must not contain U+FEFF'],
+    [receipt({}, { client_id: 'c\u200b' }), '/client_id', 'must not contain U+200B'],
+    [receipt({ receipt_id: '\ufeff7' }), '/data/receipt_id', 'must not contain U+FEFF'],
+    [receipt({}, { event: '\ufeffreceipt.updated' }), '/event', 'must not contain U+FEFF'],
+  ] as const)
+    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toMatchObject({
+      errors: [{ path, message: expect.stringContaining(message) }],
+    });
+  // It is one business's, not that of another.
+  const names = (await quarantine()).map(({ business_id }) => business_id);
+  expect(new Set(names)).toEqual(new Set(['b', null]));
+});
+
+it.each([
+  ['2026-11-26T14:34:05', 'has no offset'],
+  ['2026-11-26 14:34:05,5[Asia/Kolkata]', 'has no offset'],
+  ['2026-11-26', 'ISO 8601 with an offset'],
+  ['1999-12-31T00:00:00Z', 'from 2000 on'],
+])('the time %s of an event is refused with what is wrong with it', async (event_time, message) => {
+  await expect(
+    openIntake(database).receive(receipt({}, { event_time }), routeOf('receipt')),
+  ).rejects.toMatchObject({ errors: [{ path: '/event_time', message: expect.stringContaining(message) }] });
+});
+
 it('an event that no family lists is taken at the path of every event alone', async () => {
   const intake = openIntake(database);
   const body = receipt({}, { event: 'rec.uploaded' });
