@@ -16,6 +16,9 @@ interface Kind {
   read: (value: unknown) => unknown;
 }
 
+/** An object or a list. */
+export const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof Decimal);
 const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
 const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
 // The spaces are those that PostgreSQL takes: JavaScript's \s has more.
@@ -23,6 +26,12 @@ const number = /^[ \t-\r]*-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,2})?[ \t-\
 const digits = /^[ \t-\r]*-?\d{1,30}[ \t-\r]*$/;
 const minBigint = -(2n ** 63n);
 const maxBigint = 2n ** 63n - 1n;
+
+/** Whether a number is an amount of money, or a count of things: a sum with any other would be useless. */
+function isAmount(value: unknown): boolean {
+  const size = Math.abs(Number(value instanceof Decimal ? value.canonical : value));
+  return (size === 0 || (size >= 1e-30 && size <= 1e12)) && String(value).length <= 60;
+}
 
 /** A whole number that fits a bigint, of a number or of digits in quotes; undefined: it is none. */
 export function wholeNumber(value: unknown): bigint | undefined {
@@ -69,7 +78,7 @@ export const kinds = {
     select: (data, key) => `${data}->>${key}`,
     read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : misfit),
   },
-  /** A value of undocumented type, stored as text. */
+  /** A value of undocumented type, stored as text; unless it may be personal, no object or list. */
   untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
   integer: {
     column: 'bigint',
@@ -77,13 +86,14 @@ export const kinds = {
     read: (value) =>
       value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? misfit : value,
   },
-  /** A number, with all its digits. */
+  /** A number, with all its digits: at most 10^12, so that one amount makes no sum useless. */
   amount: {
     column: 'numeric',
     select: (data, key) => `(${data}->>${key})::numeric`,
     read: (value) => {
       if (value === null || isBlank(value)) return null;
-      return isNumber(value) || (typeof value === 'string' && number.test(value)) ? value : misfit;
+      const isNumeric = isNumber(value) || (typeof value === 'string' && number.test(value));
+      return isNumeric && isAmount(value) ? value : misfit;
     },
   },
   /** Seconds, milliseconds above 1e11, or ISO 8601 with an offset. */
@@ -101,8 +111,8 @@ export const kinds = {
     column: 'text',
     select: (data, key) => `receiver.name_of(${data}->${key})`,
     read: (value) => {
-      const isObject = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Decimal);
-      return typeof value === 'string' || isObject ? value : misfit;
+      const isObject = isContainer(value) && !Array.isArray(value);
+      return value === null || typeof value === 'string' || isObject ? value : misfit;
     },
   },
   /** An object or a list, whose content is not documented or is not needed as columns. */
@@ -129,8 +139,8 @@ export interface ValueOf {
 /** A documented field of a family. */
 export interface Field<K extends KindName = KindName> {
   kind: K;
-  /** It says when something was done to the record: 0, a blank text, a time before 2000 or after the event say nothing. */
-  isSaid?: true;
+  /** It says when something was done to the record: 0, a blank text, a time before 2000 or, unless it is planned, after the event say nothing. */
+  isSaid?: true | 'planned';
   /** Another name that some callbacks have for it. */
   alias?: string;
   /** Reads it from the envelope, for a field that is not in `data`. */
@@ -155,6 +165,9 @@ export const time = { kind: 'time', personal: false } satisfies Field;
 /** When something was done to the record. */
 export const saidTime = { ...time, isSaid: true } satisfies Field;
 
+/** When something was, or will be, done to the record. */
+export const plannedTime = { ...time, isSaid: 'planned' } satisfies Field;
+
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
 
@@ -172,11 +185,15 @@ export const codes = (meanings: Readonly<Record<string, string>>) =>
 export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
 
 /** The value of a field of `data` as it is merged: see `Kind.read`. @param eventMs the time of the callback's event */
-export function readField({ kind, isSaid }: Field, value: unknown, eventMs: number): unknown {
+export function readField(field: Field, value: unknown, eventMs: number): unknown {
+  const { kind, isSaid, personal } = field;
   if (isSaid) {
     const ms = readTime(value);
     // A null that is said is a value: it takes an earlier time away.
-    if (value !== null && (ms === null || (ms !== undefined && isAfterEvent(ms, eventMs)))) return nothing;
+    const isAfter = ms != null && isSaid !== 'planned' && isAfterEvent(ms, eventMs);
+    if (value !== null && (ms === null || isAfter)) return nothing;
   }
+  // What it contains may be anything.
+  if (kind === 'untyped' && personal === false && isContainer(value)) return misfit;
   return kinds[kind].read(value);
 }

@@ -21,7 +21,7 @@ const isFunction = (value: unknown) => typeof value === 'function';
 
 const field = z.strictObject({
   kind: z.enum(Object.keys(kinds) as [KindName]),
-  isSaid: z.literal(true).optional(),
+  isSaid: z.literal([true, 'planned']).optional(),
   alias: z.string().min(1).optional(),
   fromEnvelope: z.custom<Field['fromEnvelope']>(isFunction, 'must be a function').optional(),
   optional: z.literal(true).optional(),

@@ -75,7 +75,7 @@ it('readers beside merges that overlap, abort and are killed get each change onc
 it('a change has the row as it is when it is read, with all digits; null where it is gone', async () => {
   const core = openCore(database);
   const read = await serve(core);
-  await change(core, 1, { name: 'Asha', net_amount: '12345678901234567.89' }, 'created');
+  await change(core, 1, { name: 'Asha', net_amount: '123456789012.34567891' }, 'created');
   await change(core, 2, { name: 'Ravi' });
   await change(core, 1, { name: 'Asha Rao' });
   await change(core, 2, {}, 'deleted');
@@ -88,7 +88,7 @@ it('a change has the row as it is when it is read, with all digits; null where i
   const told = [first, second, first, second, second];
   const kinds = ['changed', 'changed', 'changed', 'deleted', 'erased'];
   expect(changes).toMatchObject(told.map((change, n) => ({ ...change, kind: kinds[n] })));
-  expect(text).toContain('"net_amount":12345678901234567.89');
+  expect(text).toContain('"net_amount":123456789012.34567891');
   expect(changes.map(({ version }) => version)).toEqual(await positions(database));
   expect({ next, more }).toEqual({ next: changes[4]!.cursor, more: false });
   expect(await read(`?after=${next}`)).toMatchObject({ changes: [], next, more: false });

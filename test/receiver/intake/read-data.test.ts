@@ -30,6 +30,25 @@ it.each([0, '', '0001-01-01T00:00:00Z', 1000, eventTime + 2 * 86_400, '0'])(
   },
 );
 
+it('a planned time may be ahead of the event, and says nothing where it is empty', () => {
+  const admission = (admission_date: unknown) =>
+    deliveryOf({ event: 'ipd_admissions.created', event_time: eventTime, data: { id: 'a', admission_date } })
+      .data;
+  expect(admission(eventTime + 30 * 86_400)).toBeNull();
+  for (const empty of [0, '', 1_000]) expect(JSON.parse(admission(empty)!)).toEqual({ id: 'a' });
+});
+
+it.each([
+  ['2026-11-26T14:34:05,250+05:30', '2026-11-26T09:04:05.250Z'],
+  ['2026-11-26T14:34:05+05:30[Asia/Kolkata][u-ca=iso8601]', '2026-11-26T09:04:05.000Z'],
+  ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+  ['2016-12-31 23:59:60.123456 Z', '2017-01-01T00:00:00.123Z'],
+])('a time with a comma, a zone in brackets or a leap second is read: %s', (value, time) => {
+  const data = { event: 'receipt.updated', event_time: value, data: { receipt_id: 7, updated_at: value } };
+  const { eventMs, data: merged } = deliveryOf(data);
+  expect([new Date(eventMs).toISOString(), JSON.parse(merged!).updated_at]).toEqual([time, time]);
+});
+
 it('a null that is said is a value, also of a time', () => {
   expect(receipt({ created_at: null }).data).toBeNull();
 });
@@ -92,6 +111,29 @@ it('a field with another name has its documented one, and what only the envelope
   expect(clearance.recordId).toBe('ipd/b/admissions/a-1/clearances/pharmacy');
   expect(JSON.parse(clearance.data!)).toMatchObject({ admission_id: 'a-1', completed_by: null });
   expect(clearance.subjects).toEqual(['r:admission::a-1']);
+});
+
+it('an amount over 10^12, or of many digits, and a container where a scalar is meant, do not fit', () => {
+  for (const net_amount of [1e30, -1e13, '9'.repeat(30), `0.${'1'.repeat(70)}`])
+    expect(merged({ net_amount })).toEqual({ receipt_id: 7, '\u0001net_amount': net_amount });
+  expect(
+    receipt({ net_amount: 1e12, amount_due: 5.6e-17, amount_paid: '-1000000000000.00' }).data,
+  ).toBeNull();
+  for (const receipt_number of [{ name: 'Asha' }, ['Asha']])
+    expect(merged({ receipt_number })).toEqual({ receipt_id: 7, '\u0001receipt_number': receipt_number });
+  // One that may be personal anyway.
+  expect(receipt({ receipt_number: 7, flavour: { a: 1 } }).data).toBeNull();
+});
+
+it('a number that a double cannot represent is read wherever a number is', () => {
+  const long = '12345678901234567890';
+  const body = `{"event":"ipd_admissions_clearances.updated","event_time":${eventTime}.123456789,"timestamp":${eventTime}.123456789,
+    "business_id":${long},"client_id":1${long},"transaction_id":${long},"data":{"updated_at":${eventTime}.987654321}}`;
+  const parsed = createParse(families, ({ name }) => name)(Buffer.from(body));
+  const { version: _, ...described } = describe(parsed, 1);
+  expect(described).toMatchObject({ businessId: long, clientId: `1${long}`, recordId: long, misfits: [] });
+  expect(described.eventMs).toBe(eventTime * 1000 + 123);
+  expect(JSON.parse(described.data!).transaction_id).toBe(long);
 });
 
 it('every digit of a number is merged', () => {

@@ -237,7 +237,7 @@ function read(
   for (const [name, value] of Object.entries(said)) {
     if (isDeletion && value === null) continue;
     const field = fields[name];
-    const seen = field ? show(field.kind, field.isSaid ?? false, value) : 'extra';
+    const seen = field ? show(field.kind, field.isSaid !== undefined, value) : 'extra';
     if (seen === 'extra') extra[name] = value;
     else if (seen !== 'nothing' && !(isDeletion && seen.column === null)) {
       page[name] = seen.column;
