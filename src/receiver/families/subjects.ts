@@ -1,8 +1,7 @@
 import { cached } from '../../common/cached.ts';
-import { Decimal } from '../intake/decimal.ts';
 import type { AnyCallback } from './callback.ts';
 import type { Family } from './family.ts';
-import { keyText } from './field.ts';
+import { isContainer, keyText } from './field.ts';
 
 // Whom a callback names: `p:<kind>:<id>` for each id of a patient, however nested. Kinds: `platform`; `partner`, whose ids
 // are those of a business; `abha`. And `r:<family>:<business>:<record>` for each other record that it refers to. Erasures,
@@ -28,11 +27,13 @@ const patientKeys = new Map<string, KeyKind | 'patient'>([
 const ofOthers = /^(doc|doctors?|refer|by|addedby|completedby|facility|department)$/;
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
-// Nearly every key was seen before. Limited, because senders choose them.
+// Nearly every key was seen before. Limited in number and length, because senders choose them.
 const seen = new Map<string, KeyKind | 'patient' | undefined>();
 const maxSeen = 2_000;
+const maxKeyLength = 40;
 
 function kindOf(key: string): KeyKind | 'patient' | undefined {
+  if (key.length > maxKeyLength) return undefined;
   if (seen.has(key)) return seen.get(key);
   const kind = patientKeys.get(plain(key));
   if (seen.size < maxSeen) seen.set(key, kind);
@@ -57,9 +58,6 @@ export function patientSubject(kind: KeyKind, id: unknown, businessId: string): 
 
 export const recordSubject = (family: string, businessId: string, recordId: string): string =>
   `r:${family}:${businessId}:${recordId}`;
-
-const isContainer = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !(value instanceof Decimal);
 
 /**
  * The subjects of a callback, each once: at any depth, in linear time and without a stack.
@@ -97,7 +95,8 @@ export function subjectsOf(
         containers.push(inner);
         kinds.push(kind ?? (under === 'other' || ofOthers.test(plain(name)) ? 'other' : undefined));
       } else if (kind) add(kind === 'patient' ? 'platform' : kind, inner);
-      else if (under === 'patient' && plain(name) === 'id') add('platform', inner);
+      else if (under === 'patient' && name.length <= maxKeyLength && plain(name) === 'id')
+        add('platform', inner);
     }
     // {type: 'ABHA_NUMBER', value}
     const kind = typeof fields.type === 'string' ? kindOf(fields.type) : undefined;

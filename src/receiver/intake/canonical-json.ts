@@ -33,9 +33,10 @@ interface Order {
   isPlain: boolean;
 }
 
-// Callbacks of one event have their keys in the same order. Cached per number of keys: the last order.
+// Callbacks of one event have their keys in the same order. Cached per number of keys: the last order. Senders choose keys.
 const orders: Order[] = [];
 const mostKeys = 100;
+const maxKeyLength = 40;
 
 /** The canonical order of an object's keys. */
 export function sortedOrder(keys: readonly string[]): Order {
@@ -45,7 +46,8 @@ export function sortedOrder(keys: readonly string[]): Order {
   const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
   const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
   const order = { keys, places, heads, isPlain };
-  if (keys.length <= mostKeys) orders[keys.length] = order;
+  if (keys.length <= mostKeys && keys.every(({ length }) => length <= maxKeyLength))
+    orders[keys.length] = order;
   return order;
 }
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { deliveryOf } from '../support/intake.ts';
 
 const subjectsOf = (event: string, data: object, envelope: object = {}) =>
@@ -63,4 +65,20 @@ it('a part of an admission refers to it', () => {
   expect(subjectsOf('ipd_admissions_events.created', { id: 'e-1', kind: 'x' }, { transaction_id })).toEqual([
     'r:admission:b:a-1',
   ]);
+});
+
+it('nothing that is kept between callbacks grows with the length of keys, which senders choose', () => {
+  setFlagsFromString('--expose-gc');
+  const usedMb = () => {
+    runInNewContext('gc')();
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  };
+  const read = (n: number) => {
+    const short = Object.fromEntries([...Array(n % 90).keys()].map((one) => [`k${one}`, one]));
+    subjectsOf('x.unknown', { ...short, ['k'.repeat(250_000) + n]: 1 });
+  };
+  read(0);
+  const before = usedMb();
+  for (let n = 0; n < 200; n += 1) read(n);
+  expect(usedMb() - before).toBeLessThan(8);
 });
