@@ -16,9 +16,9 @@ const parse = createParse(families, ({ name }) => name);
 let arrivals = Date.UTC(2026, 0, 1) * 1000;
 
 /** The delivery of a callback that has arrived after the ones before. */
-export function deliveryOf(callback: object, receivedAt?: number): Delivery {
+export function deliveryOf(callback: object | string, receivedAt?: number): Delivery {
   arrivals += 1;
-  const body = Buffer.from(JSON.stringify(callback));
+  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
   const { misfits: _, ...described } = describe(parse(body, otherOf()), receivedAt ?? arrivals);
   return { ...described, body };
 }

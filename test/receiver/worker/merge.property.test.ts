@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { createLog } from '../../../src/common/log.ts';
 import { classOf, type Family, takesEveryEvent } from '../../../src/receiver/families/family.ts';
+import type { Field, KindName } from '../../../src/receiver/families/field.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery, Intake } from '../../../src/receiver/intake/delivery.ts';
 import { keyOf } from '../../../src/receiver/store/columns.ts';
@@ -28,44 +29,83 @@ const all = families as readonly Family[];
 const start = Math.floor(Date.now() / 1000) - 86_400;
 type Data = Record<string, unknown>;
 
-/** Of when something was done: an empty time, the year 2000, and the day after tomorrow. */
-const nonsense = [0, 946_684_000, start + 2 * 86_400];
-/** Values of a field, as senders write them: those that fit are equal to what is read back. */
-const valuesOf: Record<string, fc.Arbitrary<unknown>> = {
-  text: fc.oneof(fc.constant(null), fc.constantFrom('', 'a', 'b', 5)),
-  untyped: fc.constantFrom(null, 'a', 7),
-  integer: fc.oneof(fc.constantFrom(null, 0, 1, '2', '', true, 1.5, 'x')),
-  amount: fc.oneof(fc.constantFrom(null, 0, 450.5, '450.50', '', true, 'a lot', {})),
-  time: fc.constantFrom(null, start - 5, (start - 5) * 1000, 'soon', '', ...nonsense),
-  name: fc.constantFrom(null, 'Asha', { first_name: 'Asha', last_name: 'Rao' }, 5),
-  nested: fc.constantFrom(null, { a: 1 }, [1, { b: null }]),
-};
+/** A number that a double cannot represent: a text until `bodyOf` writes it. */
+const long = (digits: string) => `long:${digits}`;
+const bodyOf = (callback: object) => JSON.stringify(callback).replace(/"long:([\d.]+)"/g, '$1');
 
-/** A page's own reading of a value: what its column shows, or `extra`, or nothing. */
-function show(kind: string, isSaid: boolean, value: unknown): { column: unknown } | 'extra' | 'nothing' {
-  if (isSaid && (value === '' || nonsense.includes(value as number))) return 'nothing';
-  if (value === null) return { column: null };
-  if (kind === 'nested') return { column: value };
-  if (kind === 'text' || kind === 'untyped') return { column: String(value) };
-  if (kind === 'name') {
-    if (typeof value === 'object') return { column: 'Asha Rao' };
-    return typeof value === 'string' ? { column: value } : 'extra';
-  }
-  if (value === '') return { column: null };
-  if (kind === 'time') {
-    if (typeof value === 'number' && nonsense.includes(value)) return { column: value * 1000 };
-    return value === 'soon' ? 'extra' : { column: (start - 5) * 1000 };
-  }
-  if (typeof value === 'boolean' || typeof value === 'object' || Number.isNaN(Number(value))) return 'extra';
-  if (kind === 'integer' && !Number.isInteger(Number(value))) return 'extra';
-  return { column: Number(value) };
-}
+/** What senders write, and what a page shows of it: in the column, in `extra`, or nothing. */
+type Shown = { column: unknown } | 'extra' | 'nothing';
+type Value = [value: unknown, shown: Shown | ((field: Field) => Shown)];
+const as = (column: unknown): Shown => ({ column });
+const same = (...values: unknown[]): Value[] => values.map((value) => [value, as(value)]);
+const misfits = (...values: unknown[]): Value[] => values.map((value) => [value, 'extra']);
+const unlessSaid =
+  (column: unknown) =>
+  ({ isSaid }: Field): Shown =>
+    isSaid ? 'nothing' : as(column);
+
+const ahead = start + 3 * 86_400;
+const times: Value[] = [
+  [null, as(null)],
+  [start + 1, as((start + 1) * 1000)],
+  [(start + 1) * 1000 + 250, as((start + 1) * 1000 + 250)],
+  [String(start + 2), as((start + 2) * 1000)],
+  [new Date(start * 1000 + 500).toISOString().replace('.', ','), as(start * 1000 + 500)],
+  [long(`${start}.123456789`), as(start * 1000 + 123)],
+  ['', unlessSaid(null)],
+  [0, unlessSaid(0)],
+  [946_684_000, unlessSaid(946_684_000_000)],
+  [ahead, ({ isSaid }) => (isSaid === true ? 'nothing' : as(ahead * 1000))],
+  ...misfits('soon', {}, [start], true),
+];
+const valuesOf: Record<KindName, Value[]> = {
+  text: [
+    ...same(null, '', 'a', 'b'),
+    [5, as('5')],
+    [long('98765432109876543210'), as('98765432109876543210')],
+    ...misfits({ a: 1 }, ['a'], true),
+  ],
+  untyped: [
+    ...same(null, 'a'),
+    [7, as('7')],
+    [true, as('true')],
+    [{ a: 1 }, ({ personal }) => (personal === false ? 'extra' : as('{"a": 1}'))],
+  ],
+  integer: [
+    ...same(null, 0, 1),
+    ['2', as(2)],
+    ['', as(null)],
+    [long('9007199254740993'), as('9007199254740993')],
+    ...misfits(true, 1.5, 'x', [1], 1e19),
+  ],
+  amount: [
+    ...same(null, 0, 450.5),
+    ['450.50', as(450.5)],
+    ['', as(null)],
+    [long('0.1234567890123456789'), as('0.1234567890123456789')],
+    [long('123456789012.12345678'), as('123456789012.12345678')],
+    ...misfits(true, 'a lot', {}, [1], 1e30),
+  ],
+  time: times,
+  name: [
+    ...same(null, 'Asha'),
+    [{ first_name: 'Asha', last_name: 'Rao' }, as('Asha Rao')],
+    ...misfits(5, true, ['Asha']),
+  ],
+  nested: same(null, { a: 1 }, [1, { b: null }]),
+};
+const drawn = (values: Value[]) => fc.constantFrom(...values);
 
 interface Drawn {
   event: number;
-  fields: [number, unknown][];
+  /** Which fields, from those of the history, and which of the values of their kind. */
+  fields: [number, number][];
   unknown: unknown;
   second: number;
+  ms: number;
+  change: Value | undefined;
+  timestamp: number | undefined;
+  client: string | undefined;
   order: number;
   record: number;
   business: string | undefined;
@@ -74,77 +114,89 @@ interface Drawn {
   door: 'http' | 'fallback' | 'replay';
 }
 
-const historyOf = ({ fields, events }: Family): fc.Arbitrary<Drawn[]> => {
-  const names = Object.keys(fields);
-  const field =
-    names.length === 0
-      ? fc.constant<[number, unknown]>([0, null])
-      : fc
-          .nat(names.length - 1)
-          .chain((at) => fc.tuple(fc.constant(at), valuesOf[fields[names[at]!]!.kind]!));
-  const one = fc.record({
-    event: fc.nat(Math.max(Object.keys(events).length - 1, 0)),
-    fields: fc.array(field, { maxLength: 5 }),
-    unknown: fc.constantFrom(undefined, null, 1, 'x'),
-    second: fc.nat(3),
-    order: fc.nat(1_000),
-    record: fc.nat(2),
-    business: fc.constantFrom('b0', 'b1', '', undefined),
-    hasZeros: fc.boolean(),
-    door: fc.constantFrom('http', 'http', 'fallback', 'replay'),
-  });
-  return fc.array(one, { minLength: 1, maxLength: 12 });
-};
+const drawnCallback: fc.Arbitrary<Drawn> = fc.record({
+  event: fc.nat(20),
+  fields: fc.array(fc.tuple(fc.nat(3), fc.nat(100)), { maxLength: 4 }),
+  unknown: fc.constantFrom(undefined, null, 1, 'x'),
+  second: fc.constantFrom(0, 0, 0, 1),
+  ms: fc.constantFrom(0, 0, 0, 500),
+  change: fc.oneof(fc.constant(undefined), drawn(times.slice(1, 6)), drawn(times)),
+  timestamp: fc.constantFrom(undefined, undefined, start, (start + 1) * 1000),
+  client: fc.constantFrom('c0', 'c1', '', undefined),
+  order: fc.nat(1_000),
+  record: fc.nat(1),
+  business: fc.constantFrom('b0', 'b0', 'b1', '', undefined),
+  hasZeros: fc.boolean(),
+  door: fc.constantFrom('http', 'http', 'fallback', 'replay'),
+});
+/** Few fields, so that callbacks say something about the same ones. */
+const history = fc.record({
+  first: fc.nat(100),
+  callbacks: fc.array(drawnCallback, { minLength: 1, maxLength: 12 }),
+});
 
-/** The callback that was drawn, with the data that it says, by name. */
-function callbackOf(family: Family, drawn: Drawn, n: number) {
-  const { event, fields, unknown, second, record, business, hasZeros } = drawn;
-  const names = Object.keys(family.fields);
+/** The callback that was drawn, with what a page shows of its data, by name. */
+function callbackOf(family: Family, one: Drawn, first: number, n: number) {
+  const { event, fields, unknown, second, ms, change, timestamp, client, record, business, hasZeros } = one;
   const { identifiedBy, orderedBy } = family;
+  const names = Object.keys(family.fields).filter(
+    (name) => name !== identifiedBy && name !== orderedBy && !family.fields[name]!.fromEnvelope,
+  );
   const events = Object.keys(family.events).filter((name) => family.events[name] !== 'reconciled');
-  const said: Data = {};
-  for (const [at, value] of fields) {
-    const name = names[at];
-    if (name && name !== identifiedBy && name !== orderedBy && !family.fields[name]!.fromEnvelope)
-      said[name] = value;
+  const given: Record<string, Value> = {};
+  for (const [at, value] of names.length > 0 ? fields : []) {
+    const name = names[(first + at) % names.length]!;
+    const values = valuesOf[family.fields[name]!.kind];
+    given[name] = values[value % values.length]!;
   }
-  if (unknown !== undefined) said.further = unknown;
+  if (unknown !== undefined) given.further = [unknown, 'extra'];
+  given.n = [n, 'extra'];
+  if (orderedBy && change) given[orderedBy] = change;
   const isNumber = family.fields[identifiedBy!]?.kind === 'integer';
   const key = isNumber ? (hasZeros ? `0${record}` : record) : hasZeros ? `0${record}` : `r${record}`;
   const sample = (samples as Record<string, { event: string; transaction_id?: string }>)[family.name]!;
+  const eventMs = (start + second) * 1000 + ms;
   const callback = {
     event: events[event % Math.max(events.length, 1)] ?? sample.event,
-    event_time: start + second,
+    event_time: ms > 0 ? eventMs : start + second,
+    timestamp,
+    client_id: client,
     business_id: business,
     // Each callback is another one, also of equal content.
     partition_id: n,
     ...(sample.transaction_id && { transaction_id: `ipd/b/admissions/a/clearances/r${record}` }),
     data: {
-      ...said,
-      n,
+      ...Object.fromEntries(Object.entries(given).map(([name, [value]]) => [name, value])),
       ...(identifiedBy && !family.fields[identifiedBy]!.fromEnvelope && { [identifiedBy]: key }),
     },
   };
-  return { callback, said: { ...said, n } as Data };
+  const said = Object.entries(given).map(([name, [value, shown]]) => {
+    const field = family.fields[name];
+    return { name, value, shown: !field ? 'extra' : typeof shown === 'function' ? shown(field) : shown };
+  });
+  const changed = orderedBy ? said.find(({ name }) => name === orderedBy)?.shown : undefined;
+  const changeMs = typeof changed === 'object' ? (changed.column as number | null) : null;
+  const timestampMs = timestamp === undefined ? 0 : timestamp > 1e11 ? timestamp : timestamp * 1000;
+  return { family, callback, said, eventMs, changeMs: changeMs ?? undefined, timestampMs };
 }
+type Sent = Omit<Drawn, 'event'> &
+  ReturnType<typeof callbackOf> & { event: string; delivery: Delivery; arrivedAt: number; n: number };
 
 it.each(all.map((family) => [family.name, family] as const))(
   'rows of %s are what a page shows that reads all callbacks in order, however and whenever they come in',
   async (_, family) => {
-    const columns = Object.keys(family.fields).filter(
-      (name) => !family.fields[name]!.fromEnvelope && name !== family.identifiedBy,
-    );
     await fc.assert(
       fc.asyncProperty(
-        historyOf(family),
+        history,
         fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
-        async (drawn, merges) => {
+        async ({ first, callbacks }, merges) => {
           await database.rows(
             `truncate receiver.inbox, receiver.pending_deliveries, receiver.changes, public.${family.table}`,
           );
-          const sent = drawn.map((one, n) => {
-            const { callback, said } = callbackOf(family, one, n);
-            return { ...one, said, event: callback.event, delivery: deliveryOf(callback), arrivedAt: 0, n };
+          const sent = callbacks.map((one, n): Sent => {
+            const read = callbackOf(family, one, first, n);
+            const { event } = read.callback;
+            return { ...one, ...read, event, delivery: deliveryOf(bodyOf(read.callback)), arrivedAt: 0, n };
           });
           const arriving = sent.toSorted((a, b) => a.order - b.order);
           for (const [n, one] of arriving.entries()) {
@@ -153,7 +205,7 @@ it.each(all.map((family) => [family.name, family] as const))(
             if (merges[n]) await merge()(family.name, { ids: [one.delivery.id] });
           }
           const arrivals = await database.rows(
-            'select id, extract(epoch from received_at) as at from receiver.inbox',
+            'select id, (extract(epoch from received_at) * 1000000)::bigint as at from receiver.inbox',
           );
           for (const one of sent) {
             const { at } = arrivals.find(({ id }) => id === one.delivery.id)!;
@@ -162,42 +214,32 @@ it.each(all.map((family) => [family.name, family] as const))(
           await merge()(family.name);
           expect(await database.rows('select * from receiver.pending_deliveries')).toEqual([]);
           const rows = await database.rows(`select * from public.${family.table}`);
-          const recordOf = ({ delivery }: (typeof sent)[number]) =>
-            JSON.stringify([delivery.businessId, delivery.recordId]);
+          const recordOf = ({ delivery }: Sent) => JSON.stringify([delivery.businessId, delivery.recordId]);
           const records = new Set(sent.map(recordOf));
           expect(rows).toHaveLength(records.size);
           for (const record of records) {
             const versions = sent.filter((one) => recordOf(one) === record);
-            const ordered = versions.toSorted((a, b) => compare(family, a, b));
-            const { delivery: newest, event } = ordered.at(-1)!;
+            const { delivery: newest } = versions[0]!;
             const row = rows.find(
               (one) =>
                 String(one.business_id) === newest.businessId &&
                 String(one[keyOf(family).at(-1)!]) === newest.recordId,
-            )!;
-            expect(row).toMatchObject({ delivery_id: newest.id, last_event: event });
-            expect(row.deleted_at === null).toBe(classOf(family, event) !== 'deleted');
-            const { page, extra } = pageOf(family, ordered);
-            expect({ ...extra }).toEqual(row.extra ?? {});
-            for (const name of columns) {
-              if (name === family.orderedBy) continue;
-              expect([name, shown(row[name])]).toEqual([name, page[name] ?? null]);
-            }
+            );
+            expect(shownOf(family, row!)).toEqual(shownOf(family, rowOf(family, versions.toSorted(compare))));
             // As of a moment: what had been stored by then.
             const arrived = versions.toSorted((a, b) => a.order - b.order || a.n - b.n);
-            const known = arrived.slice(0, 1 + (drawn.length % arrived.length));
+            const known = arrived.slice(0, 1 + (callbacks.length % arrived.length));
             const [then] = await database.rows(
               `select receiver.jsonb_merge(coalesce(data, envelope->'data') order by version)->>'n' as n
                from receiver.inbox where (business_id, record_id) = ($1, $2)
                  and stored_at <= (select stored_at from receiver.inbox where id = $3)`,
               [newest.businessId, newest.recordId, known.at(-1)!.delivery.id],
             );
-            const last = known.toSorted((a, b) => compare(family, a, b)).at(-1)!;
-            expect(Number(then!.n)).toBe(last.n);
+            expect(Number(then!.n)).toBe(known.toSorted(compare).at(-1)!.n);
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: 25 },
     );
   },
 );
@@ -218,53 +260,73 @@ async function arrive(
     );
 }
 
-function pageOf(family: Family, ordered: readonly { said: Data; event: string }[]) {
+/** The row of a record, of its callbacks in their order. */
+function rowOf(family: Family, ordered: readonly Sent[]): Data {
   const page: Data = {};
   const extra: Data = {};
-  for (const { said, event } of ordered)
-    read(family, said, classOf(family, event) === 'deleted', page, extra);
-  return { page, extra };
-}
-
-function read(
-  { fields, facts = {} }: Family,
-  said: Data,
-  isDeletion: boolean,
-  page: Data,
-  extra: Data,
-): void {
-  const given = new Set<string>();
-  for (const [name, value] of Object.entries(said)) {
-    if (isDeletion && value === null) continue;
-    const field = fields[name];
-    const seen = field ? show(field.kind, field.isSaid !== undefined, value) : 'extra';
-    if (seen === 'extra') extra[name] = value;
-    else if (seen !== 'nothing' && !(isDeletion && seen.column === null)) {
-      page[name] = seen.column;
+  const set = (name: string, column: unknown) => {
+    page[name] = column;
+    // What did not fit before.
+    delete extra[name];
+  };
+  for (const { said, event } of ordered) {
+    const isDeletion = classOf(family, event) === 'deleted';
+    const given = new Set<string>();
+    for (const { name, value, shown } of said) {
+      if (shown === 'nothing' || (isDeletion && value === null)) continue;
       given.add(name);
+      if (shown === 'extra') extra[name] = value;
+      else if (!isDeletion || shown.column !== null) set(name, shown.column);
     }
+    for (const [lead, others] of Object.entries(isDeletion ? {} : (family.facts ?? {})))
+      if (said.some(({ name, shown }) => name === lead && typeof shown === 'object'))
+        for (const name of others) if (!given.has(name)) set(name, null);
   }
-  if (!isDeletion)
-    for (const [lead, others] of Object.entries(facts))
-      if (given.has(lead)) for (const name of others) if (!given.has(name)) page[name] = null;
+  const newest = ordered.at(-1)!;
+  const { callback, delivery, event, eventMs } = newest;
+  const columns = Object.keys(family.fields).map((name) => [name, page[name] ?? null]);
+  const fromEnvelope = Object.entries(family.fields).flatMap(([name, field]) =>
+    field.fromEnvelope ? [[name, name === 'admission_id' ? 'a' : callback.transaction_id]] : [],
+  );
+  return {
+    ...Object.fromEntries([...columns, ...fromEnvelope]),
+    ...(family.identifiedBy && { [family.identifiedBy]: delivery.recordId }),
+    business_id: delivery.businessId,
+    client_id: ordered.findLast((one) => one.delivery.clientId !== '')?.delivery.clientId ?? '',
+    last_event: event,
+    event_time: eventMs,
+    deleted_at: classOf(family, event) === 'deleted' ? eventMs : null,
+    extra,
+    delivery_id: delivery.id,
+  };
 }
 
-/** The seconds, then the class, then the arrival: no callback of these has a change time. */
-function compare(
-  family: Family,
-  a: { event: string; second: number; arrivedAt: number },
-  b: typeof a,
-): number {
-  if (a.second !== b.second) return a.second - b.second;
-  const rank = ({ event }: typeof a) =>
-    ['reconciled', 'created', 'updated', 'deleted'].indexOf(classOf(family, event));
-  const last = ({ event }: typeof a) => (classOf(family, event) === 'deleted' ? 1 : 0);
-  return last(a) - last(b) || rank(a) - rank(b) || a.arrivedAt - b.arrivedAt;
+/** Seconds, then the class, then all of the times, the arrival and the id. */
+function compare(a: Sent, b: Sent): number {
+  const second = (ms: number) => Math.floor(ms / 1000);
+  const keys = ({ family, event, eventMs, changeMs, timestampMs, arrivedAt, delivery }: Sent) => {
+    const kind = classOf(family, event);
+    const change = changeMs ?? (kind === 'deleted' ? Number.POSITIVE_INFINITY : eventMs);
+    const rank = ['reconciled', 'created', 'updated', 'deleted'].indexOf(kind);
+    const end = Number.parseInt(delivery.id.slice(24), 16);
+    return [second(eventMs), second(change), rank, change, eventMs, timestampMs, arrivedAt, end];
+  };
+  const [first, other] = [keys(a), keys(b)];
+  const at = first.findIndex((key, index) => key !== other[index]);
+  return at < 0 ? 0 : first[at]! - other[at]!;
 }
 
-function shown(value: unknown): unknown {
-  if (value instanceof Date) return value.getTime();
-  if (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)) return numeric(value);
-  return value;
+/** A row with its numbers and times as texts: 450.50 is 450.5. */
+function shownOf({ fields }: Family, row: Data): Data {
+  const shown = (name: string, value: unknown) => {
+    if (value instanceof Date) return value.getTime();
+    const isNumber = ['integer', 'amount'].includes(fields[name]?.kind ?? '') && value !== null;
+    return isNumber
+      ? String(value)
+          .replace(/(\.\d*?)0+$/, '$1')
+          .replace(/\.$/, '')
+      : value;
+  };
+  const columns = Object.entries(row).map(([name, value]) => [name, shown(name, value)]);
+  return { ...Object.fromEntries(columns), extra: row.extra ?? {} };
 }
-const numeric = (text: string) => (Number(text) === 5 || Number(text) === 7 ? text : Number(text));
