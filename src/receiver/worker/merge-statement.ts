@@ -22,7 +22,7 @@ export interface Merged {
 
 /** The statements that merge records of a family: generated, since columns and types follow from its file. */
 export const mergeStatements = cached((family: Family) => ({
-  /** $1 fingerprint, $2 whether the feed is told, $3 ids, $4 how many others that are due. */
+  /** $1 fingerprint, $2 whether the feed is told of rows that change, $3 ids, $4 how many others that are due. */
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: generate(family, 'records'),
@@ -118,9 +118,9 @@ function generate(family: Family, mode: 'due' | 'records'): string {
 with ours as materialized (
   select from receiver.settings where name = 'families' and value = $1::text
 ), ${isDue ? dueRecords(family) : givenRecords}, tried as materialized (
-  select k.*, free.is_row is not null or existing.is_row is null as is_mine
+  select k.*, free.before, free.is_row is not null or existing.is_row is null as is_mine
   from records k
-  left join lateral (select true as is_row from ${table} t where ${isRow} for update skip locked) free on true
+  left join lateral (select true as is_row, ${row('t')} as before from ${table} t where ${isRow} for update skip locked) free on true
   left join lateral (select true as is_row from ${table} t where ${isRow} offset 0) existing on true
 ), versions as materialized (
   select k.n, i.* from tried k cross join lateral (
@@ -141,7 +141,7 @@ with ours as materialized (
   from merged m join newest n using (n) join tried k using (n)
   on conflict (${keys.map(quoted).join(', ')}) do update set ${others.map((column) => `${column} = excluded.${column}`).join(', ')}
   where ${row('t')} operator(pg_catalog.*<>) ${row('excluded')}
-  returning ${returned}, t.deleted_at is not null as is_deleted
+  returning ${returned}, ${row('t')} as after, t.deleted_at is not null as is_deleted
 ), gone as (
   delete from ${table} t using tried k
   where ${isDue ? 'exists (select from withheld) and ' : ''}k.is_mine and ${isRow} and k.n <> all(array(select n from versions))
@@ -152,14 +152,19 @@ with ours as materialized (
   select r.*, p.next_at from read r
   cross join lateral (select next_at from receiver.pending_deliveries p where p.id = r.id offset 0) p
 ), told as (
-  -- The feed keeps keys, so it has none that identify a person. What waits is told, whoever merges it.
+  -- The feed keeps keys, so it has none that identify a person. What waits is told, whoever merges it; so are rows that come
+  -- or go, since a reader has each record. Here 1.0 equals 1.00.
   insert into receiver.changes (family, business_id, record_id, kind)
   select ${literal(family.name)}, business_id, record_id, ${kindOf(isDue)}
-  from (select *, false as is_gone from written union all select *, true, true from gone) changed
-  where ($2::boolean or exists (
-    select from versions v join seen s on s.id = v.id join tried k on k.n = v.n
-    where (k.business_id, k.record_id) = (changed.business_id, changed.record_id)
-  ))${hasPersonalKey(family) ? ' and false' : ''}
+  from (
+    select w.business_id, w.record_id, w.is_deleted, false as is_gone
+    from written w join tried k using (business_id, record_id)
+    where k.before is null or k.before is distinct from w.after and ($2::boolean or exists (
+      select from versions v join seen s using (id) where v.n = k.n
+    ))
+    union all
+    select business_id, record_id, true, true from gone
+  ) changed${hasPersonalKey(family) ? ' where false' : ''}
 ), taken as materialized (
   -- What was stored again since the snapshot has another next_at, and waits for the next merge. Nothing is waited for here:
   -- an insert may hold one of these rows, and wait for another.

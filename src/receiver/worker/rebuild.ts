@@ -54,8 +54,8 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
 
 /**
  * Creates the function that identifies stored callbacks again, by the current families and rules, and merges their records.
- * It writes only what differs and tells the feed nothing but what waited. It runs beside incoming callbacks, in steps, and
- * may be interrupted and run again.
+ * It writes only what differs; of rows that it corrects, it tells the feed nothing but what waited. It runs beside incoming
+ * callbacks, in steps, and may be interrupted and run again.
  */
 export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
   const parse = createParse(families, ({ name }) => name, true);
