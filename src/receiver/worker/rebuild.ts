@@ -47,6 +47,7 @@ export interface RebuildCounts {
   left: number;
 }
 
+const maxBytes = 2_000_000;
 const statementMs = 2_000;
 /** With the wait for others that merge. */
 const stepMs = 12_000;
@@ -89,10 +90,13 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
   };
 
   const readAfter = async ({ businessId, family, recordId, id }: typeof beginning, size: number) => {
-    // The callbacks of a record together, so that it is merged once.
-    const text = `select ${storedColumns} from receiver.inbox
-      where (business_id, family, record_id, id) > ($1, $2, $3, $4)
-      order by business_id, family, record_id, id limit $5`;
+    // The callbacks of a record together, so that it is merged once; a few megabytes at most, as they are stored.
+    const text = `select ${storedColumns} from (
+        select *, row_number() over step as n, sum(pg_column_size(envelope)) over step as bytes from (
+          select * from receiver.inbox where (business_id, family, record_id, id) > ($1, $2, $3, $4)
+          order by business_id, family, record_id, id limit $5
+        ) i window step as (order by business_id, family, record_id, id rows unbounded preceding)
+      ) i where n = 1 or bytes < ${maxBytes} order by n`;
     const values = [businessId, family, recordId, id, size];
     const { rows } = await inTransaction(pool, planSettings, (client) =>
       client.query<Delivery>(text, values),
