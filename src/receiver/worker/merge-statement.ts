@@ -54,6 +54,9 @@ export function isRowOf(family: Family): string {
 export const growingPause = (max: number): string =>
   `statement_timestamp() + least(interval '${max} s', interval '1 s' * 2 ^ least(attempts, 6))`;
 
+/** SQL for whether a delivery is put off for longer than by any pause: a clock was ahead. */
+export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at < 'infinity'`;
+
 /**
  * Common table expressions of the due deliveries: those given, unless they have failed, and others. Not by now(), the start
  * of the transaction, which then waited for the lock.
@@ -63,8 +66,13 @@ given as materialized (
   select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
   where family = ${literal(name)} and next_at < 'infinity'
 ), others as materialized (
-  select id from receiver.pending_deliveries
-  where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int
+  select id from (
+    (select id, next_at from receiver.pending_deliveries
+     where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int)
+    union all
+    (select id, next_at from receiver.pending_deliveries
+     where family = ${literal(name)} and ${isTooFarAhead} order by next_at limit ${others}::int)
+  ) o order by next_at limit ${others}::int
 ), due as materialized (select id from given union select id from others)`;
 
 /**

@@ -6,6 +6,7 @@ import type { Family } from '../families/family.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import { isDamaged } from '../store/errors.ts';
 import type { Merge } from './merge.ts';
+import { isTooFarAhead } from './merge-statement.ts';
 
 export interface WorkerOptions {
   merge: Merge;
@@ -124,7 +125,8 @@ export function startWorker(options: WorkerOptions): Worker {
   const look = async (waitedMs: number) => {
     const { rows } = await pool.query<{ name: string }>({
       text: `select name from unnest($1::text[]) name where exists (
-        select from receiver.pending_deliveries where family = name and next_at <= now() - $2 * interval '1 ms')`,
+        select from receiver.pending_deliveries where family = name and next_at <= now() - $2 * interval '1 ms'
+        union all select from receiver.pending_deliveries where family = name and ${isTooFarAhead})`,
       values: [names, waitedMs],
       query_timeout: lookMs,
     });

@@ -225,6 +225,12 @@ it('a merge that tells the feed nothing of rows that it corrects tells of those 
   expect(await told()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 
+it('deliveries that a clock that was ahead has put off are due', async () => {
+  await store(receipt(1), receipt(2));
+  await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);
+  expect(await open()('receipt')).toMatchObject({ merged: 2 });
+});
+
 it('equal ids of two businesses never touch', async () => {
   await store(receipt(1, { name: 'one' }), receipt(1, { name: 'two' }, { business_id: 'c' }));
   await open()('receipt');
