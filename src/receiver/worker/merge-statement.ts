@@ -18,11 +18,18 @@ export interface Merged {
   isFull: boolean;
   /** The records that were given and that others lock, by their places from 1. */
   locked: number[];
+  /** Records, some at most, whose callbacks have more than a megabyte: business and id. */
+  large: [string, string][];
+  /** The time that it took, without the wait for the lock. */
+  ms: number;
 }
 
 /** The statements that merge records of a family: generated, since columns and types follow from its file. */
 export const mergeStatements = cached((family: Family) => ({
-  /** $1 fingerprint, $2 whether the feed is told of rows that change, $3 ids, $4 how many others that are due. */
+  /**
+   * $1 fingerprint, $2 whether the feed is told of rows that change, $3 ids, $4 how many others that are due, $5 and $6 the
+   * businesses and ids of records that are put off.
+   */
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: generate(family, 'records'),
@@ -66,13 +73,10 @@ given as materialized (
   select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
   where family = ${literal(name)} and next_at < 'infinity'
 ), others as materialized (
-  select id from (
-    (select id, next_at from receiver.pending_deliveries
-     where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int)
-    union all
-    (select id, next_at from receiver.pending_deliveries
-     where family = ${literal(name)} and ${isTooFarAhead} order by next_at limit ${others}::int)
-  ) o order by next_at limit ${others}::int
+  (select id from receiver.pending_deliveries
+   where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int)
+  union all
+  (select id from receiver.pending_deliveries where family = ${literal(name)} and ${isTooFarAhead} limit ${others}::int)
 ), due as materialized (select id from given union select id from others)`;
 
 /**
@@ -87,13 +91,17 @@ const dueRecords = (family: Family) => `${dueDeliveries(family, '$3', '$4')}, st
 ), found as materialized (
   select * from stored union all select * from withheld
 ), records as materialized (
-  select business_id, record_id, row_number() over () as n from found group by business_id, record_id
+  select business_id, record_id, row_number() over () as n,
+         (business_id, record_id) in (select * from unnest($5::text[], $6::text[])) as is_apart
+  from found group by business_id, record_id
 )`;
 
 const givenRecords = `records as materialized (
   select business_id, record_id, min(n) as n from unnest($3::text[], $4::text[]) with ordinality as r(business_id, record_id, n)
   where exists (select from ours) group by business_id, record_id
 )`;
+
+const notMerged = 'its row is locked by another session, or its merges take long';
 
 // A pending row whose callback somebody has deleted would be due for ever.
 const dueOnes = `
@@ -126,7 +134,7 @@ function generate(family: Family, mode: 'due' | 'records'): string {
 with ours as materialized (
   select from receiver.settings where name = 'families' and value = $1::text
 ), ${isDue ? dueRecords(family) : givenRecords}, tried as materialized (
-  select k.*, free.before, free.is_row is not null or existing.is_row is null as is_mine
+  select k.*, free.before, (free.is_row is not null or existing.is_row is null)${isDue ? ' and not k.is_apart' : ''} as is_mine
   from records k
   left join lateral (select true as is_row, ${row('t')} as before from ${table} t where ${isRow} for update skip locked) free on true
   left join lateral (select true as is_row from ${table} t where ${isRow} offset 0) existing on true
@@ -140,7 +148,7 @@ with ours as materialized (
   select distinct on (n) n, id, event, event_time from versions order by n, version desc
 ), merged as (
   -- Some events have none.
-  select n, receiver.jsonb_merge(data order by version) as d,
+  select n, receiver.jsonb_merge(data order by version) as d, sum(pg_column_size(data)) as bytes,
          (array_agg(client_id order by version desc) filter (where client_id <> ''))[1] as client_id
   from versions group by n
 ), written as (
@@ -183,13 +191,15 @@ with ours as materialized (
   delete from receiver.pending_deliveries where id = any(array(select id from taken where is_read)) returning id
 ), put_off as (
   update receiver.pending_deliveries
-  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = 'its row is locked by another session'
+  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = '${notMerged}'
   where id = any(array(select id from taken where not is_read)) returning id
 )
 -- The rows first: then pending rows are not held while they are written.
 select exists (select from ours) as "isOurs", (select count(*) from written)::int as written, (select count(*) from gone)::int as deleted,
        (select count(*) from done)::int as merged,
        (select count(*) from put_off)::int as waiting,
-       ${isDue ? '(select count(*) from others) = $4::int' : 'false'} as "isFull",
-       ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked`;
+       ${isDue ? '(select count(*) from others) >= $4::int' : 'false'} as "isFull",
+       ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked,
+       array(select array[business_id, record_id] from merged join tried using (n) where bytes > 1000000 order by bytes desc limit 20) as large,
+       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as ms`;
 }

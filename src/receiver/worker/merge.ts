@@ -30,6 +30,8 @@ const defaultLimits = {
   mergeLockMs: 10_000,
   /** The longest wait for a new row that somebody else inserts; rows that exist are not waited for. */
   lockMs: 1_000,
+  /** A merge that takes longer is followed by smaller ones, and its large records are merged alone, after pauses. */
+  slowMs: 500,
   /** The time after which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: 5_000,
 };
@@ -52,7 +54,7 @@ export interface MergeRequest {
   tellsFeed?: boolean;
 }
 
-export interface MergeResult extends Omit<Merged, 'locked' | 'isOurs'> {
+export interface MergeResult extends Omit<Merged, 'locked' | 'large' | 'ms' | 'isOurs'> {
   /**
    * `foreign`: the tables are made for other families; `busy`: others merge; `broken`: nothing of the family can be merged,
    * see `reason`. What was not merged waits.
@@ -72,6 +74,9 @@ interface Candidate extends OwnKey {
   ids: string[];
 }
 
+/** A record whose merges take long; `dueAt` by `performance.now()`. */
+type SlowRecord = RecordKey & { pauseMs: number; dueAt: number };
+
 interface Run {
   family: Family;
   tellsFeed: boolean;
@@ -79,6 +84,8 @@ interface Run {
   result: MergeResult;
 }
 
+/** Of the time a slow record waits between its merges: others wait while it is merged. */
+const slowPauses = { factor: 10, maxMs: 60_000 };
 /** Into how many parts a merge is split that has failed. */
 const parts = 8;
 /** The longest pauses of one record, and of a family that is broken, in seconds. */
@@ -94,6 +101,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   const byName = new Map(families.map((family) => [family.name, family]));
   /** Smaller where larger merges were too slow, so that each one gets further. */
   const sizes = new Map<string, number>();
+  const slowRecords = new Map<string, SlowRecord>();
   /** The server's time-outs come first. */
   const driverMs = limits.mergeLockMs + limits.statementMs;
   const lock = mergeLock(limits);
@@ -126,6 +134,16 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     }
   };
 
+  /** @param ms how long a merge took in which others waited for this record */
+  const noteTime = ({ name: family }: Family, { businessId, recordId }: OwnKey, ms: number) => {
+    const key = JSON.stringify([family, businessId, recordId]);
+    const lastMs = slowRecords.get(key)?.pauseMs ?? 0;
+    slowRecords.delete(key);
+    if (ms <= limits.slowMs) return;
+    const pauseMs = Math.min(Math.max(slowPauses.factor * ms, 2 * lastMs), slowPauses.maxMs);
+    slowRecords.set(key, { family, businessId, recordId, pauseMs, dueAt: performance.now() + pauseMs });
+  };
+
   /** One merge. @throws Busy; TableLocked; the database's error */
   const attempt = async (
     run: Run,
@@ -147,7 +165,8 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   };
 
   const attemptRecords = async (run: Run, records: readonly OwnKey[]) => {
-    const { locked } = await attempt(run, 'records', records.length, keysOf(records));
+    const { locked, ms } = await attempt(run, 'records', records.length, keysOf(records));
+    if (records.length === 1) noteTime(run.family, records[0]!, ms);
     const left = locked.map((place) => records[place - 1]!);
     leave(run, left, lockedRow);
   };
@@ -187,9 +206,10 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     else if (fault === 'family') {
       Object.assign(result, { outcome: 'broken', reason });
       await putOff(run, candidates, reason, growingPause(maxPause.family));
-    } else if (candidates.length === 1)
+    } else if (candidates.length === 1) {
+      if (hasCode(error, queryCanceled)) noteTime(run.family, candidates[0]!, 2 * limits.slowMs);
       await putOff(run, candidates, reason, fault === 'refusal' ? never : growingPause(maxPause.record));
-    else {
+    } else {
       const size = Math.ceil(candidates.length / parts);
       for (let i = 0; i < candidates.length; i += size)
         await mergeCandidates(run, candidates.slice(i, i + size));
@@ -211,7 +231,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   };
 
   /** @returns records with what of them waits. A later merge reads it all, so its error is theirs. */
-  const candidatesOf = async ({ name }: Family, records: string, values: unknown[]) => {
+  const candidatesOf = async ({ name }: Family, records: string, values: unknown[]): Promise<Candidate[]> => {
     const { rows } = await pool.query<Candidate>({
       text: `${records}, withheld as (
           select w.* from receiver.pending_deliveries join receiver.withheld w using (id) where w.family = $1
@@ -253,18 +273,23 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     else await handle(run, candidates, error);
   };
 
+  /** Merges the next slow record whose pause is over, alone. @returns those whose pause is not */
+  const mergeSlow = async (run: Run): Promise<SlowRecord[]> => {
+    const slow = () => [...slowRecords.values()].filter(({ family }) => family === run.family.name);
+    const next = slow().find(({ dueAt }) => dueAt <= performance.now());
+    if (next) {
+      const [candidate] = await candidatesOf(run.family, givenRecords, keysOf([next]));
+      if (candidate!.ids.length > 0) await mergeCandidates(run, [candidate!]);
+      else noteTime(run.family, next, 0);
+    }
+    return slow();
+  };
+
   const mergeRecords = async (run: Run, records: readonly OwnKey[]) => {
     for (let i = 0; i < records.length && run.result.outcome === 'done'; i += limits.maxDeliveries) {
       const some = records.slice(i, i + limits.maxDeliveries);
       run.endsAt = performance.now() + limits.runMs;
-      await attemptRecords(run, some).catch((error) =>
-        retry(
-          run,
-          error,
-          'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
-          keysOf(some),
-        ),
-      );
+      await attemptRecords(run, some).catch((error) => retry(run, error, givenRecords, keysOf(some)));
     }
   };
 
@@ -272,11 +297,15 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     const { family } = run;
     const size = sizes.get(family.name) ?? limits.maxDeliveries;
     const some = ids.slice(0, size);
-    const due = [some, size - some.length];
+    const slow = await mergeSlow(run);
+    if (run.result.outcome !== 'done') return;
+    const due = [some, size - some.length, ...keysOf(slow)];
     try {
-      const { isFull } = await attempt(run, 'due', size, due);
+      const { isFull, large, ms } = await attempt(run, 'due', size, due);
       run.result.isFull = isFull || ids.length > size;
-      if (size < limits.maxDeliveries) sizes.set(family.name, Math.min(size * 2, limits.maxDeliveries));
+      const isSlow = ms > limits.slowMs;
+      sizes.set(family.name, isSlow ? Math.ceil(size / 2) : Math.min(size * 2, limits.maxDeliveries));
+      if (isSlow) for (const [businessId, recordId] of large) noteTime(family, { businessId, recordId }, ms);
     } catch (error) {
       if (faultInMerge(error) === 'slow') sizes.set(family.name, Math.ceil(size / parts));
       run.result.isFull = true;
@@ -286,8 +315,9 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
         return;
       }
       const records = `with ${dueDeliveries(family, '$2', '$3')}, records as (
-        select business_id, record_id from due join receiver.inbox using (id)
-        union select business_id, record_id from due join receiver.withheld using (id))`;
+        (select business_id, record_id from due join receiver.inbox using (id)
+         union select business_id, record_id from due join receiver.withheld using (id))
+        except select * from unnest($4::text[], $5::text[]))`;
       await retry(run, error, records, due);
     }
   };
@@ -310,6 +340,8 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
   };
 }
 
+const givenRecords =
+  'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))';
 const never = "'infinity'";
 const queryCanceled = '57014';
 const lockNotAvailable = '55P03';

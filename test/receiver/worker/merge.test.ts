@@ -225,6 +225,20 @@ it('a merge that tells the feed nothing of rows that it corrects tells of those 
   expect(await told()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 
+it('a large record whose merges take long is merged alone, after pauses, and others go on', async () => {
+  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { slowMs: 0 } });
+  await store(receipt(1, { further: 'x'.repeat(2_000_000) }), receipt(2));
+  expect(await merge('receipt')).toMatchObject({ merged: 2 });
+  await store(receipt(1, { name: 'x' }, { event_time: start + 1 }), receipt(2, { name: 'x' }));
+  expect(await merge('receipt')).toMatchObject({ merged: 1, waiting: 1 });
+  expect(await receipts()).toMatchObject([{ name: null }, { name: 'x' }]);
+  // Those that come during the pause wait with it.
+  await store(receipt(1, { name: 'y' }, { event_time: start + 2 }));
+  expect(await merge('receipt')).toMatchObject({ merged: 0, waiting: 1 });
+  await until(async () => (await merge('receipt')).merged === 2);
+  expect(await receipts()).toMatchObject([{ name: 'y' }, { name: 'x' }]);
+});
+
 it('deliveries that a clock that was ahead has put off are due', async () => {
   await store(receipt(1), receipt(2));
   await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);
