@@ -22,7 +22,8 @@ begin
       ('appointments_start', 'public.appointments', 'A day of a schedule',
        '(business_id, reporting.day(nullif(start_time, ''epoch''))) where nullif(start_time, ''epoch'') is not null'),
       -- Callbacks are stored nearly in this order. It has a row for 128 pages, and none for those that are being filled.
-      ('inbox_day', 'receiver.inbox', 'The callbacks of some days', 'using brin (reporting.day(received_at))')
+      ('inbox_day', 'receiver.inbox', 'The callbacks of some days', 'using brin (reporting.day(received_at))'),
+      ('inbox_stored', 'receiver.inbox', 'What was stored since the last comparison', 'using brin (stored_at)')
     ) as indexes (name, table_name, question, definition)
   loop
     if obj_description(to_regclass(split_part(one.table_name, '.', 1) || '.' || one.name), 'pg_class') is distinct from one.about then

@@ -1,74 +1,78 @@
 import type pg from 'pg';
 import type { Core } from '../feature.ts';
-import type { Family } from '../receiver/families/family.ts';
 import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
-import { tableOf } from '../receiver/store/columns.ts';
-import { isRowOf } from '../receiver/worker/merge-statement.ts';
+import { faultOf } from '../receiver/store/errors.ts';
+import { fingerprintOf } from '../receiver/store/migrate.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
+import { mergeStatements, planSettings, putBack } from '../receiver/worker/merge-statement.ts';
 
 const noted = `insert into receiver.counters as c (name, key, count, first_at, last_at) values ('stale', '', $1, now(), now())
   on conflict (name, key) do update set count = excluded.count, last_at = now()`;
 
-/** Records of one step. */
-const stepSize = 1_000;
-const queryMs = 60_000;
+/** What still waits is compared by the next look, too. No row: the tables are made for other families. */
+const lookStart = `select least(now(), (
+  select min(stored_at) from receiver.pending_deliveries join receiver.inbox using (id)))::text as start
+  from receiver.settings where name = 'families' and value = $1`;
+const setLookStart = `insert into receiver.settings values ('stale_merged', $1)
+  on conflict (name) do update set value = excluded.value`;
 
 /**
- * Merges records whose newest delivery is not that of their row, while none of their deliveries waits: somebody has lost a
- * pending row, or restored a table.
+ * Records with callbacks that were stored since the last look, or before it and not committed; the last day, whatever a clock
+ * was. Of reduced callbacks `stored_at` is that of their originals.
+ */
+const changed = `declare changed no scroll cursor for
+  select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
+  where subjects @> '{reduced}' or stored_at >= least(now() - interval '1 day',
+    coalesce((select value::timestamptz from receiver.settings where name = 'stale_merged'), '-infinity')) - interval '2 hours'`;
+
+const first = (timeoutMs: number) => `set local statement_timeout = ${timeoutMs}`;
+const queryMs = 60_000;
+/** Records of one step. */
+const stepSize = 1_000;
+
+/**
+ * Compares rows with the callbacks of their records, of which none waits: somebody has lost a pending row, or changed a table.
+ * Where they differ the newest callback waits again, and a worker merges the record.
  *
  * @returns how many there were @throws the reason of the signal; the database's error
  */
 export async function mergeStale(
-  { pool, families, merge, log }: Pick<Core, 'pool' | 'families' | 'merge' | 'log'>,
+  { pool, families, log }: Pick<Core, 'pool' | 'families' | 'log'>,
   signal?: AbortSignal,
 ): Promise<number> {
-  const query = async <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
-    (await pool.query<Row>({ text, values, query_timeout: queryMs })).rows;
-
-  /** The next records in the order of their index. */
-  const nextRecords = (after: RecordKey | undefined) =>
-    query<RecordKey>(
-      `select family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-       where $1::text is null or (business_id, family, record_id) > ($1, $2, $3)
-       group by business_id, family, record_id order by business_id, family, record_id limit ${stepSize}`,
-      [after?.businessId, after?.family, after?.recordId],
+  const putStaleBack = async (family: Core['families'][number], records: readonly RecordKey[]) => {
+    const compare = (client: pg.ClientBase) =>
+      client.query<RecordKey>(mergeStatements(family).stale, keysOf(records));
+    const { rows } = await inTransaction(pool, `${planSettings}; ${first(queryMs)}`, compare).catch(
+      (error) => {
+        // The merge finds the record at fault.
+        if (faultOf(error) === 'refusal' || faultOf(error) === 'timeout') return { rows: records };
+        throw error;
+      },
     );
+    if (rows.length > 0) await pool.query(putBack, [family.name, ...keysOf(rows)]);
+    return rows.length;
+  };
 
-  /** In one statement, so in one snapshot: a merge in between makes no record stale. */
-  const staleOf = (family: Family, records: readonly RecordKey[]) =>
-    query<RecordKey>(
-      `select business_id as "businessId", record_id as "recordId"
-       from unnest($2::text[], $3::text[]) as k(business_id, record_id)
-       cross join lateral (
-         select id from receiver.inbox i
-         where i.business_id = k.business_id and i.family = $1 and i.record_id = k.record_id order by version desc limit 1
-       ) newest
-       where not exists (select from ${tableOf(family)} t where ${isRowOf(family)} and t.delivery_id = newest.id)
-         and not exists (
-           select from receiver.inbox i join receiver.pending_deliveries using (id)
-           where i.business_id = k.business_id and i.family = $1 and i.record_id = k.record_id
-         )`,
-      [family.name, ...keysOf(records)],
-    );
-
-  let found = 0;
-  let last: RecordKey | undefined;
-  for (;;) {
-    signal?.throwIfAborted();
-    const records = await nextRecords(last);
-    for (const family of families) {
-      const ofFamily = records.filter((record) => record.family === family.name);
-      const stale = ofFamily.length > 0 ? await staleOf(family, ofFamily) : [];
-      if (stale.length === 0) continue;
-      found += stale.length;
-      await merge(family.name, { records: stale });
+  const starts = await pool.query<{ start: string }>(lookStart, [fingerprintOf(families)]);
+  if (starts.rowCount === 0) return 0;
+  const endless = `${first(0)}; set local idle_in_transaction_session_timeout = 0`;
+  const found = await inTransaction(pool, endless, async (client) => {
+    await client.query(changed);
+    for (let count = 0; ; ) {
+      signal?.throwIfAborted();
+      const { rows } = await client.query<RecordKey>(`fetch ${stepSize} from changed`);
+      if (rows.length === 0) return count;
+      for (const family of families) {
+        const own = rows.filter((record) => record.family === family.name);
+        if (own.length > 0) count += await putStaleBack(family, own);
+      }
     }
-    last = records.at(-1);
-    if (records.length < stepSize) break;
-  }
+  });
+  await pool.query(setLookStart, [starts.rows[0]!.start]);
   if (found > 0) {
-    log.warn({ records: found }, 'rows lacked their newest callback and were merged again');
-    await query(noted, [found]);
+    log.warn({ records: found }, 'rows were not what their callbacks say, and are merged again');
+    await pool.query(noted, [found]);
   }
   return found;
 }

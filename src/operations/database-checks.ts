@@ -154,8 +154,8 @@ const all: DatabaseCheck[] = [
     todo: 'See whether it is closed, and whether its subscription still leads here',
   },
   {
-    ...{ name: 'stale', status: 'warn', ok: 'Every row has its newest callback' },
-    title: 'Rows lacked their newest callback',
+    ...{ name: 'stale', status: 'warn', ok: 'Every row is what its callbacks say' },
+    title: 'Rows were not what their callbacks say',
     query: `select count::int, last_at as since from receiver.counters
       where name = 'stale' and last_at > now() - interval '1 day'`,
     detail: ({ count }: Counted) => `Corrected by the daily comparison: ${count}; this ends a day later`,

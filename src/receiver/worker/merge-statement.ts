@@ -33,6 +33,8 @@ export const mergeStatements = cached((family: Family) => ({
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: generate(family, 'records'),
+  /** $1 and $2 the businesses and ids of records. Selects those with another row than their callbacks make, of which none waits. */
+  stale: generateStale(family),
 }));
 
 /**
@@ -49,6 +51,14 @@ export const mergeLock = ({ mergeLockMs, idleMs } = { mergeLockMs: 10_000, idleM
 /** The settings of a transaction that merges: its plans, which are kept, do not depend on how large a table once was. */
 export const planSettings = `set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off;
   set local plan_cache_mode = force_generic_plan`;
+
+/** Lets records wait: their newest callbacks. $1 family, $2 and $3 businesses and ids. In the order of inserts: none waits for another. */
+export const putBack = `
+insert into receiver.pending_deliveries (id, family) select id, $1 from (
+  select distinct on (business_id, record_id) id
+  from receiver.inbox join unnest($2::text[], $3::text[]) r(business_id, record_id) using (business_id, record_id)
+  where family = $1 order by business_id, record_id, version desc
+) newest order by id on conflict (id) do nothing`;
 
 /** SQL for whether a row `t` of a family's table is that of a record `k`. */
 export function isRowOf(family: Family): string {
@@ -117,6 +127,37 @@ const kindOf = (isDue: boolean) =>
       : ''
   } then 'erased' when is_deleted then 'deleted' else 'changed' end`;
 
+/** Common table expressions: callbacks of records `k` of `tried`, and what they say: see `valuesOf`. */
+const mergedCallbacks = (family: Family) => `versions as materialized (
+  select k.n, i.* from tried k cross join lateral (
+    select id, version, event, client_id, event_time, coalesce(data, envelope->'data') as data from receiver.inbox
+    where business_id = k.business_id and family = ${literal(family.name)} and record_id = k.record_id offset 0
+  ) i
+  where k.is_mine
+), newest as (
+  select distinct on (n) n, id, event, event_time from versions order by n, version desc
+), merged as (
+  -- Some events have none.
+  select n, receiver.jsonb_merge(data order by version) as d, sum(pg_column_size(data)) as bytes,
+         (array_agg(client_id order by version desc) filter (where client_id <> ''))[1] as client_id
+  from versions group by n
+)`;
+
+function generateStale(family: Family): string {
+  const columns = Object.entries(columnsOf(family));
+  const values = valuesOf(family).map((value, index) => `(${value})::${columns[index]![1]}`);
+  const row = `row(${columns.map(([name]) => `t.${quoted(name)}`).join(', ')})::record`;
+  return `
+with tried as materialized (
+  select *, true as is_mine from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n)
+), ${mergedCallbacks(family)}
+select k.business_id as "businessId", k.record_id as "recordId"
+from merged m join newest n using (n) join tried k using (n)
+left join lateral (select ${row} as there from ${tableOf(family)} t where ${isRowOf(family)} offset 0) r on true
+where (r.there is null or r.there operator(pg_catalog.*<>) row(${values.join(', ')})::record)
+  and not exists (select from versions v join receiver.pending_deliveries using (id) where v.n = m.n)`;
+}
+
 function generate(family: Family, mode: 'due' | 'records'): string {
   const isDue = mode === 'due';
   const table = tableOf(family);
@@ -138,20 +179,7 @@ with ours as materialized (
   from records k
   left join lateral (select true as is_row, ${row('t')} as before from ${table} t where ${isRow} for update skip locked) free on true
   left join lateral (select true as is_row from ${table} t where ${isRow} offset 0) existing on true
-), versions as materialized (
-  select k.n, i.* from tried k cross join lateral (
-    select id, version, event, client_id, event_time, coalesce(data, envelope->'data') as data from receiver.inbox
-    where business_id = k.business_id and family = ${literal(family.name)} and record_id = k.record_id offset 0
-  ) i
-  where k.is_mine
-), newest as (
-  select distinct on (n) n, id, event, event_time from versions order by n, version desc
-), merged as (
-  -- Some events have none.
-  select n, receiver.jsonb_merge(data order by version) as d, sum(pg_column_size(data)) as bytes,
-         (array_agg(client_id order by version desc) filter (where client_id <> ''))[1] as client_id
-  from versions group by n
-), written as (
+), ${mergedCallbacks(family)}, written as (
   insert into ${table} as t (${columns.map(quoted).join(', ')})
   select ${valuesOf(family).join(', ')}
   from merged m join newest n using (n) join tried k using (n)

@@ -16,7 +16,7 @@ import { faultOf, OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import type { Merge, MergeResult } from './merge.ts';
-import { mergeLock, planSettings } from './merge-statement.ts';
+import { mergeLock, planSettings, putBack } from './merge-statement.ts';
 
 interface RebuildOptions {
   pool: pg.Pool;
@@ -158,15 +158,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       counts.left += left.length;
       const reason = result.reason ?? result.left[0]!.reason;
       log.warn({ family: name, records: left.length, reason }, 'records could not be merged, and wait');
-      // In the order of inserts, so that neither waits for the other.
-      await pool.query(
-        `insert into receiver.pending_deliveries (id, family) select id, $1 from (
-           select distinct on (business_id, record_id) id
-           from receiver.inbox join unnest($2::text[], $3::text[]) r(business_id, record_id) using (business_id, record_id)
-           where family = $1 order by business_id, record_id, version desc
-         ) newest order by id on conflict (id) do nothing`,
-        [name, ...keysOf(left)],
-      );
+      await pool.query(putBack, [name, ...keysOf(left)]);
     }
   };
 

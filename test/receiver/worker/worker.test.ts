@@ -209,23 +209,44 @@ it('stop lets the merge in flight end, and takes no other', async () => {
   expect((await count('receipts')) + (await count('consent_forms'))).toBe(1);
 });
 
-it('a record whose pending row was lost is merged again, and one that waits or has failed is not', async () => {
-  const { worker: one, calls } = begin({ sweep: { pollMs: 10 } });
-  await store(receipt(1, { name: 'old' }), receipt(2), receipt(3), form('m'));
+it('a record that lacks any callback, whose pending row was lost, is merged again; what waits or failed is not', async () => {
+  const core = { pool: database.pool, families, log };
+  const { worker: one } = begin({ sweep: { pollMs: 10 } });
+  const late = receipt(1, { name: 'late', mobile: '+919800000000' }, 1);
+  await store(receipt(1, { name: 'newest' }, 2), receipt(2), receipt(3), receipt(4), form('m'));
   await untilMerged();
   await one.stop();
-  await store(receipt(1, { name: 'new' }, 1), receipt(2, {}, 1));
-  await database.rows(`
-    delete from receiver.pending_deliveries where id in (select id from receiver.inbox where record_id = '1');
-    update receiver.pending_deliveries set next_at = 'infinity'`);
-  const merge: Merge = (family, request) => {
-    calls.push(family);
-    return openMerge()(family, request);
-  };
-  const core = { pool: database.pool, families, merge, log };
-  calls.length = 0;
-  expect(await mergeStale(core)).toBe(1);
-  expect(calls).toEqual(['receipt']);
-  expect(await database.rows(`select name from receipts where receipt_id = 1`)).toEqual([{ name: 'new' }]);
   expect(await mergeStale(core)).toBe(0);
+  // An older callback, a newer one, one whose data is refused, and one that has failed.
+  await store(late, receipt(3, { name: 'new' }, 1), receipt(4, { net_amount: -1 }, 1));
+  await database.rows(`delete from receiver.pending_deliveries;
+    alter table receipts add constraint positive check (net_amount > 0)`);
+  await store(receipt(2, {}, 1));
+  await database.rows(`update receiver.pending_deliveries set next_at = 'infinity'`);
+  expect(await mergeStale(core)).toBe(3);
+  const { worker: other } = begin({ sweep: { pollMs: 10 } });
+  await untilMerged();
+  await other.stop();
+  expect(
+    await database.rows('select receipt_id::int as id, name, mobile from receipts order by 1'),
+  ).toMatchObject([{ name: 'newest', mobile: '+919800000000' }, { id: 2 }, { name: 'new' }, { id: 4 }]);
+  expect(await count(`deliveries where status = 'failed'`)).toBe(2);
+  expect(await mergeStale(core)).toBe(0);
+});
+
+it('the daily comparison looks at what was stored since the last one, and at what waited then', async () => {
+  const core = { pool: database.pool, families, log };
+  await store(receipt(1), receipt(2));
+  await openMerge()('receipt');
+  await database.rows(`update receiver.inbox set stored_at = now() - interval '5 days'`);
+  await store(receipt(1, { name: 'x' }, 1));
+  await database.rows(`update receiver.inbox set stored_at = now() - interval '4 days' where event_time = (
+    select max(event_time) from receiver.inbox)`);
+  expect(await mergeStale(core)).toBe(0);
+  await database.rows(
+    `delete from receiver.pending_deliveries; update receipts set name = 'changed by hand'`,
+  );
+  // Of the second record nothing was stored since.
+  expect(await mergeStale(core)).toBe(1);
+  expect(await openMerge()('receipt')).toMatchObject({ merged: 1, written: 1 });
 });
