@@ -66,7 +66,8 @@ async function list(core: Core): Promise<void> {
   const rows = (await listDestinations(core)).map((one) => {
     const state = one.paused ? `paused: ${one.paused}` : one.isHere ? 'active' : 'confirmed elsewhere';
     const what = [one.families.join(', '), one.business_id, one.is_public ? 'public' : 'all'];
-    return [one.id, one.url, ...what, state, one.outcome, one.attempts, one.next_at];
+    const next = one.attempts > 0 ? one.next_at : null;
+    return [one.id, one.url, ...what, state, one.outcome, one.attempts, next];
   });
   printTable(['id', 'address', 'families', 'business', 'columns', 'state', 'last', 'failed', 'next'], rows);
 }
@@ -74,7 +75,7 @@ async function list(core: Core): Promise<void> {
 async function test(_core: Core, one: Destination): Promise<void> {
   const body = JSON.stringify({ type: 'destination.test', timestamp: new Date(), data: {} });
   const message = { id: `msg_${randomUUID()}`, body };
-  const outcome = await post(one, message, defaultLimits.timeoutMs, new AbortController().signal);
+  const { outcome } = await post(one, message, defaultLimits.timeoutMs, new AbortController().signal);
   print(outcome);
   if (!isAccepted(outcome)) process.exitCode = 1;
 }

@@ -8,24 +8,30 @@ const hourMs = 3_600_000;
 
 /**
  * In milliseconds: how long a destination may take to answer; the interval of looks for changes; the pause after a failure,
- * which doubles; how long a destination fails before a check warns, and before it is paused.
+ * which doubles; how long a destination fails before it is paused.
  */
 export const defaultLimits = {
   timeoutMs: 15_000,
   lookMs: 1_000,
   firstPauseMs: 5_000,
   maxPauseMs: 12 * hourMs,
-  warnAfterMs: hourMs,
   pauseAfterMs: 72 * hourMs,
 };
 export type Limits = typeof defaultLimits;
+/** The status, or the code of the error; and for how long the endpoint wants no other attempt, as far as it says so. */
+export type Attempt = { outcome: string; retryAfterMs: number };
 
 /** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
 export const here = ({ config }: Pick<Core, 'config'>) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
+// Also where the clock steps back.
+const atOnce = sql<Date>`'-infinity'`;
 const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
-const isDue = (core: Core) => sql<boolean>`paused is null and next_at <= now() and place = ${here(core)}`;
+// Nothing waits longer than by the longest pause, but where a clock was ahead.
+const isDue = (core: Core) =>
+  sql<boolean>`paused is null and place = ${here(core)}
+    and (next_at <= now() or next_at > ${later(defaultLimits.maxPauseMs + hourMs)})`;
 
 /** The destinations, and whether each was confirmed here. */
 export const listDestinations = (core: Core) =>
@@ -60,19 +66,20 @@ export const take = (core: Core, id: string, leaseMs: number): Promise<Destinati
  * @returns false where it has moved since: another process has sent to it, or somebody has skipped a change
  */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
-  const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: later(0) };
+  const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
   const moved = await update(db, id).set(values).where('position', '=', position).executeTakeFirst();
   return moved.numUpdatedRows === 1n;
 }
 
 /** Notes that a change was not accepted: it is sent again later, unless the destination is thereby paused. */
-export async function noteFailure(db: Db, one: Destination, outcome: string, limits: Limits): Promise<void> {
-  const pauseMs = Math.min(limits.firstPauseMs * 2 ** one.attempts, limits.maxPauseMs);
+export async function noteFailure(db: Db, one: Destination, last: Attempt, limits: Limits): Promise<void> {
+  const { outcome, retryAfterMs } = last;
+  const pauseMs = limits.firstPauseMs * 2 ** one.attempts * (0.75 + Math.random() / 2);
   const values = {
     outcome,
     attempts: one.attempts + 1,
     failing_since: sql<Date>`coalesce(failing_since, now())`,
-    next_at: later(pauseMs * (0.75 + Math.random() / 2)),
+    next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), limits.maxPauseMs)),
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
       when failing_since < ${later(-limits.pauseAfterMs)} then 'failing' end)`,
   };
@@ -80,7 +87,7 @@ export async function noteFailure(db: Db, one: Destination, outcome: string, lim
 }
 
 /** A check of each destination. */
-export const checkDestinations = async (core: Core, { warnAfterMs }: Limits): Promise<Check[]> =>
+export const checkDestinations = async (core: Core): Promise<Check[]> =>
   (await listDestinations(core)).map(({ id, paused, isHere, outcome, failing_since: since }): Check => {
     const detail = `The last attempt: ${outcome ?? 'none yet'}`;
     const check = { name: 'destination', subject: id, detail, ...(since && { since }) };
@@ -92,8 +99,8 @@ export const checkDestinations = async (core: Core, { warnAfterMs }: Limits): Pr
       const todo = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
       return { ...check, status: 'fail', title, todo };
     }
-    const isLong = since !== null && Date.now() - since.getTime() > warnAfterMs;
-    if (!paused && !isLong) return { ...check, status: 'ok', title: 'Webhooks are sent' };
+    if (!paused && !since)
+      return { ...check, status: 'ok', title: outcome ? 'Webhooks are accepted' : 'No webhook was sent yet' };
     const title = `Webhooks are not accepted${paused ? ', and are paused' : ''}`;
     const todo = `Mend the endpoint, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
     return { ...check, status: paused ? 'fail' : 'warn', title, todo };

@@ -21,5 +21,5 @@ export const feed: Feature = {
     { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
   ],
   commands: addDestinationsCommand,
-  checks: (core) => checkDestinations(core, defaultLimits),
+  checks: (core) => checkDestinations(core),
 };

@@ -44,12 +44,13 @@ async function sendTo(core: FeedCore, id: string, limits: Limits, signal: AbortS
     if (signal.aborted) return;
     let outcome = one.outcome;
     for (const change of changes) {
-      outcome = await post(one, messageOf(change), limits.timeoutMs, signal);
+      const response = await post(one, messageOf(change), limits.timeoutMs, signal);
+      ({ outcome } = response);
       if (isAccepted(outcome)) continue;
       if (signal.aborted) return;
       const about = { destination: id, family: change.family, record: change.record_id };
       log.warn({ ...about, attempts: one.attempts + 1, outcome }, 'a webhook was not accepted');
-      return noteFailure(db, one, outcome, limits);
+      return noteFailure(db, one, response, limits);
     }
     isMore = (await moveTo(db, one, next, outcome)) && more;
   }
@@ -59,17 +60,17 @@ export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);
 
 /**
  * Sends a message once, signed after the Standard Webhooks specification. Redirects are not followed, and nothing of the
- * response but its status is read.
+ * response but its status and Retry-After is read.
  *
  * @param message its id is the same for each attempt
- * @returns the status, or the code of the error
+ * @returns the status, or the code of the error; and for how long the endpoint wants no other, as far as it says so
  */
 export async function post(
   { url, secret }: Destination,
   { id, body }: { id: string; body: string },
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<{ outcome: string; retryAfterMs: number }> {
   const now = new Date();
   const headers = {
     'content-type': 'application/json',
@@ -84,15 +85,17 @@ export async function post(
       fetch(url, { ...init, signal: ending }),
     );
     void response.body?.cancel().catch(() => {});
-    return String(response.status);
+    const retryAfter = response.headers.get('retry-after') ?? '';
+    const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
+    return { outcome: String(response.status), retryAfterMs: ms || 0 };
   } catch (error) {
     // Never a message: it could repeat the address, which may contain a secret.
     const { name, cause } = error as { name?: string; cause?: { code?: string } };
-    return String(cause?.code ?? name).slice(0, 60);
+    return { outcome: String(cause?.code ?? name).slice(0, 60), retryAfterMs: 0 };
   }
 }
 
 function messageOf({ cursor, family, kind, at, json }: Change) {
   const about = JSON.stringify({ type: `${family}.${kind}`, timestamp: at });
-  return { id: `msg_${cursor.replace('.', '_')}`, body: `${about.slice(0, -1)},"data":${json}}` };
+  return { id: `msg_${cursor.replaceAll('.', '_')}`, body: `${about.slice(0, -1)},"data":${json}}` };
 }

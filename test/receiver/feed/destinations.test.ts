@@ -175,7 +175,7 @@ it('a copy of the database sends nothing until somebody confirms its destination
   send(copy);
   await until(() => own.accepted.length === 1);
   expect(endpoint.requests).toEqual([]);
-  const [check] = await checkDestinations(copy, limits);
+  const [check] = await checkDestinations(copy);
   expect(check).toMatchObject({ subject: id, status: 'fail', todo: expect.stringContaining(`resume ${id}`) });
   await run(copy, 'resume', id);
   await until(() => endpoint.accepted.length === 1);
@@ -185,7 +185,7 @@ it('a change that is refused for days pauses its destination, and can be skipped
   const core = openCore(database);
   const endpoint = await startEndpoint();
   const id = await add(core, endpoint);
-  const check = async () => (await checkDestinations(core, limits))[0]!;
+  const check = async () => (await checkDestinations(core))[0]!;
   const dueSince = (days: number) =>
     database.rows(
       `update receiver.destinations set next_at = now(), failing_since = now() - $1 * interval '1 day'`,
@@ -196,7 +196,7 @@ it('a change that is refused for days pauses its destination, and can be skipped
   for (const one of [1, 2]) await change(core, one);
   send(core, { firstPauseMs: 3_600_000, maxPauseMs: 86_400_000 });
   await until(async () => (await run(core, 'list')).includes('422'));
-  expect(await check()).toMatchObject({ status: 'ok', detail: expect.stringContaining('422') });
+  expect(await check()).toMatchObject({ status: 'warn', detail: expect.stringContaining('422') });
   await dueSince(2.9);
   await until(() => endpoint.requests.length === 2);
   await until(async () => (await run(core, 'list')).includes(' 2 '));
@@ -216,6 +216,65 @@ it('a change that is refused for days pauses its destination, and can be skipped
   expect(endpoint.requests.map(({ data }) => data.id)).toEqual(['1', '1', '1', '2']);
 });
 
+it('the last attempt decides about the check, and Retry-After about the next one', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  const check = async () => (await checkDestinations(core))[0]!;
+  expect(await check()).toMatchObject({ status: 'ok', detail: expect.stringContaining('none yet') });
+  endpoint.respond = (res) => res.writeHead(429, { 'Retry-After': '3600' }).end();
+  await change(core, 1);
+  const stop = send(core, { maxPauseMs: 86_400_000 });
+  await until(async () => (await check()).status === 'warn');
+  await stop();
+  const due = `select abs(extract(epoch from next_at - now()) - 3600) < 600 as "isHour" from receiver.destinations`;
+  expect(await database.rows(due)).toEqual([{ isHour: true }]);
+  endpoint.respond = (res) => res.end();
+  await database.rows('update receiver.destinations set next_at = now()');
+  send(core);
+  await until(async () => (await check()).status === 'ok');
+  expect((await check()).detail).toContain('200');
+});
+
+it('a clock that steps back stops no webhooks', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  await change(core, 1);
+  send(core);
+  await until(() => endpoint.accepted.length === 1);
+  // What was due now is due an hour or a day later then.
+  for (const hours of [1, 24]) {
+    await database.rows(`update receiver.destinations set next_at = next_at + $1 * interval '1 hour'`, [
+      hours,
+    ]);
+    await change(core, 1, { net_amount: hours });
+    await until(() => endpoint.accepted.at(-1)!.record!.net_amount === hours);
+  }
+  await database.rows(`update receiver.destinations set next_at = now() + interval '1 day'`);
+  await change(core, 1, { net_amount: 2 });
+  await until(() => endpoint.accepted.at(-1)!.record!.net_amount === 2);
+});
+
+it('a restored database uses no id of a webhook twice', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  send(core);
+  for (const amount of [1, 2]) {
+    await change(core, 1, { net_amount: amount });
+    await until(() => endpoint.accepted.length === amount);
+    await restore();
+  }
+  expect(endpoint.accepted.map(({ version }) => version)).toEqual([1, 1]);
+  expect(new Set(endpoint.requests.map(({ id }) => id)).size).toBe(endpoint.requests.length);
+});
+
+/** As after a restore of a backup in which there was no change. */
+const restore = () =>
+  database.rows(`delete from receiver.changes; alter table receiver.changes alter position restart;
+    update receiver.destinations set position = 0`);
+
 it('410 pauses a destination at once; commands pause, try and remove it', async () => {
   const core = openCore(database);
   const endpoint = await startEndpoint();
@@ -223,7 +282,7 @@ it('410 pauses a destination at once; commands pause, try and remove it', async 
   endpoint.respond = (res) => res.writeHead(410).end();
   await change(core, 1);
   send(core);
-  const states = async () => (await checkDestinations(core, limits)).map(({ status }) => status);
+  const states = async () => (await checkDestinations(core)).map(({ status }) => status);
   await until(async () => (await states())[0] === 'fail');
   expect(endpoint.requests).toHaveLength(1);
   expect([await run(core, 'test', id), process.exitCode]).toEqual(['410\n', 1]);
