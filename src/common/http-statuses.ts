@@ -20,7 +20,7 @@ const ofOtherRequests = {
 
 /** The errors of the feed of changes. */
 const ofChanges = {
-  410: 'The cursor is of another epoch, as after a restore: read from the beginning',
+  410: 'The cursor is of another history, as after a restore: read from the beginning',
 };
 
 /**

@@ -19,6 +19,9 @@ export interface FeedCore extends Core {
   logAccess: (core: Core, access: Access) => Promise<void>;
 }
 
+/** A position, and when its change was made; without: it is not that of a change. */
+type Place = { position: string; at?: Date };
+
 /** What somebody reads of the feed. */
 export interface Selection {
   families: string[];
@@ -33,12 +36,18 @@ export type Change = Selectable<Tables['receiver.changes']> & { cursor: string; 
 
 /** So many positions are looked at for a page, so that one without changes is read at once, too. */
 const maxScanned = 50_000;
+/** Of the records of a page, unless it has a single one; and how many are read before their size is known. */
+const maxBytes = 4_000_000;
+const firstRecords = 20;
+const keptDays = 30;
 
 /** The families of the feed: those whose records' ids cannot identify a patient. Changes of others are not recorded. */
 export const familiesInFeed = (families: readonly Family[]): string[] =>
   families.filter((family) => !hasPersonalKey(family)).map(({ name }) => name);
 
-export const cursorOf = (epoch: string, position: number): string => `${epoch}.${position}`;
+/** With the time of the change: a restored database gives its position again, to another one. */
+const cursorOf = (epoch: string, { position, at }: Place): string =>
+  `${epoch}.${position}${at ? `.${at.getTime().toString(36)}` : ''}`;
 
 /** The epoch of the feed, and the position of the last change; 0 where there is none. */
 export async function readHead(db: Db): Promise<{ epoch: string; head: number }> {
@@ -48,12 +57,23 @@ export async function readHead(db: Db): Promise<{ epoch: string; head: number }>
   return { epoch: rows[0]!.epoch, head: Number(rows[0]!.head) };
 }
 
+/** @returns the position of a cursor; undefined: it is not of this history, as after a restore */
+export async function findPosition(db: Db, cursor: string, { epoch, head }: { epoch: string; head: number }) {
+  const [of, position, stamp] = cursor.split('.') as [string, string, string?];
+  if (of !== epoch || Number(position) > head) return undefined;
+  const found = db.selectFrom('receiver.changes').selectAll().where('position', '=', position);
+  const change = await found.executeTakeFirst();
+  const isTrimmed = Number.parseInt(stamp ?? '0', 36) < Date.now() - (keptDays - 1) * 86_400_000;
+  const isKnown = change && stamp ? cursorOf(epoch, change) === cursor : isTrimmed;
+  return isKnown ? Number(position) : undefined;
+}
+
 /**
  * Reads the changes after a position, in the order of their commits, with their records as they are now; rows with personal
  * columns after an entry of the access log. Merges take positions under their lock, so whoever sees a position sees all
  * before it, and a later statement sees at least as much.
  *
- * @returns the changes, the position after them, and whether something may follow now
+ * @returns the changes, the position and the cursor after them, and whether something may follow now
  * @throws the error of the database, or of the access log
  */
 export async function readPage(
@@ -61,14 +81,20 @@ export async function readPage(
   selection: Selection,
   actor: Actor,
   { epoch, head, after, limit }: { epoch: string; head: number; after: number; limit: number },
-): Promise<{ changes: Change[]; next: number; more: boolean }> {
+): Promise<{ changes: Change[]; next: number; cursor: string | undefined; more: boolean }> {
   const { families, business_id, is_public: isPublic } = selection;
-  const end = Math.min(after + maxScanned, head);
+  // That of a change, so that the cursor has its time. There may be a wide gap before the first one.
+  const { rows: ends } = await sql<Required<Place>>`
+    select position, at from receiver.changes
+    where position > ${after} and position <= least(${head}::bigint, greatest(${after + maxScanned}::bigint,
+      (select min(position) from receiver.changes where position > ${after})))
+    order by position desc limit 1`.execute(core.db);
+  const end: Place = ends[0] ?? { position: String(after) };
   const found = await core.db
     .selectFrom('receiver.changes')
     .selectAll()
     .where('position', '>', String(after))
-    .where('position', '<=', String(end))
+    .where('position', '<=', end.position)
     .where('family', 'in', families)
     .$if(business_id !== null, (all) => all.where('business_id', '=', business_id!))
     .orderBy('position')
@@ -77,37 +103,59 @@ export async function readPage(
 
   const records = new Map<string, string>();
   const subjects: string[] = [];
-  for (const family of core.families) {
-    const own = found.filter((change) => change.family === family.name);
-    if (own.length === 0) continue;
-    const keys = [own.map((change) => change.business_id), own.map(({ record_id }) => record_id)];
-    const { rows } = await core.pool.query<{ n: number; record: string }>(selectRows(family, isPublic), keys);
-    for (const { n, record } of rows) {
-      const change = own[n - 1]!;
-      records.set(change.position, record);
-      const data = withDecimals(record, JSON.parse(record)) as Values;
-      subjects.push(
-        ...subjectsOf({ data }, family, change.business_id).filter((one) => one.startsWith('p:')),
-      );
+  let [count, bytes, size] = [0, 0, firstRecords];
+  while (count < found.length && bytes < maxBytes) {
+    const some = found.slice(count, count + size);
+    // The first record is read however large it is.
+    const budget = size === 1 && count === 0 ? Number.MAX_SAFE_INTEGER : maxBytes;
+    let fitting = some.length;
+    for (const name of new Set(some.map(({ family }) => family))) {
+      const family = core.families.find((one) => one.name === name);
+      if (!family) continue;
+      const own = some.filter((change) => change.family === name);
+      const values = [own.map((one) => one.business_id), own.map((one) => one.record_id), budget - bytes];
+      const text = selectRows(family, isPublic);
+      const { rows } = await core.pool.query<{ n: number; record: string | null }>(text, values);
+      for (const { n, record } of rows) {
+        const { position, business_id: business } = own[n - 1]!;
+        if (record === null) {
+          fitting = Math.min(fitting, some.indexOf(own[n - 1]!));
+          continue;
+        }
+        records.set(position, record);
+        bytes += record.length;
+        const data = withDecimals(record, JSON.parse(record)) as Values;
+        subjects.push(...subjectsOf({ data }, family, business).filter((one) => one.startsWith('p:')));
+      }
     }
+    count += fitting;
+    if (count > 0 && fitting < some.length) break;
+    if (count === 0) [bytes, size] = [0, 1];
+    else size = Math.max(2, Math.floor(((maxBytes - bytes) * count) / Math.max(bytes, 1)));
   }
-  if (!isPublic && records.size > 0) {
+  const page = found.slice(0, count);
+  const shown = page.filter(({ position }) => records.has(position)).length;
+  if (!isPublic && shown > 0) {
     const about = { subjects: [...new Set(subjects)], filter: { families }, ids: { business_id } };
-    await core.logAccess(core, { actor, action: 'changes', ...about, rows: records.size });
+    await core.logAccess(core, { actor, action: 'changes', ...about, rows: shown });
   }
-  const changes = found.map((change): Change => {
+  const changes = page.map((change): Change => {
     const { family, business_id, record_id: id, kind, at: changed_at } = change;
     const version = Number(change.position);
-    const cursor = cursorOf(epoch, version);
+    const cursor = cursorOf(epoch, change);
     const about = JSON.stringify({ cursor, family, business_id, id, kind, version, changed_at });
     const record = records.get(change.position) ?? 'null';
     return { ...change, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
   });
-  const next = found.length === limit ? Number(found.at(-1)!.position) : end;
-  return { changes, next, more: next < head };
+  const last = count < found.length || count === limit ? page.at(-1)! : end;
+  const next = Number(last.position);
+  return { changes, next, cursor: last.at && cursorOf(epoch, last), more: next < head };
 }
 
-/** SQL for the rows of records as JSON, as PostgreSQL writes it: numbers keep all digits. $1 businesses, $2 ids */
+/**
+ * SQL for the rows of records as JSON, as PostgreSQL writes it: numbers keep all digits. $1 businesses, $2 ids, $3 bytes; what
+ * exceeds them is null
+ */
 function selectRows(family: Family, isPublic: boolean): string {
   const isShown = (name: string) => {
     const field = family.fields[name];
@@ -115,9 +163,12 @@ function selectRows(family: Family, isPublic: boolean): string {
   };
   const columns = Object.keys(columnsOf(family)).filter(isShown);
   return `
-    select k.n::int, (select row_to_json(r)::text from (select ${columns.map((name) => `t.${quoted(name)}`)}) r) as record
-    from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n)
-    join ${tableOf(family)} t on ${isRowOf(family)}`;
+    select n, case when sum(octet_length(record)) over (order by n) <= $3 then record end as record
+    from (
+      select k.n::int, (select row_to_json(r)::text from (select ${columns.map((name) => `t.${quoted(name)}`)}) r) as record
+      from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n)
+      join ${tableOf(family)} t on ${isRowOf(family)}
+    ) r`;
 }
 
 /**
@@ -129,7 +180,7 @@ export async function trimChanges({ db }: Core, signal: AbortSignal): Promise<vo
     const step: { rows: { last: string | null }[] } = await sql<{ last: string | null }>`
       with old as materialized (
         select * from (select * from receiver.changes where position > ${last} order by position limit 5000) step
-        where at < now() - interval '30 days'
+        where at < now() - ${keptDays} * interval '1 day'
       ), deleted as (
         delete from receiver.changes where position = any(array(select position from old where exists (
           select from receiver.changes c

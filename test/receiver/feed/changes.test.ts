@@ -4,6 +4,7 @@ import { createRoute } from '../../../src/feed/route.ts';
 import { createApp } from '../../../src/receiver/http/app.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
+import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { change, createRandom, type Item, listen, openCore, positions, token } from './support.ts';
@@ -22,7 +23,7 @@ async function serve(core: FeedCore) {
   };
 }
 
-it('readers beside merges that overlap, abort and are killed get each change once, in order', async () => {
+it('readers beside merges that overlap, abort and are killed get each change once, in order, and rows are right', async () => {
   // Commits take a while, of different length, and some fail: positions that were taken outside of the lock would cross.
   await database.rows(`
     create function disturb() returns trigger language plpgsql as $$ begin
@@ -68,8 +69,57 @@ it('readers beside merges that overlap, abort and are killed get each change onc
   await pool.end();
   const all = await positions(database);
   expect(seen.slice(0, 3)).toEqual([all, all, await positions(database, `business_id = 'b1'`)]);
+  await until(async () => {
+    await openCore(database).merge('receipt');
+    return (await database.rows('select from receiver.pending_deliveries')).length === 0;
+  });
+  const wrong = await database.rows(`
+    select receipt_id, net_amount, newest from receipts r cross join lateral (
+      select (envelope #>> '{data,net_amount}')::numeric as newest from receiver.inbox i
+      where i.record_id = r.receipt_id::text order by version desc limit 1
+    ) i where net_amount <> newest`);
+  expect(wrong).toEqual([]);
   expect(all.length).toBeGreaterThan(100);
   expect(all.at(-1)! - all[0]!).toBeGreaterThan(all.length); // some were aborted
+});
+
+it('a merge whose commit takes long is overtaken by none: a reader misses nothing, and rows are right', async () => {
+  await database.rows(`
+    create function wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
+    create constraint trigger commits after insert on receiver.changes deferrable initially deferred
+      for each row when (new.record_id = '1') execute function wait();
+    create trigger writes before insert on receipts for each row when (new.name = 'old') execute function wait()`);
+  const core = openCore(database);
+  const read = await serve(core);
+  const waits = (lock: string) => database.rows(`select from pg_locks where ${lock} and not granted`);
+  const seen: number[] = [];
+  let next = '';
+  const follow = async () => {
+    const page = await read(next);
+    seen.push(...page.changes.map(({ version }) => version));
+    next = `?after=${page.next}`;
+  };
+  for (const name of ['first', 'old']) {
+    const client = await database.pool.connect();
+    await client.query('begin; select pg_advisory_xact_lock(1)');
+    let isOver = false;
+    // The first one waits at its commit; the other one between its look at the callbacks and its row.
+    const merging = change(core, name === 'old' ? 3 : 1, { name });
+    await until(async () => (await waits(`locktype = 'advisory'`)).length > 0);
+    const later = change(core, name === 'old' ? 3 : 2, { name: 'newest' }).then(() => {
+      isOver = true;
+    });
+    await until(async () => isOver || (await waits(`relation = 'receiver.merge_lock'::regclass`)).length > 0);
+    await follow();
+    await client.query('rollback');
+    client.release();
+    await Promise.all([merging, later]);
+  }
+  await follow();
+  expect(seen).toEqual(await positions(database));
+  expect(await database.rows('select name from receipts order by receipt_id')).toEqual(
+    ['first', 'newest', 'newest'].map((name) => ({ name })),
+  );
 });
 
 it('a change has the row as it is when it is read, with all digits; null where it is gone', async () => {
@@ -147,7 +197,59 @@ it('410 is for a cursor of another epoch, and one that has seen more than there 
     status: 410,
     detail: expect.stringContaining('beginning'),
   });
-  expect((await read()).next).toMatch(/^next\.\d+$/);
+  expect((await read()).next).toMatch(/^next\.\d+\./);
+});
+
+it('a reader that was ahead of a restored database begins anew, also once that has as many changes', async () => {
+  const core = openCore(database);
+  await change(core, 1);
+  const read = await serve(core);
+  const { next: behind } = await read();
+  await change(core, 2, { net_amount: 1 });
+  const { next: ahead } = await read();
+  await database.rows(`delete from receiver.changes where position > $1`, [(await positions(database))[0]]);
+  await database.rows(`select setval(pg_get_serial_sequence('receiver.changes', 'position'),
+    (select max(position) from receiver.changes))`);
+  expect((await read(`?after=${ahead}`)).status).toBe(410);
+  for (const id of [3, 4]) await change(core, id);
+  expect((await read(`?after=${ahead}`)).status).toBe(410);
+  const { changes } = await read(`?after=${behind}`);
+  expect(changes.map(({ id }) => id)).toEqual(['3', '4']);
+  // One that has waited for so long that its change was deleted goes on.
+  const old = behind.replace(/[^.]+$/, '0');
+  await change(core, 1);
+  await database.rows(
+    'delete from receiver.changes where position = (select min(position) from receiver.changes)',
+  );
+  expect((await read(`?after=${old}`)).changes).toHaveLength(3);
+  expect((await read(`?after=${behind}`)).status).toBe(410);
+});
+
+it('a page has some megabytes, and all pages have every record, in order', async () => {
+  const core = openCore(database);
+  const big = (id: number) => {
+    const data = { receipt_id: id, note: 'x'.repeat(id === 25 ? 5_000_000 : 235_000) };
+    const event = { event: 'receipt.updated', event_time: Math.floor(Date.now() / 1000), business_id: 'b' };
+    return deliveryOf({ ...event, data });
+  };
+  for (let id = 1; id <= 50; id += 10)
+    await insertDeliveries(
+      core.pool,
+      Array.from({ length: 10 }, (_, n) => big(id + n)),
+      60_000,
+    );
+  for (let isFull = true; isFull; ) ({ isFull } = await core.merge('receipt'));
+  await change(core, 99);
+  const read = await serve(core);
+  const seen: number[] = [];
+  for (let [after, isMore] = ['', true]; isMore; ) {
+    const { changes, next, more, text } = await read(after);
+    expect(changes.length === 1 || text.length < 4_100_000).toBe(true);
+    for (const { record } of changes) expect(record).not.toBeNull();
+    seen.push(...changes.map(({ version }) => version));
+    [after, isMore] = [`?after=${next}`, more];
+  }
+  expect(seen).toEqual(await positions(database));
 });
 
 it('a token that is wrong or missing is 401, and without configured tokens there is no feed', async () => {
