@@ -92,8 +92,9 @@ const interval = (ms: string) => `${ms} * interval '1 millisecond'`;
 const lease = `
 insert into receiver.tasks as t (name, holder, held_until) values ($1, $2, now() + ${interval('$3')})
 on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
--- A clock that was ahead does not keep it for long.
-where (t.due_at <= now() or t.due_at > now() + ${interval('$4')}) and t.held_until <= now()`;
+-- A clock that was ahead keeps it for no longer.
+where (t.due_at <= now() or t.due_at > now() + ${interval('$4')})
+  and (t.held_until <= now() or t.held_until > now() + 2 * ${interval('$3')})`;
 const renewal = `update receiver.tasks set held_until = now() + ${interval('$3')} where name = $1 and holder = $2`;
 const release = `
 update receiver.tasks set held_until = '-infinity', due_at = now() + ${interval('$3')},
