@@ -53,7 +53,7 @@ export async function moveCallbacks(
     for (const row of rows) {
       const delivery = identify(row);
       if (delivery instanceof Rejection) rejected.push({ ...row, rejection: delivery });
-      else read.push({ ...row, delivery });
+      else read.push({ ...row, delivery: { ...delivery, storedAt: row.storedAt } });
     }
     const { stored, gated } = await retrying(() => store(core, read));
     await quarantine(core, rejected);

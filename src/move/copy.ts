@@ -6,6 +6,7 @@ import { inTransaction } from '../receiver/store/pools.ts';
 /** A callback of a source: of version 2 with all that a delivery has. */
 export type StoredCallback = Pick<Delivery, 'id' | 'family' | 'businessId' | 'body' | 'receivedAt'> & {
   version?: string;
+  storedAt: string;
   /** How often it was received again, and when for the last time. */
   resends: number;
   lastAt: Date;
@@ -21,8 +22,6 @@ export interface Copied {
   into: string;
   /** SQL of the first message of each transaction. */
   first?: string;
-  /** Rows of a step; default: 1,000. */
-  size?: number;
 }
 
 /** A database that callbacks are moved from. */
@@ -36,34 +35,50 @@ export interface Source {
   left: string;
 }
 
-/** Reads the rows of a query in parts. The next part is read while one is used. */
+const maxBytes = 8_000_000;
+const maxFetched = 20;
+
+/** Reads the rows of a query in parts: `size` of them, or some megabytes. The next rows are read while a part is used. */
 export async function* readRows<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   query: string,
   size: number,
 ): AsyncGenerator<Row[]> {
   await client.query(`declare moved no scroll cursor for ${query}`);
-  const fetch = () => {
-    const part = client.query<Row>(`fetch ${size} from moved`);
+  const fetch = (count: number) => {
+    const fetched = client.query<Row>(`fetch ${count} from moved`);
     // Its error is raised with the next part, which may not be asked for.
-    part.catch(() => {});
-    return part;
+    fetched.catch(() => {});
+    return fetched;
   };
-  for (let next = fetch(); ; ) {
+  let [part, bytes]: [Row[], number] = [[], 0];
+  for (let next = fetch(1); ; ) {
     const { rows } = await next;
     if (rows.length === 0) break;
-    next = fetch();
-    yield rows;
+    const sizes = rows.map(sizeOf);
+    next = fetch(Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...sizes))));
+    for (const [index, row] of rows.entries()) {
+      part.push(row);
+      bytes += sizes[index]!;
+      if (part.length < size && bytes < maxBytes) continue;
+      yield part;
+      [part, bytes] = [[], 0];
+    }
   }
+  if (part.length > 0) yield part;
   await client.query('close moved');
 }
 
+/** Of its texts and bytes. */
+const sizeOf = (row: pg.QueryResultRow): number =>
+  Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
+
 /** Copies rows in steps, each of which is a commit. @returns how many the target lacked */
 export async function copyRows({ pool }: Core, client: pg.ClientBase, copied: Copied): Promise<number> {
-  const { from, into, first = '', size = 1_000 } = copied;
+  const { from, into, first = '' } = copied;
   let count = 0;
   const query = `select to_jsonb(r)::text as row from (${from}) r`;
-  for await (const rows of readRows<{ row: string }>(client, query, size)) {
+  for await (const rows of readRows<{ row: string }>(client, query, 1_000)) {
     const list = `[${rows.map(({ row }) => row).join(',')}]`;
     count += (await inTransaction(pool, first, (target) => target.query(into, [list]))).rowCount ?? 0;
   }

@@ -78,6 +78,8 @@ async function moveAll(core: Core, pool: pg.Pool): Promise<void> {
       left: await client.query<{ count: number | null; what: string }>(source.left),
     };
   });
+  // What was stored long ago is new here.
+  await core.pool.query(`delete from receiver.settings where name = 'stale_merged'`);
   await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
   const columns: (keyof Moved)[] = ['read', 'stored', 'gated', 'rejected'];
   printTable(

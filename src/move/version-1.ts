@@ -23,7 +23,8 @@ const subject = (isPartner = 'false') =>
 
 const source: Source = {
   callbacks: `select id, family, business_id as "businessId", convert_to(envelope::text, 'UTF8') as body,
-      to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", coalesce(count, 0) as resends,
+      to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", received_at::text as "storedAt",
+      coalesce(count, 0) as resends,
       coalesce(last_received_at, received_at) as "lastAt"
     from inbox left join resends using (id) order by id`,
   before: [
@@ -59,7 +60,7 @@ const source: Source = {
       from: `select md5(r::text)::uuid as id, erasure_id as erasure, coalesce(content->>'family', source) as family,
           content as delivery, received_at
         from withheld.records r`,
-      ...{ into: insertInto('receiver.withheld'), size: 50 },
+      into: insertInto('receiver.withheld'),
     },
     {
       name: 'holds',
@@ -75,7 +76,7 @@ const source: Source = {
       from: `select id, path, coalesce(family, 'other') as family, business_id, reason, errors, body, acknowledged, count,
           received_at, last_received_at, replayed_at, '{}'::text[] as subjects
         from quarantine left join callback_paths using (path)`,
-      ...{ into: insertInto('receiver.quarantine'), size: 50 },
+      into: insertInto('receiver.quarantine'),
     },
     { name: 'aliases', from: 'select * from aliases', into: insertInto('receiver.aliases') },
     {

@@ -12,7 +12,7 @@ const table = (name: string, from: string, options: Partial<Copied> = {}): Copie
 });
 
 const source: Source = {
-  callbacks: `select ${storedColumns}, coalesce(count, 0) as resends, coalesce(last_at, received_at) as "lastAt"
+  callbacks: `select ${storedColumns}, stored_at::text as "storedAt", coalesce(count, 0) as resends, coalesce(last_at, received_at) as "lastAt"
     from receiver.inbox left join receiver.resends using (id) order by id`,
   before: [
     table('hashes of erased people', 'receiver.erased', {
@@ -22,11 +22,11 @@ const source: Source = {
     table('erasures', 'receiver.erasures', {
       from: `select (jsonb_populate_record(e, '{"completed_at": null}')).* from receiver.erasures e`,
     }),
-    table('withheld callbacks', 'receiver.withheld', { size: 50 }),
+    table('withheld callbacks', 'receiver.withheld'),
     table('holds', 'receiver.holds'),
   ],
   after: [
-    table('quarantine', 'receiver.quarantine', { size: 50 }),
+    table('quarantine', 'receiver.quarantine'),
     table('aliases', 'receiver.aliases'),
     table('answered requests', 'receiver.answered'),
     table('access log', 'public.access_log', { into: insertAccess('subjects') }),

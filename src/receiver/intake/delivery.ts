@@ -23,6 +23,8 @@ export interface Delivery {
   data: string | null;
   /** When it was received, in microseconds since 1970. */
   receivedAt: number;
+  /** When another database stored it, from which it is moved: SQL. */
+  storedAt?: string;
 }
 
 /** What a record is found by. */

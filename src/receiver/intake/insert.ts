@@ -28,16 +28,17 @@ const concernsErasure = `exists (select from receiver.erased) and exists (
 )`;
 
 const columns =
-  'id, family, event, client_id, business_id, record_id, version, event_time, subjects, envelope, data, received_at';
+  'id, family, event, client_id, business_id, record_id, version, event_time, subjects, envelope, data, received_at, stored_at';
 
 /** The rows of a parameter that `toJsonb` makes, as `d`. */
 const incoming = `incoming as materialized (
   select d.id, d.family, d.event, d.client_id, d.business_id, coalesce(d.record_id, d.id::text) as record_id, d.version,
          to_timestamp(d.event_ms / 1000.0) as event_time, d.subjects, d.envelope, d.data,
-         timestamptz 'epoch' + d.received_us * interval '1 microsecond' as received_at, d.copies
+         timestamptz 'epoch' + d.received_us * interval '1 microsecond' as received_at,
+         coalesce(d.stored_at, clock_timestamp()) as stored_at, d.copies
   from jsonb_to_recordset($1::jsonb) as d(
     id uuid, family text, event text, client_id text, business_id text, record_id text, version text, event_ms numeric,
-    subjects text[], envelope jsonb, data jsonb, received_us bigint, copies int
+    subjects text[], envelope jsonb, data jsonb, received_us bigint, stored_at timestamptz, copies int
   )
 )`;
 
@@ -56,7 +57,8 @@ with ${incoming}, ${gate}, gated as materialized (
   insert into receiver.inbox (${columns})
   select ${columns} from ungated order by id
   on conflict (id) do update
-    set version = excluded.version, envelope = excluded.envelope, data = excluded.data, received_at = excluded.received_at
+    set version = excluded.version, envelope = excluded.envelope, data = excluded.data, received_at = excluded.received_at,
+        stored_at = least(inbox.stored_at, excluded.stored_at)
     where excluded.received_at < inbox.received_at
   returning id, family, xmax = 0 as is_new
 ), pending as (
@@ -149,11 +151,12 @@ export function toJsonb(deliveries: readonly { delivery: Delivery; copies: numbe
     const { id, family, event, clientId, businessId, recordId, version, eventMs, subjects, data } = delivery;
     // A template, where only what senders choose is quoted: JSON.stringify of the whole takes three times as long.
     const record = recordId === id ? '' : `"record_id":${JSON.stringify(recordId)},`;
+    const stored = delivery.storedAt ? `"stored_at":"${delivery.storedAt}",` : '';
     const merged = data === null ? '' : `"data":${data},`;
     const head =
       `${before}{"id":"${id}","family":"${family}","event":${JSON.stringify(event)},"client_id":${JSON.stringify(clientId)},` +
       `"business_id":${JSON.stringify(businessId)},${record}"version":"${version}","event_ms":${eventMs},` +
-      `"subjects":${JSON.stringify(subjects)},"received_us":${delivery.receivedAt},"copies":${copies},${merged}"envelope":`;
+      `"subjects":${JSON.stringify(subjects)},"received_us":${delivery.receivedAt},"copies":${copies},${stored}${merged}"envelope":`;
     parts.push(Buffer.from(head), delivery.body);
     before = '},';
   }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { logAccess } from '../../../src/common/access-log.ts';
+import { readRows } from '../../../src/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
@@ -125,6 +126,30 @@ const receive = async (to: ReceiverDatabase, ...callbacks: object[]) => {
   for (const one of callbacks) await intake.receive(Buffer.from(JSON.stringify(one)), routeOf('receipt'));
   await intake.close();
 };
+
+it('reports of moments before a move know what was stored by then', async () => {
+  const source = await version2();
+  await receive(source, receipt(1), receipt(2));
+  await source.rows(`update receiver.inbox set stored_at = now() - interval '10 days'`);
+  await move(source.url);
+  const known = (days: number) =>
+    target.rows(
+      `select receipt_id::int as id from reporting.receipts_as_of(now() - $1 * interval '1 day') order by 1`,
+      [days],
+    );
+  expect([await known(9), await known(11)]).toEqual([[{ id: 1 }, { id: 2 }], []]);
+});
+
+it('what is moved is read in parts of some megabytes', async () => {
+  const client = await target.pool.connect();
+  const parts: number[] = [];
+  await client.query('begin');
+  const query = `select repeat('x', case when n > 600 then 900000 else 10 end) as body from generate_series(1, 630) n`;
+  for await (const rows of readRows(client, query, 500)) parts.push(rows.length);
+  await client.query('rollback');
+  client.release();
+  expect(parts).toEqual([500, 109, 9, 9, 3]);
+});
 
 it('moves what a published version 1 has as if it had been received here, and a second time nothing', async () => {
   const source = await version1();
