@@ -105,7 +105,7 @@ export async function readPatient(
       const { found } = await findCallbacks(client, subjects);
       const ids = found.map(({ delivery }) => delivery.id);
       const size =
-        'select coalesce(sum(octet_length(envelope::text)), 0)::float8 as bytes from receiver.inbox where id = any($1)';
+        'select to_jsonb(coalesce(sum(octet_length(envelope::text)), 0)) as bytes from receiver.inbox where id = any($1)';
       const { rows } = await client.query<{ bytes: number }>(size, [ids]);
       if (rows[0]!.bytes > maxBytes) throw new PatientTooLarge();
       return { found, stored: await readStored(client, ids) };

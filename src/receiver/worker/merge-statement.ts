@@ -229,5 +229,5 @@ select exists (select from ours) as "isOurs", (select count(*) from written)::in
        ${isDue ? '(select count(*) from others) >= $4::int' : 'false'} as "isFull",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from tried where not is_mine)'} as locked,
        array(select array[business_id, record_id] from merged join tried using (n) where bytes > 1000000 order by bytes desc limit 20) as large,
-       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as ms`;
+       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::int as ms`;
 }
