@@ -97,7 +97,7 @@ function operationOf({ name, summary, group, method, request, response, status }
     summary,
     parameters: [
       ...(group === 'registration' ? parametersOf('header', client.registrationHeaders) : []),
-      ...(method === 'GET' ? parametersOf('query', request) : []),
+      ...(method === 'GET' && request ? parametersOf('query', request) : []),
     ],
     ...(method === 'POST' && { requestBody: { required: true, content: json(`${pascal(name)}Request`) } }),
     responses: {

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { type ErrorContext, RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import type { Operation, ResponseOf } from './operations.ts';
-import { readResponse } from './read-response.ts';
 import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
 import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
-import { NoResponse, sendRequest } from './send-request.ts';
+import { sendRequest } from './send-request.ts';
 import { getToken, type TokenSource } from './token-source.ts';
-import { TimedOut, withTimeout } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface Connection {
   readonly baseUrl: URL;
@@ -45,78 +44,61 @@ export async function call<O extends Operation>(
   input: unknown,
   options: RegistrationOptions,
 ): Promise<ResponseOf<O>> {
-  const { baseUrl, timeoutMs, serviceIdentifierField, clientId, retry } = connection;
+  const { group, method, repeatable } = operation;
   const context = { operation: operation.name, transactionId: transactionOf(input) };
-  const request = parse(operation.request, input, context) as object;
-  const headers = operation.group === 'registration' ? parseHeaders(options, context) : {};
-  const totalTimeoutMs = operation.group === 'reading' ? readTimeoutMs : 3 * timeoutMs;
-  let sent = false;
+  const request = operation.request ? (parse(operation.request, input, context) as object) : {};
+  const ofCaller = group === 'registration' ? parseHeaders(options, context) : {};
+  const totalMs = group === 'reading' ? readTimeoutMs : 3 * connection.timeoutMs;
+  let mayHaveReached = false;
 
-  async function attempt(outer: AbortSignal, rejected?: RejectedToken): Promise<ResponseOf<O>> {
-    const token = await getToken(connection.token, outer, context, rejected?.token);
-    if (rejected && token === rejected.token) throw rejected.error;
-    const sentBefore = sent;
+  async function attempt(signal: AbortSignal, refused?: RefusedToken): Promise<ResponseOf<O>> {
+    const token = await getToken(connection.token, signal, context, refused?.token);
+    if (token === refused?.token) throw refused.error;
+    const reachedBefore = mayHaveReached;
+    mayHaveReached = true;
     try {
-      const response = await withTimeout(timeoutMs, outer, (signal) => {
-        sent = true;
-        const authorised = { ...headers, ...tokenHeaders(operation, token, clientId) };
-        return sendRequest(baseUrl, operation, request, authorised, signal);
-      });
-      const secrets = [token, ...secretsOf(request), ...Object.values(headers)];
-      return readResponse(response, operation, serviceIdentifierField, secrets, context) as ResponseOf<O>;
+      const headers = { ...ofCaller, ...tokenHeaders(group, token, connection.clientId) };
+      const secrets = [token, ...secretsOf(request), ...Object.values(ofCaller)];
+      return await sendRequest(connection, operation, { request, headers, secrets }, context, signal);
     } catch (error) {
-      // A 401 means that the request was not applied (RFC 9110), so a registration may be sent again too.
-      if (error instanceof Unauthorized && !rejected) return attempt(outer, { token, error });
-      if (error instanceof NoResponse && !error.mayHaveReached) sent = sentBefore;
+      if (error instanceof Unavailable && !error.mayHaveReached) mayHaveReached = reachedBefore;
+      if (!(error instanceof Unauthorized) || refused) throw error;
+      if (repeatable) return attempt(signal, { token, error });
+      // The 401 may be about the OTP, which works once. The next call has a new token.
+      await getToken(connection.token, signal, context, token).catch(() => {});
       throw error;
     }
   }
 
-  async function attempts(signal: AbortSignal) {
-    const end = performance.now() + totalTimeoutMs;
-    let mayBeDone = false;
-    for (let count = 1; ; count++) {
+  async function attempts(signal: AbortSignal): Promise<ResponseOf<O>> {
+    const end = performance.now() + totalMs;
+    for (let count = 1, mayBeDone = false; ; count++) {
       try {
         return await attempt(signal);
       } catch (error) {
-        signal.throwIfAborted();
-        const failure = toServiceError(error, context, sent);
+        if (signal.aborted || !(error instanceof ServiceError)) throw error;
         // An attempt whose response was lost may have deleted it.
-        if (operation.method === 'DELETE' && mayBeDone && failure.status === 404) {
-          return undefined as ResponseOf<O>;
-        }
-        mayBeDone ||= failure instanceof Unavailable && failure.mayHaveReached;
-        const pauseMs = pauseBeforeRetry(failure, operation, count, retry);
-        if (pauseMs === undefined || performance.now() + pauseMs >= end) throw failure;
+        if (method === 'DELETE' && mayBeDone && error.status === 404) return undefined as ResponseOf<O>;
+        mayBeDone ||= error instanceof Unavailable && error.mayHaveReached;
+        const pauseMs = pauseBeforeRetry(error, operation, count, connection.retry);
+        if (pauseMs === undefined || performance.now() + pauseMs >= end) throw error;
         await sleep(pauseMs, undefined, { signal });
       }
     }
   }
 
-  try {
-    return await withTimeout(totalTimeoutMs, options.signal, attempts);
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    throw toServiceError(error, context, sent);
-  }
+  const timedOut = (message: string) => new Unavailable(message, context, 'time-out', mayHaveReached);
+  return withTimeout(totalMs, timedOut, options.signal, attempts);
 }
 
 /** The older read operations take the token in `auth`, the newer ones as a bearer token. */
-function tokenHeaders({ group }: Operation, token: string, clientId: string | undefined) {
+function tokenHeaders(group: Operation['group'], token: string, clientId: string | undefined) {
   const authorization = `Bearer ${token}`;
   if (group !== 'reading') return { authorization };
   return { authorization, auth: token, ...(clientId !== undefined && { 'client-id': clientId }) };
 }
 
-type RejectedToken = { readonly token: string; readonly error: Unauthorized };
-
-/** The error of an attempt; an error that is none of ours is raised as it is. */
-export function toServiceError(error: unknown, context: ErrorContext, mayHaveReached: boolean): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (!(error instanceof TimedOut || error instanceof NoResponse)) throw error;
-  const reason = error instanceof TimedOut ? 'time-out' : 'network';
-  return new Unavailable(error.message, context, { reason, mayHaveReached });
-}
+type RefusedToken = { readonly token: string; readonly error: Unauthorized };
 
 function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): T {
   const parsed = schema.safeParse(input);
@@ -125,12 +107,9 @@ function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): 
   throw new RefusedInput(issues, context);
 }
 
-function parseHeaders(options: RegistrationOptions, context: ErrorContext): Record<string, string> {
-  const given = Object.entries({
-    'X-Pt-Id': options.ptId,
-    'X-Partner-Pt-Id': options.partnerPtId,
-    'X-Hip-Id': options.hipId,
-  }).filter(([, value]) => value !== undefined);
+function parseHeaders({ ptId, partnerPtId, hipId }: RegistrationOptions, context: ErrorContext) {
+  const headers = { 'X-Pt-Id': ptId, 'X-Partner-Pt-Id': partnerPtId, 'X-Hip-Id': hipId };
+  const given = Object.entries(headers).filter(([, value]) => value !== undefined);
   return { ...parse(registrationHeaders, Object.fromEntries(given), context) } as Record<string, string>;
 }
 

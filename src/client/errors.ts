@@ -12,11 +12,11 @@ export type ErrorCode =
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
   abstract override readonly name: string;
-  readonly operation: string;
+  readonly operation!: string;
   /** The txn_id of the request, if it has one. */
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
-  /** The code in the response's body, if it has one: letters and underscores. */
+  /** The code in the response's body, if it has one, without values of the request and long numbers. */
   readonly code: ErrorCode | undefined;
   /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body: string | undefined;
@@ -25,12 +25,7 @@ export abstract class ServiceError extends Error {
 
   constructor(message: string, context: ErrorContext) {
     super(`${context.operation}: ${message}`);
-    this.operation = context.operation;
-    this.transactionId = context.transactionId;
-    this.status = context.status;
-    this.code = context.code;
-    this.body = context.body;
-    this.retryAfterMs = context.retryAfterMs;
+    Object.assign(this, context);
   }
 }
 
@@ -65,11 +60,12 @@ export class Unavailable extends ServiceError {
   constructor(
     message: string,
     context: ErrorContext,
-    detail: Pick<Unavailable, 'reason' | 'mayHaveReached'>,
+    reason: Unavailable['reason'],
+    mayHaveReached: boolean,
   ) {
     super(message, context);
-    this.reason = detail.reason;
-    this.mayHaveReached = detail.mayHaveReached;
+    this.reason = reason;
+    this.mayHaveReached = mayHaveReached;
   }
 }
 

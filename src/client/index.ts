@@ -9,7 +9,6 @@ export {
   Unavailable,
   UnreadableResponse,
 } from './errors.ts';
-export { eventNames } from './event-names.ts';
 export { type LoginOptions, loginTokenSource } from './login-token-source.ts';
 export {
   type Answered,

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { toServiceError } from './call.ts';
 import type { Operation } from './operations.ts';
-import { readResponse } from './read-response.ts';
 import { secretsOf } from './redact.ts';
 import { sendRequest } from './send-request.ts';
 import { positive, requireBaseUrl } from './service-client.ts';
 import { bearerToken, type TokenFunction } from './token-source.ts';
-import { withTimeout } from './with-timeout.ts';
 
 export interface LoginOptions {
   /** As for createServiceClient. */
@@ -17,12 +14,6 @@ export interface LoginOptions {
   readonly timeoutMs?: number;
 }
 
-const response = z.looseObject({
-  access_token: z.string().regex(bearerToken),
-  // Without a plausible lifetime a token is used until the platform rejects it.
-  expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
-});
-
 // Not among `operations`: it takes no token.
 const login = {
   name: 'login',
@@ -30,8 +21,12 @@ const login = {
   group: 'login',
   method: 'POST',
   path: 'connect-auth/v1/account/login',
-  request: z.strictObject({ client_id: z.string(), client_secret: z.string() }),
-  response,
+  request: undefined,
+  response: z.looseObject({
+    access_token: z.string().regex(bearerToken),
+    // Without a plausible lifetime a token is used until the platform rejects it.
+    expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
+  }),
   status: 200,
   repeatable: true,
 } as const satisfies Operation;
@@ -44,24 +39,21 @@ const login = {
  */
 export function loginTokenSource(options: LoginOptions): TokenFunction {
   const request = { client_id: options.clientId, client_secret: options.clientSecret };
+  const outgoing = { request, headers: {}, secrets: secretsOf(request) };
   const baseUrl = requireBaseUrl(options.baseUrl);
   const timeoutMs = positive('timeoutMs', options.timeoutMs ?? 10_000);
+  const connection = { baseUrl, timeoutMs, serviceIdentifierField: 'svc' };
   let session: { readonly token: string; readonly renewAt: number } | undefined;
   let pending: Promise<string> | undefined;
 
   async function logIn(): Promise<string> {
-    const context = { operation: login.name };
     const start = performance.now();
     try {
-      const received = await withTimeout(timeoutMs, undefined, (signal) =>
-        sendRequest(baseUrl, login, request, {}, signal),
-      );
-      const body = readResponse(received, login, 'svc', secretsOf(request), context);
-      const { access_token: token, expires_in } = body as z.output<typeof response>;
+      const { access_token: token, expires_in } = await sendRequest(connection, login, outgoing, {
+        operation: login.name,
+      });
       session = { token, renewAt: start + expires_in * 800 };
       return token;
-    } catch (error) {
-      throw toServiceError(error, context, true);
     } finally {
       pending = undefined;
     }

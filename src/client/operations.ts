@@ -29,7 +29,8 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path below the base address, without a leading slash; `{field}` stands for a field of the request. */
   readonly path: string;
-  readonly request: z.ZodType;
+  /** Undefined: it has no parameters. */
+  readonly request: z.ZodType | undefined;
   /** Undefined: no response body is documented, and none is read. */
   readonly response: z.ZodType | undefined;
   /** The documented status of a success. */
@@ -54,6 +55,7 @@ const ofSubscriptions = {
 
 /** The four operations of sections 4.1 to 4.4, the three of subscriptions, and those that read records. */
 export const operations = {
+  /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
   verifyAadhaarOtp: {
     ...registers,
     name: 'verifyAadhaarOtp',
@@ -62,6 +64,7 @@ export const operations = {
     request: registration.verifyAadhaarOtpRequest,
     response: registration.verifyAadhaarOtpResponse,
   },
+  /** Section 4.2. Not retried once it may have reached the platform. */
   createAddressByMobile: {
     ...registers,
     name: 'createAddressByMobile',
@@ -70,6 +73,7 @@ export const operations = {
     request: registration.createAddressByMobileRequest,
     response: registration.createAddressByMobileResponse,
   },
+  /** Section 4.3. Not retried once it may have reached the platform. */
   createAddressByAadhaar: {
     ...registers,
     name: 'createAddressByAadhaar',
@@ -78,6 +82,7 @@ export const operations = {
     request: registration.createAddressByAadhaarRequest,
     response: registration.createAddressByAadhaarResponse,
   },
+  /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs: {
     ...reads,
     name: 'searchDrugsAndLabs',
@@ -87,14 +92,16 @@ export const operations = {
     request: search.searchRequest,
     response: search.searchResponse,
   },
+  /** Retried like the search. The response contains the signing keys: do not log it. */
   listSubscriptions: {
     ...reads,
     ...ofSubscriptions,
     name: 'listSubscriptions',
     summary: 'List subscriptions',
-    request: subscriptions.listSubscriptionsRequest,
+    request: undefined,
     response: subscriptions.listSubscriptionsResponse,
   },
+  /** Not retried once it may have reached the platform. Rejected (400) if the endpoint has a subscription already. */
   createSubscription: {
     ...ofSubscriptions,
     name: 'createSubscription',
@@ -105,6 +112,7 @@ export const operations = {
     status: 201,
     repeatable: false,
   },
+  /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
   deleteSubscription: {
     ...ofSubscriptions,
     name: 'deleteSubscription',
@@ -124,12 +132,13 @@ export const operations = {
     request: reading.listAppointmentsRequest,
     response: reading.listAppointmentsResponse,
   },
+  /** The names of the business, its clinics and doctors. */
   directory: {
     ...readsRecords,
     name: 'directory',
     summary: 'Directory',
     path: 'dr/v1/business/entities',
-    request: reading.directoryRequest,
+    request: undefined,
     response: reading.directoryResponse,
   },
 } as const satisfies Record<string, Operation>;

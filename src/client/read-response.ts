@@ -1,21 +1,32 @@
 import { type ErrorContext, Rejected, Unauthorized, Unavailable, UnreadableResponse } from './errors.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, ResponseOf } from './operations.ts';
 import { redact } from './redact.ts';
 import { retryAfterMs } from './retry.ts';
-import type { HttpResponse } from './send-request.ts';
+
+/** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
+interface HttpResponse {
+  readonly status: number;
+  /** The header Retry-After. */
+  readonly retryAfter: string | null;
+  readonly answeredAt: Date;
+  readonly text?: string;
+  /** Why there is no text: the library's error code. */
+  readonly failure?: string;
+}
 
 /**
  * The parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and `raw`, the
- * body as received. Raises Unauthorized (401), Rejected (another 4xx), Unavailable (5xx) or UnreadableResponse (others).
+ * body as received.
+ *
+ * @throws Unauthorized (401), Rejected (another 4xx), Unavailable (5xx), UnreadableResponse
  */
-export function readResponse(
-  response: HttpResponse,
-  operation: Operation,
+export function readResponse<O extends Operation>(
+  { status, text, failure, answeredAt, retryAfter }: HttpResponse,
+  operation: O,
   identifierField: string,
   secrets: readonly string[],
-  request: Pick<ErrorContext, 'operation' | 'transactionId'>,
-): unknown {
-  const { status, text } = response;
+  request: ErrorContext,
+): ResponseOf<O> {
   // Tokens, a person's profile and signing keys, which no pattern recognises.
   const isSecret = status < 300 && operation.group !== 'search';
   const context = {
@@ -23,23 +34,23 @@ export function readResponse(
     status,
     code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
-    retryAfterMs: retryAfterMs(response.retryAfter),
+    retryAfterMs: retryAfterMs(retryAfter),
   };
   const message = `the platform responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);
   if (status >= 400 && status < 500) throw new Rejected(message, context);
-  if (status >= 500) throw new Unavailable(message, context, { reason: 'status', mayHaveReached: true });
+  if (status >= 500) throw new Unavailable(message, context, 'status', true);
   if (status < 200 || status > 299) throw new UnreadableResponse(`${message}, not followed`, context);
-  if (!operation.response) return undefined;
-  if (text === undefined) throw new UnreadableResponse(`incomplete body (${response.failure})`, context);
+  if (!operation.response) return undefined as ResponseOf<O>;
+  if (text === undefined) throw new UnreadableResponse(`incomplete body (${failure})`, context);
 
   const received = parseJson(text);
   if (received === undefined) throw new UnreadableResponse('the body is not JSON', context);
   const named = operation.group === 'registration' ? renameIdentifier(received, identifierField) : received;
   const parsed = operation.response.safeParse(named);
   if (parsed.success) {
-    const answeredAt = operation.group === 'reading' && { answeredAt: response.answeredAt };
-    return { ...(parsed.data as object), raw: received, ...answeredAt };
+    const times = operation.group === 'reading' && { answeredAt };
+    return { ...(parsed.data as object), raw: received, ...times } as ResponseOf<O>;
   }
   const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
   const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${identifierField}")` : '';
@@ -52,14 +63,11 @@ function renameIdentifier(body: unknown, field: string): unknown {
   return svc === undefined ? rest : { ...rest, svc };
 }
 
-/** The code of `{error: {code}}` or `{code}`, the documented shapes that have one. */
+/** The code of `{error: {code}}` or `{code}`, the documented shapes that have one; a word without values of the request. */
 function readErrorCode(text: string, secrets: readonly string[]): string | undefined {
   const body = parseJson(text) as { code?: unknown; error?: { code?: unknown } } | null | undefined;
-  const code = body?.error?.code ?? body?.code;
-  // A word of another kind may be a value of the request.
-  return typeof code === 'string' && /^[a-z_]{1,64}$/i.test(code) && !secrets.includes(code)
-    ? code
-    : undefined;
+  const code = String(body?.error?.code ?? body?.code ?? '');
+  return /^[\w.-]{1,64}$/.test(code) && redact(code, secrets) === code ? code : undefined;
 }
 
 function parseJson(text: string): unknown {

@@ -50,8 +50,6 @@ export const listAppointmentsResponse = z.object({
     .transform((list) => list ?? []),
 });
 
-export const directoryRequest = z.strictObject({});
-
 /** Response of Directory: the names of a business, its clinics and its doctors. */
 export const directoryResponse = z.object({
   data: z.object({

@@ -1,26 +1,14 @@
-import type { Operation } from './operations.ts';
+import type { Connection } from './call.ts';
+import { type ErrorContext, Unavailable } from './errors.ts';
+import type { Operation, ResponseOf } from './operations.ts';
+import { readResponse } from './read-response.ts';
+import { withTimeout } from './with-timeout.ts';
 
-/** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
-export interface HttpResponse {
-  readonly status: number;
-  /** The header Retry-After. */
-  readonly retryAfter: string | null;
-  /** From its Date; without one, when the request was sent: what it says cannot be older. */
-  readonly answeredAt: Date;
-  readonly text?: string;
-  /** Why there is no text: the library's error code. */
-  readonly failure?: string;
-}
-
-/** No response came. `mayHaveReached` is false only where not even a connection was made. */
-export class NoResponse extends Error {
-  override readonly name = 'NoResponse';
-  readonly mayHaveReached: boolean;
-
-  constructor(code: string, mayHaveReached: boolean) {
-    super(`no response (${code})`);
-    this.mayHaveReached = mayHaveReached;
-  }
+/** What is sent, and what no error may quote of it. */
+export interface Outgoing {
+  readonly request: object;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
 }
 
 const connectErrors = new Set([
@@ -36,49 +24,54 @@ const connectErrors = new Set([
 const maxBytes = 2 * 1024 * 1024;
 
 /**
- * Sends one request and reads its response of at most 2 MiB, whatever its status; redirects are not followed.
+ * One attempt: sends a request and reads its response of at most 2 MiB; redirects are not followed.
  *
- * @throws NoResponse; the signal's reason
+ * @throws ServiceError; the outer signal's reason
  */
-export async function sendRequest(
-  baseUrl: URL,
-  operation: Operation,
-  request: object,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<HttpResponse> {
+export function sendRequest<O extends Operation>(
+  connection: Pick<Connection, 'baseUrl' | 'timeoutMs' | 'serviceIdentifierField'>,
+  operation: O,
+  { request, headers, secrets }: Outgoing,
+  context: ErrorContext,
+  outer?: AbortSignal,
+): Promise<ResponseOf<O>> {
+  const { method } = operation;
   const fields = new Map(Object.entries(request).filter(([, value]) => value !== undefined));
   const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => {
     const value = fields.get(field);
     fields.delete(field);
     return encodeURIComponent(value);
   });
-  const url = new URL(path, baseUrl);
-  const hasBody = operation.method === 'POST';
-  if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
+  const url = new URL(path, connection.baseUrl);
   const type = 'application/json';
-  const sentAt = Date.now();
-  let start: Pick<HttpResponse, 'status' | 'retryAfter' | 'answeredAt'> | undefined;
-  try {
-    const response = await fetch(url, {
-      method: operation.method,
-      headers: { ...headers, accept: type, ...(hasBody && { 'content-type': type }) },
-      body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
-      redirect: 'manual',
-      signal,
+  const hasBody = method === 'POST';
+  if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
+  const init = {
+    ...{ method, redirect: 'manual' as const },
+    headers: { ...headers, accept: type, ...(hasBody && { 'content-type': type }) },
+    body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
+  };
+  const timedOut = (message: string) => new Unavailable(message, context, 'time-out', true);
+  return withTimeout(connection.timeoutMs, timedOut, outer, async (signal) => {
+    const sentAt = Date.now();
+    const response = await fetch(url, { ...init, signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const code = codeOf(error);
+      throw new Unavailable(`no response (${code})`, context, 'network', !connectErrors.has(code));
     });
+    const body = await readText(response).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return { failure: codeOf(error) };
+    });
+    // Without a Date, what it says cannot be older than the request.
     const answeredAt = new Date(Date.parse(response.headers.get('date') ?? '') || sentAt);
-    start = { status: response.status, retryAfter: response.headers.get('retry-after'), answeredAt };
-    return { ...start, text: await readText(response) };
-  } catch (error) {
-    signal.throwIfAborted();
-    const failure = codeOf((error as Error).cause ?? error);
-    if (start) return { ...start, failure };
-    throw new NoResponse(failure, !connectErrors.has(failure));
-  }
+    const read = { status: response.status, retryAfter: response.headers.get('retry-after'), answeredAt };
+    const { serviceIdentifierField } = connection;
+    return readResponse({ ...read, ...body }, operation, serviceIdentifierField, secrets, context);
+  });
 }
 
-async function readText({ body }: Response): Promise<string> {
+async function readText({ body }: Response): Promise<{ text: string }> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
@@ -86,11 +79,12 @@ async function readText({ body }: Response): Promise<string> {
     if (size > maxBytes) throw Object.assign(new Error(), { code: 'larger than 2 MiB' });
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  // It takes a byte order mark away, which JSON.parse refuses.
+  return { text: new TextDecoder().decode(Buffer.concat(chunks)) };
 }
 
-/** The error's code or name, which quotes nothing. */
+/** The code or name of an error, or of its cause, which quotes nothing. */
 export function codeOf(error: unknown): string {
-  const { code, name } = error as { code?: string; name?: string };
+  const { code, name } = ((error as Error).cause ?? error) as { code?: string; name?: string };
   return code ?? name ?? 'unknown error';
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
-import { type OperationName, operations, type ResponseOf } from './operations.ts';
+import { type Operation, type OperationName, operations, type ResponseOf } from './operations.ts';
 import type { Appointment } from './reading-schemas.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
@@ -36,32 +36,16 @@ export interface AppointmentsPage {
 /** The documented size of a page. */
 const pageSize = 30;
 
-type Response<Name extends OperationName> = Promise<ResponseOf<(typeof operations)[Name]>>;
-type Call<Name extends OperationName, Options = RegistrationOptions> = (
-  request: z.input<(typeof operations)[Name]['request']>,
-  options?: Options,
-) => Response<Name>;
+type OptionsOf<O extends Operation> = O['group'] extends 'registration' ? RegistrationOptions : CallOptions;
+type Call<O extends Operation> = O['request'] extends z.ZodType
+  ? (request: z.input<O['request']>, options?: OptionsOf<O>) => Promise<ResponseOf<O>>
+  : (options?: OptionsOf<O>) => Promise<ResponseOf<O>>;
+type Calls = { readonly [Name in OperationName]: Call<(typeof operations)[Name]> };
 
 /** The operations of section 4, those of subscriptions, and those that read records. Each raises a ServiceError, or the reason of an aborted signal. */
-export interface ServiceClient {
-  /** Section 4.1. Not retried once it may have reached the platform: an OTP works once. */
-  verifyAadhaarOtp: Call<'verifyAadhaarOtp'>;
-  /** Section 4.2. Not retried once it may have reached the service. */
-  createAddressByMobile: Call<'createAddressByMobile'>;
-  /** Section 4.3. Not retried once it may have reached the service. */
-  createAddressByAadhaar: Call<'createAddressByAadhaar'>;
-  /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
-  searchDrugsAndLabs: Call<'searchDrugsAndLabs', CallOptions>;
-  /** Retried like the search. The response contains the signing keys: do not log it. */
-  listSubscriptions(options?: CallOptions): Response<'listSubscriptions'>;
-  /** Not retried once it may have reached the service. Rejected (400) if the endpoint has a subscription already. */
-  createSubscription: Call<'createSubscription', CallOptions>;
-  /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
-  deleteSubscription: Call<'deleteSubscription', CallOptions>;
+export interface ServiceClient extends Omit<Calls, 'listAppointments'> {
   /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
   appointmentsPage(query: AppointmentsPageQuery, options?: CallOptions): Promise<AppointmentsPage>;
-  /** The names of the business, its clinics and doctors. */
-  directory(options?: CallOptions): Response<'directory'>;
 }
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
@@ -74,21 +58,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     clientId: options.clientId,
     retry: { ...defaultRetryPolicy, ...options.retry },
   };
-  const callTo =
-    <Name extends OperationName>(name: Name): Call<Name> =>
-    (request, o = {}) =>
-      call(connection, operations[name], request, o);
+  const callTo = (operation: Operation) =>
+    operation.request
+      ? (request: unknown, o: CallOptions = {}) => call(connection, operation, request, o)
+      : (o: CallOptions = {}) => call(connection, operation, {}, o);
+  const { listAppointments, ...calls } = Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [name, callTo(operation)]),
+  ) as unknown as Calls;
   return {
-    verifyAadhaarOtp: callTo('verifyAadhaarOtp'),
-    createAddressByMobile: callTo('createAddressByMobile'),
-    createAddressByAadhaar: callTo('createAddressByAadhaar'),
-    searchDrugsAndLabs: callTo('searchDrugsAndLabs'),
-    listSubscriptions: (o) => callTo('listSubscriptions')({}, o),
-    createSubscription: callTo('createSubscription'),
-    deleteSubscription: callTo('deleteSubscription'),
+    ...calls,
     appointmentsPage: async ({ startDate, endDate, pageNo }, o) => {
       const request = { start_date: startDate, end_date: endDate, page_no: pageNo };
-      const { appointments, answeredAt, raw } = await callTo('listAppointments')(request, o);
+      const { appointments, answeredAt, raw } = await listAppointments(request, o);
       const received = raw.appointments as Appointment['raw'][];
       return {
         appointments: appointments.map((appointment, index) => ({ ...appointment, raw: received[index]! })),
@@ -96,7 +77,6 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         isLast: appointments.length < pageSize,
       };
     },
-    directory: (o) => callTo('directory')({}, o),
   };
 }
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { callbackEvents } from '../receiver/families/family.ts';
+import { families } from '../receiver/families/index.ts';
 import type { WithRaw } from './operations.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
@@ -7,6 +9,13 @@ const text = z.string().nullish();
 const unknown = z.unknown().optional().describe('Its type is not shown');
 const id = z.union([z.string(), z.number()]).transform(String).describe('Its type is not shown');
 const notEmpty = z.string().min(1);
+
+type EventsOf<F> = F extends { events: infer E }
+  ? { [Name in keyof E]: E[Name] extends 'reconciled' ? never : Name }[keyof E]
+  : never;
+
+/** The documented events. The platform adds others, so that requests may name any. */
+export const eventNames = families.flatMap(callbackEvents) as readonly EventsOf<(typeof families)[number]>[];
 
 /** A subscription: which events the platform sends to an endpoint, signed with which key. */
 export const subscription = z.object({
@@ -21,8 +30,6 @@ export const subscription = z.object({
   created_by: unknown,
   updated_by: unknown,
 });
-
-export const listSubscriptionsRequest = z.strictObject({});
 
 /** Response of List subscriptions; null counts as no subscriptions. */
 export const listSubscriptionsResponse = z.object({

@@ -30,11 +30,10 @@ export async function getToken(
   } catch (error) {
     // Only the name of other errors: the error of an OAuth library contains the client secret.
     problem = `the token source failed (${error instanceof ServiceError ? error.message : codeOf(error)})`;
-    if (error instanceof ServiceError && (error instanceof Unavailable || error.status === 429)) {
+    if (error instanceof Unavailable || (error instanceof ServiceError && error.status === 429)) {
       const reason = error instanceof Unavailable ? error.reason : 'status';
-      const { retryAfterMs } = error;
       // Nothing was sent, so any operation may be retried.
-      throw new Unavailable(problem, { ...context, retryAfterMs }, { reason, mayHaveReached: false });
+      throw new Unavailable(problem, { ...context, retryAfterMs: error.retryAfterMs }, reason, false);
     }
   }
   if (refused === undefined) throw new Unauthorized(problem, context);

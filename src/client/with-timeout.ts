@@ -1,13 +1,11 @@
-export class TimedOut extends Error {
-  override readonly name = 'TimedOut';
-}
-
 /**
- * Runs work that ends after `timeoutMs` at the latest (raises TimedOut), or when the outer signal aborts (raises its
- * reason), even if the work ignores its signal.
+ * Runs work that ends after `timeoutMs` at the latest, even if it ignores its signal.
+ *
+ * @throws the error of `timedOut`; the reason of the outer signal; the work's own
  */
 export async function withTimeout<T>(
   timeoutMs: number,
+  timedOut: (message: string) => Error,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -15,14 +13,14 @@ export async function withTimeout<T>(
   // Not AbortSignal.any over AbortSignal.timeout: Node 20 may collect that pair before it fires.
   const controller = new AbortController();
   const { signal } = controller;
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
   const forward = () => controller.abort(outer?.reason);
-  outer?.addEventListener('abort', forward, { once: true });
-  const timedOut = () => controller.abort(new TimedOut(`timed out after ${timeoutMs} ms`));
-  const timer = setTimeout(timedOut, timeoutMs);
+  outer?.addEventListener('abort', forward);
+  const end = () => controller.abort(timedOut(`timed out after ${timeoutMs} ms`));
+  const timer = setTimeout(end, timeoutMs);
   try {
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
     return await Promise.race([work(signal), aborted]);
   } finally {
     clearTimeout(timer);

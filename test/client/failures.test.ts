@@ -106,6 +106,24 @@ it.each([
   });
 });
 
+it.each([
+  ['{"error":{"code":"E1"}}', 'E1'],
+  ['\ufeff{"code":"rate_limit_exceeded"}', 'rate_limit_exceeded'],
+  ['{"error":{"code":1001}}', '1001'],
+  ['{"error":{"code":"9876501234"}}', undefined],
+  ['{"error":{"code":"no word"}}', undefined],
+  ['{"error":{"code":"secret-query"}}', undefined],
+  ['{"error":{}}', undefined],
+])('has the code of the error %s, unless it may be a value of the request', async (body, code) => {
+  const client = respondingWith(400, body);
+  expect(await failureOf(client.searchDrugsAndLabs({ q: 'secret-query' }))).toMatchObject({ code });
+});
+
+it('reads a response that begins with a byte order mark', async () => {
+  const body = '\ufeff{"drugs":[],"lab_tests":[]}';
+  expect(await respondingWith(200, body).searchDrugsAndLabs({ q: 'a' })).toMatchObject({ drugs: [] });
+});
+
 it('a response that stops in the middle of its body ends with the time-out', async () => {
   const stalling = createServer(
     (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{'),
@@ -187,6 +205,22 @@ describe('a token', () => {
     ]);
     expect(await failureOf(search('stale'))).toMatchObject({ name: 'Unauthorized', status: 401 });
     expect(sent()).toHaveLength(3);
+  });
+
+  it('that was refused is replaced, but an OTP or a new subscription is not sent again', async () => {
+    let current = 'stale';
+    const token: ServiceClientOptions['token'] = ({ refused }) => {
+      if (refused === current) current = sandboxToken;
+      return current;
+    };
+    for (const name of once as (typeof names)[number][]) {
+      current = 'stale';
+      const calls = callsOf(platform.client('none', { token }));
+      const before = platform.requests().length;
+      expect(await failureOf(calls[name]())).toMatchObject({ name: 'Unauthorized', status: 401 });
+      expect(platform.requests()).toHaveLength(before + 1);
+      await calls[name]();
+    }
   });
 
   it.each<[string, ServiceClientOptions['token'], string]>([

@@ -1,39 +1,24 @@
 import Table from 'cli-table3';
-import { eventNames } from '../event-names.ts';
+import { printable } from '../../common/printable.ts';
 import type { SearchResponse } from '../search-schemas.ts';
-import { type Subscription, subscription } from '../subscription-schemas.ts';
+import { eventNames, type Subscription, subscription } from '../subscription-schemas.ts';
 
 export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): string {
+  const drugRows = drugs.map((d) => {
+    const otc = d.is_otc == null ? '' : d.is_otc ? 'yes' : 'no';
+    return [d.name, d.generic_name, d.manufacturer_name, d.product_type, otc, d.id];
+  });
+  const testRows = lab_tests.map((t) => [t.name, t.category, t.price?.toFixed(2), t.preparation, t.id]);
   const tables = [
-    table(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugs, (d) => [
-      d.name,
-      d.generic_name,
-      d.manufacturer_name,
-      d.product_type,
-      d.is_otc == null ? '' : d.is_otc ? 'yes' : 'no',
-      d.id,
-    ]),
-    table(['Laboratory test', 'Category', 'Price', 'Preparation', 'Id'], lab_tests, (t) => [
-      t.name,
-      t.category,
-      t.price?.toFixed(2),
-      t.preparation,
-      t.id,
-    ]),
-  ].filter(Boolean);
-  return tables.join('\n') || 'No results.';
+    table(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugRows),
+    table(['Laboratory test', 'Category', 'Price', 'Preparation', 'Id'], testRows),
+  ];
+  return tables.filter(Boolean).join('\n') || 'No results.';
 }
 
 export function subscriptionsTable(subscriptions: readonly Subscription[]): string {
-  const head = ['Id', 'Events', 'Endpoint', 'Protocol', 'Created'];
-  const grid = table(head, subscriptions, (s) => [
-    s.id,
-    eventsOf(s),
-    s.endpoint,
-    s.protocol,
-    timeOf(s.created_at),
-  ]);
-  return grid || 'No subscriptions.';
+  const rows = subscriptions.map((s) => [s.id, eventsOf(s), s.endpoint, s.protocol, timeOf(s.created_at)]);
+  return table(['Id', 'Events', 'Endpoint', 'Protocol', 'Created'], rows) || 'No subscriptions.';
 }
 
 const withoutKeys = subscription.omit({ signing_key: true }).array();
@@ -42,9 +27,9 @@ const withoutKeys = subscription.omit({ signing_key: true }).array();
 export const subscriptionsJson = (subscriptions: readonly Subscription[]) =>
   JSON.stringify(withoutKeys.parse(subscriptions), undefined, 2);
 
-function eventsOf({ event_names: names }: Subscription): string | readonly string[] {
+function eventsOf({ event_names: names }: Subscription): string {
   const hasAll = eventNames.every((name) => names?.includes(name));
-  return hasAll && names?.length === eventNames.length ? 'all' : (names ?? '');
+  return hasAll && names?.length === eventNames.length ? 'all' : (names?.join('\n') ?? '');
 }
 
 /** A number is in seconds, or in milliseconds if above 1e11; a text is printed as it is. */
@@ -54,15 +39,10 @@ function timeOf(value: unknown): string {
   return Number.isNaN(time.getTime()) ? String(value) : time.toISOString();
 }
 
-type Cell = string | readonly string[] | null | undefined;
-
-/** A table for a terminal, with the lines of a cell as a list; empty if there are no items. */
-function table<T>(head: string[], items: readonly T[], row: (item: T) => Cell[]): string {
-  if (items.length === 0) return '';
+/** A table for a terminal; empty if there are no rows. */
+function table(head: string[], rows: (string | null | undefined)[][]): string {
+  if (rows.length === 0) return '';
   const grid = new Table({ head, style: { head: [], border: [] } });
-  grid.push(...items.map((item) => row(item).map((cell) => [cell ?? ''].flat().map(printable).join('\n'))));
+  grid.push(...rows.map((row) => row.map((cell) => printable(cell ?? ''))));
   return grid.toString();
 }
-
-// Names from the platform must not control the terminal.
-const printable = (text: string) => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
