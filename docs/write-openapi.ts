@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { families } from '../src/receiver/families/index.ts';
 import { openApiDocument, openApiText } from './openapi-document.ts';
-import './write-registrations.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
 const text = openApiText(openApiDocument(families, version));

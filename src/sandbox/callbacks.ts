@@ -1,4 +1,3 @@
-import { type Envelope, registrations } from './families.ts';
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
 import { type Random, removeAt, seededRandom } from './random.ts';
 
@@ -14,8 +13,6 @@ export interface CallbacksOptions extends HistoryOptions {
   readonly duplicates?: number;
   /** Share of invalid callbacks, 0 to 1: not JSON, or without a valid time. */
   readonly invalid?: number;
-  /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
-  readonly lean?: number;
   /** Changes the order within a window of 1000. */
   readonly shuffle?: boolean;
 }
@@ -31,10 +28,9 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0, lean = 0 } = options;
+  const { duplicates = 0, invalid = 0 } = options;
   const recent: Callback[] = [];
-  const source = options.source ?? history(options);
-  for (const callback of lean > 0 ? withLean(source, lean, random) : source) {
+  for (const callback of options.source ?? history(options)) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
       yield invalidated(callback, random);
@@ -44,35 +40,6 @@ function* withFaults(options: CallbacksOptions, random: Random) {
     else if (duplicates > 0) recent[random.between(0, duplicateWindow - 1)] = callback;
     yield callback;
   }
-}
-
-/** Which records are remembered, to tell what an update changes. */
-const rememberedRecords = 10_000;
-
-function* withLean(source: Iterable<Callback>, share: number, random: Random) {
-  const records = new Map<string, Envelope['data']>();
-  for (const callback of source) {
-    const { business_id, transaction_id, data } = callback.envelope;
-    const { identifiedBy } = registrations[callback.family];
-    const key = identifiedBy.find((name) => data[name] !== undefined);
-    const record = `${business_id} ${callback.family} ${key ? data[key] : transaction_id}`;
-    const before = records.get(record);
-    records.set(record, { ...before, ...data });
-    if (records.size > rememberedRecords) records.delete(records.keys().next().value!);
-    yield before && random.chance(share) ? leanOf(callback, before) : callback;
-  }
-}
-
-/** @param before what was known of its record */
-function leanOf({ number, family, event, envelope }: Callback, before: Envelope['data']): Callback {
-  const { identifiedBy } = registrations[family];
-  const stays = ([name, value]: [string, unknown]) =>
-    identifiedBy.includes(name) ||
-    (!event.endsWith('.deleted') && JSON.stringify(before[name]) !== JSON.stringify(value));
-  return callbackOf(number, {
-    ...envelope,
-    data: Object.fromEntries(Object.entries(envelope.data).filter(stays)),
-  });
 }
 
 function invalidated(callback: Callback, random: Random): Callback {

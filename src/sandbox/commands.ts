@@ -1,11 +1,28 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CallbacksOptions, callbacks } from './callbacks.ts';
 import { type Family, families } from './families.ts';
-import type { SendFlags } from './send.ts';
-import type { SandboxOptions } from './server.ts';
-import type { Env } from './urls.ts';
+import { type Callback, history } from './history.ts';
+import { seededRandom } from './random.ts';
+import { type SendOptions, type Summary, sendCallbacks } from './sender.ts';
+import { sandboxToken, startSandbox } from './server.ts';
+import { type Env, eventsUrl, registeredUrls } from './urls.ts';
 
-interface ServeFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port'> {
+/** The options of sending, as parsed by commander. */
+interface SendFlags
+  extends Pick<CallbacksOptions, 'count' | 'duplicates' | 'lean' | 'invalid' | 'shuffle'>,
+    Pick<SendOptions, 'connections' | 'rate' | 'resendOnFailure'> {
+  readonly url: string;
+  readonly seed?: number;
+  readonly families?: readonly Family[];
+  readonly history?: true;
+  readonly toEvents?: true;
+  readonly sign?: string;
+}
+
+interface ServeFlags extends Omit<SendFlags, 'url'> {
+  readonly host: string;
+  readonly port: number;
   readonly token?: string;
   readonly sendTo?: string;
   readonly unsent: number;
@@ -13,20 +30,20 @@ interface ServeFlags extends SendFlags, Pick<SandboxOptions, 'host' | 'port'> {
 
 /**
  * Adds `send` and `sandbox` to the command line; the receiver's address and signing keys come from `env`. Both end when
- * the signal of `untilEnd` aborts, by default at SIGINT or SIGTERM. Commands import their code when they run, so that
- * the receiver starts faster.
+ * the signal of `untilEnd` aborts, by default at SIGINT or SIGTERM.
  */
 export function addSandboxCommands(program: Command, env: Env, untilEnd = untilInterrupted): void {
   const sending = program
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
-  addSendOptions(sending, { count: 100 }).action((flags: SendFlags & { url: string }, command: Command) =>
-    untilEnd(async (signal) => {
-      const { send } = await import('./send.ts');
-      const { unacknowledged } = await send(command, flags, flags.url, env, signal);
-      if (unacknowledged > 0) process.exitCode = 1;
-    }),
+  addSendOptions(sending, 'default: 100; of a past: all', 'default: no limit').action(
+    (flags: SendFlags, command: Command) =>
+      untilEnd(async (signal) => {
+        const count = flags.count ?? (flags.history ? 0 : 100);
+        const { unacknowledged } = await send(command, { ...flags, count }, env, signal);
+        if (unacknowledged > 0) process.exitCode = 1;
+      }),
   );
 
   const serving = program
@@ -47,16 +64,14 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
       share,
       0,
     );
-  // A clinic on a busy day.
-  addSendOptions(serving, { rate: 1 }).action((flags: ServeFlags, command: Command) =>
-    untilEnd((signal) => serve(command, flags, env, signal)),
+  addSendOptions(serving, 'default: all', 'default: 1; of a past: no limit').action(
+    (flags: ServeFlags, command: Command) => untilEnd((signal) => serve(command, flags, env, signal)),
   );
 }
 
 /** Serves the platform's operations until the signal aborts. Ends the command with exit code 69 if it cannot listen. */
 async function serve(command: Command, flags: ServeFlags, env: Env, signal: AbortSignal): Promise<void> {
-  const { host = '', port = 0, sendTo, unsent } = flags;
-  const { sandboxToken, startSandbox } = await import('./server.ts');
+  const { host, port, sendTo: url, unsent } = flags;
   const token = flags.token || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
   const sandbox = await startSandbox({ host, port, tokens: [token], serviceIdentifierField }).catch(
@@ -67,14 +82,11 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
   );
   command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
   try {
-    if (sendTo) {
-      const { send } = await import('./send.ts');
-      const { seededRandom } = await import('./random.ts');
+    if (url) {
       const random = seededRandom(flags.seed ?? 1, 3);
-      // A past is sent at once.
-      const rate =
-        flags.history && command.getOptionValueSource('rate') === 'default' ? undefined : flags.rate;
-      await send(command, { ...flags, rate }, sendTo, env, signal, ({ family, envelope }) => {
+      // A clinic on a busy day; a past is sent at once.
+      const rate = flags.rate ?? (flags.history ? undefined : 1);
+      await send(command, { ...flags, url, rate }, env, signal, ({ family, envelope }) => {
         sandbox.records.take(envelope);
         return family !== 'appointment' || !random.chance(unsent);
       });
@@ -85,15 +97,74 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
   }
 }
 
-function addSendOptions(command: Command, defaults: Pick<SendFlags, 'count' | 'rate'>): Command {
+const day = 24 * 3_600_000;
+
+/**
+ * Sends a history to a receiver, and prints a summary.
+ *
+ * @param isSent of each callback whether it is sent
+ */
+async function send(
+  command: Command,
+  flags: SendFlags,
+  env: Env,
+  signal: AbortSignal,
+  isSent: (callback: Callback) => boolean = () => true,
+): Promise<Summary> {
+  const { seed = Math.floor(Math.random() * 2 ** 31), families, lean, url } = flags;
+  const now = Date.now();
+  const morning = now - (now % day) + 3.5 * 3_600_000;
+  // So that a week of another seed is that of another clinic, and the same week has the same records.
+  const businessIds = [`6${String(seed).padStart(14, '0')}`];
+  const week = { start: morning - 7 * day, end: now, isReal: true, businessIds };
+  const busy = { start: morning - day, present: Date.now };
+  const source = filtered(history({ seed, families, lean, ...(flags.history ? week : busy) }), isSent);
+  let lastShown = performance.now();
+  const sequence = callbacks({ ...flags, seed, source, count: flags.count || undefined });
+  const summary = await sendCallbacks(sequence, {
+    ...flags,
+    urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
+    signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
+    signatureHeader: env.SIGNATURE_HEADER || undefined,
+    signal,
+    onAttempt: (_, soFar) => {
+      if (performance.now() - lastShown < 5_000) return;
+      lastShown = performance.now();
+      const { callbacks, outcomes } = soFar();
+      process.stderr.write(`${callbacks} callbacks · ${outcomesOf(outcomes)}\n`);
+    },
+  });
+  command.configureOutput().writeOut?.(report(summary, seed));
+  return summary;
+}
+
+function* filtered(source: Iterable<Callback>, isSent: (callback: Callback) => boolean) {
+  for (const callback of source) if (isSent(callback)) yield callback;
+}
+
+function report(
+  { callbacks: sent, acknowledged, resends, seconds, latencyMs, outcomes }: Summary,
+  seed: number,
+) {
+  return [
+    `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${Math.round(sent / seconds)}/s), ${acknowledged} acknowledged, ${resends} resent`,
+    `outcomes ${outcomesOf(outcomes) || 'none'}`,
+    `latency  p50 ${latencyMs.p50} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
+    `seed     ${seed}\n`,
+  ].join('\n');
+}
+
+/** `200 accepted 475, 422 5`, in descending order. */
+const outcomesOf = (outcomes: Summary['outcomes']) =>
+  Object.entries(outcomes)
+    .sort(([, a], [, b]) => b - a)
+    .map(([outcome, count]) => `${outcome} ${count}`)
+    .join(', ');
+
+function addSendOptions(command: Command, count: string, rate: string): Command {
   return command
-    .option('--count <number>', 'number of callbacks; 0: endless', wholeNumber, defaults.count)
-    .option(
-      '--rate <number>',
-      `callbacks per second${defaults.rate ? '' : ' (default: no limit)'}`,
-      positiveNumber,
-      defaults.rate,
-    )
+    .option('--count <number>', `number of callbacks; 0: endless (${count})`, wholeNumber)
+    .option('--rate <number>', `callbacks per second (${rate})`, positiveNumber)
     .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
     .option('--history', 'a believable week of one clinic, until now; all of it, without --count')

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
-import type generated from './registrations.json';
+import { callbackEvents, type Family as FamilyFile } from '../receiver/families/family.ts';
+import { families as files } from '../receiver/families/index.ts';
 
 /** The envelope of section 2.1. */
 export interface Envelope {
@@ -13,39 +13,39 @@ export interface Envelope {
   readonly data: Record<string, unknown>;
 }
 
-interface Registration {
-  /** The environment variable of the registered paths. */
-  readonly variable?: string;
-  readonly events: readonly string[];
-  /** The documented paths: one for each event, or one for all. */
-  readonly paths: readonly string[];
-  /** The fields of `data` that identify a record; one of them is enough. */
-  readonly identifiedBy: readonly string[];
-}
-
-export type Family = keyof typeof generated;
-
-/** Generated from the receiver's families: npm run docs. */
-export const registrations: Record<Family, Registration> = createRequire(import.meta.url)(
-  './registrations.json',
-);
-
-export const families = Object.keys(registrations) as Family[];
+export type Family = Exclude<(typeof files)[number]['name'], 'other'>;
 
 /** The events, each with its family and its documented path. */
-export const documentedEvents = families.flatMap((family) => {
-  const { events, paths } = registrations[family];
-  return events.map((event, index) => ({ event, family, path: paths[index] ?? paths[0]! }));
+export const documentedEvents = (files as readonly FamilyFile[]).flatMap((family) => {
+  const events = callbackEvents(family);
+  const { variable, default: paths } = family.path;
+  return events.map((event, index) => ({
+    event,
+    family: family.name as Family,
+    // Where there are as many as events, each event has its own.
+    path: paths.length === events.length ? paths[index]! : paths[0]!,
+    /** The environment variable of the family's registered paths. */
+    variable,
+    /** The fields of `data` that identify a record; one of them is enough. */
+    identifiedBy: keysOf(family),
+  }));
 });
 
+function keysOf({ identifiedBy, fields }: FamilyFile): string[] {
+  const key = identifiedBy === undefined ? undefined : fields[identifiedBy];
+  if (identifiedBy === undefined || !key || key.fromEnvelope) return [];
+  return [identifiedBy, ...(key.alias ? [key.alias] : [])];
+}
+
 export type DocumentedEvent = (typeof documentedEvents)[number];
+
+export const families = [...new Set(documentedEvents.map(({ family }) => family))];
 
 const byEvent = new Map(documentedEvents.map((documented) => [documented.event, documented]));
 
 /** The family and the documented path of an event. */
 export function documentedEvent(event: string): DocumentedEvent {
   const found = byEvent.get(event);
-  if (!found)
-    throw new Error(`No family of registrations.json, which npm run docs writes, has the event ${event}`);
+  if (!found) throw new Error(`No family has the event ${event}`);
   return found;
 }

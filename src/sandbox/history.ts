@@ -1,6 +1,6 @@
 import { documentedEvent, type Envelope, type Family } from './families.ts';
 import { type Random, seededRandom } from './random.ts';
-import { type Clinic, hexId, newClinic, type Scenario, scenarios } from './scenarios.ts';
+import { type Clinic, hexId, newClinic, type Scenario, startScenario } from './scenarios.ts';
 
 export interface Callback {
   /** Position in the history, from 0. A duplicate has the number of its original. */
@@ -37,6 +37,8 @@ export interface HistoryOptions {
   readonly businessIds?: readonly string[] | undefined;
   /** The families of the callbacks. Default: receipts, consent forms and review requests. */
   readonly families?: readonly Family[] | undefined;
+  /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
+  readonly lean?: number | undefined;
 }
 
 /** 6 January 2025, 09:00 in India. */
@@ -64,9 +66,12 @@ interface Due {
  */
 export function* history(options: HistoryOptions): Generator<Callback, void> {
   const { present = () => Number.POSITIVE_INFINITY, end = Number.POSITIVE_INFINITY } = options;
-  const { families = basicFamilies, start = defaultStart } = options;
+  const { families = basicFamilies, start = defaultStart, lean = 0 } = options;
   const pace = options.isReal ? real : fast;
   const random = seededRandom(options.seed);
+  // Of its own, so that lean callbacks are those of the same history.
+  const leanRandom = seededRandom(options.seed, 2);
+  const isLean = () => leanRandom.chance(lean);
   const client_id = options.clientId ?? hexId(random);
   const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
   const clinics = businessIds.map((id) => newClinic(random, id));
@@ -83,7 +88,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   for (let number = 0; ; ) {
     while (waiting.length === 0 || beginsAt <= waiting.at(-1)!.at) {
       const clinic = random.pick(clinics);
-      const scenario = random.pick(scenarios)(random, clinic, () => now);
+      const scenario = startScenario(random, clinic, { clock: () => now, families, isLean });
       enqueue({ at: beginsAt, clinic, scenario });
       beginsAt = toOpeningHours(beginsAt + random.between(1, pace.pause));
     }
@@ -98,9 +103,9 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
       continue;
     }
     enqueue(due);
+    if (!value) continue;
     const { event, data, ...transaction } = value;
     const { family } = documentedEvent(event);
-    if (!families.includes(family)) continue;
     const { businessId: business_id } = due.clinic;
     const times = timesOf(family, now, random);
     const envelope = { event, ...times, client_id, business_id, ...transaction, data };

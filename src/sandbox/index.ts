@@ -1,14 +1,13 @@
 export { type CallbacksOptions, callbacks } from './callbacks.ts';
 export { type DocumentedEvent, documentedEvents, type Envelope, type Family, families } from './families.ts';
 export { type Callback, type HistoryOptions, history } from './history.ts';
-export { sandboxCredentials } from './logins.ts';
-export { type Attempt, type Destination, signatureOf } from './post.ts';
 export { newRecords, type Records } from './records.ts';
-export { type SendOptions, type Summary, sendCallbacks } from './sender.ts';
+export { type Attempt, type SendOptions, type Summary, sendCallbacks, signatureOf } from './sender.ts';
 export {
   type ReceivedRequest,
   type Sandbox,
   type SandboxOptions,
+  sandboxCredentials,
   sandboxToken,
   startSandbox,
 } from './server.ts';

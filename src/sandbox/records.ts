@@ -39,10 +39,11 @@ export function newRecords(businessId?: string) {
       if (business_id !== business || documentedEvent(event).family !== 'appointment') return;
       const { action: _, sa_ids: __, ...fields } = data;
       const id = String(data.appointment_id);
-      const start_time = Math.ceil(Number(data.created_at) / slot) * slot;
-      appointments.set(id, { ...appointments.get(id), start_time, end_time: start_time + slot, ...fields });
-      const doctors = clinics.get(String(data.clinic_id)) ?? new Set();
-      clinics.set(String(data.clinic_id), doctors.add(String(data.doctor_id)));
+      const all: Fields = { ...appointments.get(id), ...fields };
+      const start_time = Math.ceil(Number(all.created_at) / slot) * slot;
+      appointments.set(id, { start_time, end_time: start_time + slot, ...all });
+      const doctors = clinics.get(String(all.clinic_id)) ?? new Set();
+      clinics.set(String(all.clinic_id), doctors.add(String(all.doctor_id)));
     },
 
     appointments: appointments as ReadonlyMap<string, Readonly<Fields>>,

@@ -1,6 +1,6 @@
-import type { Family } from './families.ts';
+import { documentedEvent, type Family } from './families.ts';
 import type { Random } from './random.ts';
-import { type Fields, samples } from './samples.ts';
+import { type Fields, type Sample, samples } from './samples.ts';
 
 export interface ScenarioEvent {
   readonly event: string;
@@ -9,11 +9,17 @@ export interface ScenarioEvent {
   readonly transaction_id?: string;
 }
 
-/** What happens at a clinic: events, and minutes that pass. */
-export type Scenario = Generator<ScenarioEvent | number, void>;
+/** What happens at a clinic: events, and minutes that pass; undefined: an event that is not wanted. */
+export type Scenario = Generator<ScenarioEvent | number | undefined, void>;
 
-/** The time, milliseconds since 1970. */
-type Clock = () => number;
+export interface ScenarioOptions {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The families of its events. */
+  readonly families: readonly Family[];
+  /** Whether an update has nothing but its key and what it changes. */
+  readonly isLean: () => boolean;
+}
 
 const digits = '0123456789';
 const hex = '0123456789abcdef';
@@ -25,7 +31,6 @@ const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.
 /** An id of 24 hexadecimal digits, as clinics, clients and prescriptions have. */
 export const hexId = (random: Random) => random.text(24, hex);
 const uuid = (random: Random) => [8, 4, 4, 4, 12].map((length) => random.text(length, hex)).join('-');
-const partnerId = (id: string) => `partner-${id.slice(-8)}`;
 const inRupees = (paise: number) => paise / 100;
 
 export type Clinic = ReturnType<typeof newClinic>;
@@ -37,28 +42,46 @@ export const newClinic = (random: Random, businessId?: string) => ({
   nextReceipt: random.between(1, 5_000),
 });
 
-function newVisit(random: Random, { doctors, clinicId }: Clinic) {
-  const doctor_id = random.pick(doctors);
-  const patient_id = personId(random);
+/** Texts of the samples, each with what it is at a visit of one patient. */
+function replacements(random: Random, clinic: Clinic, receiptId: number): Record<string, string> {
+  const { appointment, receipt, health_account } = samples;
+  const { doctor_id, patient_id, clinic_id } = appointment.data;
+  const [doctor, patient] = [random.pick(clinic.doctors), personId(random)];
+  const appointmentId = `${random.pick(['d', 'api'])}-${uuid(random)}`;
+  const own = ['rx', 'mc', 'adm', 'ev', 'est', 'cc', 'order', 'req'].map((kind) => [
+    `${kind}-1`,
+    hexId(random),
+  ]);
+  const page = hexId(random);
   return {
-    // An appointment's id is a UUID behind a short prefix.
-    appointment_id: `${random.pick(['d', 'api'])}-${uuid(random)}`,
-    about: { doctor_id, patient_id, clinic_id: clinicId },
-    partners: {
-      partner_doctor_id: partnerId(doctor_id),
-      partner_patient_id: partnerId(patient_id),
-      partner_clinic_id: partnerId(clinicId),
-    },
-    name: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
+    ...Object.fromEntries(own),
+    [doctor_id]: doctor,
+    [patient_id]: patient,
+    [clinic_id]: clinic.clinicId,
+    [samples.consent_form.data.owner]: clinic.businessId,
+    'doc-1': `partner-${doctor.slice(-8)}`,
+    'pat-1': `partner-${patient.slice(-8)}`,
+    'clinic-1': `partner-${clinic.clinicId.slice(-8)}`,
+    'apt-1': `partner-${appointmentId.slice(-8)}`,
+    'hip-1': clinic.clinicId,
+    'IP-1': `IP-${page.slice(-4)}`,
+    [appointment.data.appointment_id]: appointmentId,
+    [samples.review_request.data.appointment_id]: appointmentId,
+    [receipt.data.name]: `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
     // No Indian mobile number begins with 5.
-    mobile: `+915${random.text(9, digits)}`,
+    [receipt.data.mobile]: `+915${random.text(9, digits)}`,
+    [health_account.data.abha_address]: `sample.${random.text(10, digits)}@example`,
+    [health_account.data.abha_number]: [2, 4, 4, 4].map((length) => random.text(length, digits)).join('-'),
+    'r/4711': `r/${clinic.businessId}-${receiptId}`,
+    'ipd/b': `ipd/${clinic.businessId}`,
+    'invalid/': `invalid/${page}/`,
   };
 }
 
-type Visit = ReturnType<typeof newVisit>;
-
 const firstTimes = ['created_at', 'admission_date', 'date'];
 const lastTimes = ['updated_at', 'modified_at', 'at', 'completed_at'];
+/** What an appointment gets later, if at all. */
+const laterFields = ['prev_aids', 'next_aid', 'workflow_data'];
 
 /** A time in the spelling of the sample: text, milliseconds or seconds. */
 function spelled(sample: unknown, now: number): string | number {
@@ -66,275 +89,201 @@ function spelled(sample: unknown, now: number): string | number {
   return Number(sample) > 1e11 ? now : Math.floor(now / 1000);
 }
 
-/** The versions of a record: the sample of its family with these fields, with what a version changes, and with its times. */
-function recordOf(family: Family, clock: Clock, fields: Fields) {
-  const sample: Fields = samples[family].data;
-  const { prev_aids: _, next_aid: __, workflow_data: ___, ...kept } = { ...sample, ...fields } as Fields;
-  let firstAt = 0;
-  let lastAt = 0;
-  return (changes: Fields = {}): Fields => {
-    firstAt ||= clock();
+const sampleTexts = Object.fromEntries(
+  Object.entries<Sample>(samples).map(([family, { data, transaction_id }]) => {
+    const kept = Object.entries(data).filter(([name]) => !laterFields.includes(name));
+    return [family, JSON.stringify([Object.fromEntries(kept), transaction_id && { transaction_id }])];
+  }),
+);
+
+/** What is replaced in them: the same in each scenario. */
+let pattern: RegExp | undefined;
+
+/** An event of the one record that a scenario has of its family. */
+type Tell = (event: string, changes?: Fields, only?: readonly string[]) => ScenarioEvent | undefined;
+
+/** The events of a scenario: the sample of the family with the ids and names of this patient, with all changes so far, and its times. */
+function startTelling(ids: Record<string, string>, { clock, families, isLean }: ScenarioOptions): Tell {
+  pattern ??= new RegExp(Object.keys(ids).join('|').replace(/[+.]/g, '\\$&'), 'g');
+  const records = new Map<Family, { data: Fields; transaction: object; firstAt: number; lastAt: number }>();
+
+  return (event, changes = {}, only) => {
+    const { family, identifiedBy } = documentedEvent(event);
+    if (!families.includes(family)) return undefined;
+    const sample: Fields = samples[family].data;
+    const existing = records.get(family);
+    const record = existing ?? makeRecord(sampleTexts[family]!);
+    records.set(family, record);
     // Versions within a second would have no order.
-    lastAt = Math.max(clock(), Number(sample.updated_at) > 1e11 ? 0 : lastAt + 1_000);
-    Object.assign(kept, changes);
-    for (const name of firstTimes) if (name in kept) kept[name] = spelled(sample[name], firstAt);
-    for (const name of lastTimes) if (kept[name] != null) kept[name] = spelled(sample[name], lastAt);
-    return { ...kept };
+    record.lastAt = Math.max(clock(), Number(sample.updated_at) > 1e11 ? 0 : record.lastAt + 1_000);
+    Object.assign(record.data, changes);
+    const { data } = record;
+    for (const name of firstTimes) if (name in data) data[name] = spelled(sample[name], record.firstAt);
+    for (const name of lastTimes) if (data[name] != null) data[name] = spelled(sample[name], record.lastAt);
+    const isChanged = (name: string) => name in changes || lastTimes.includes(name);
+    const isKept = (name: string) =>
+      identifiedBy.includes(name) || (!event.endsWith('.deleted') && isChanged(name));
+    const names = existing && identifiedBy.length > 0 && isLean() ? Object.keys(data).filter(isKept) : only;
+    return { event, ...record.transaction, data: names ? pick(data, names) : { ...data } };
   };
+
+  function makeRecord(text: string) {
+    const [data, transaction] = JSON.parse(text.replace(pattern!, (part) => ids[part]!));
+    return { data, transaction, firstAt: clock(), lastAt: 0 };
+  }
 }
+
+const pick = (data: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(names.filter((name) => name in data).map((name) => [name, data[name]]));
+
+const ofVisit = ['appointment_id', 'doctor_id', 'patient_id', 'clinic_id'];
 
 /** An appointment with all that it leads to: it is booked, then cancelled or missed, or the patient comes. */
-function* visitScenario(random: Random, clinic: Clinic, clock: Clock): Scenario {
-  const visit = newVisit(random, clinic);
-  const { appointment_id, about, partners } = visit;
-  const ofVisit = { appointment_id, ...about };
-  const partner_appointment_id = partnerId(appointment_id);
-  const appointment = recordOf('appointment', clock, { ...ofVisit, ...partners, partner_appointment_id });
-  const version = (action: string, changes: Fields = {}) => ({
-    event: `appointment.${action}`,
-    data: appointment(changes),
-  });
-  yield version('created');
+function* visit(random: Random, tell: Tell, receiptId: number, clock: () => number): Scenario {
+  const status = (value: string) => tell('appointment.statuschange', { status: value });
+  yield tell('appointment.created');
   yield 5;
-  if (random.chance(0.2)) yield version('updated', { action: 'updated' });
-  if (random.chance(0.3)) yield { event: 'appointment.reminder_instant', data: ofVisit };
+  if (random.chance(0.2)) yield tell('appointment.updated', { action: 'updated' });
+  if (random.chance(0.3)) yield tell('appointment.reminder_instant', {}, ofVisit);
   // Some come at once, others some hours or a day later.
   yield random.pick([10, 60, 180, 1_440]);
-  if (random.chance(0.15)) return void (yield version('statuschange', { status: random.pick(['CN', 'NS']) }));
-  yield version('statuschange', { status: 'CK' });
+  if (random.chance(0.15)) return void (yield status(random.pick(['CN', 'NS'])));
+  yield status('CK');
   yield 10;
-  if (random.chance(0.2)) yield version('assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
-  yield version('statuschange', { status: 'OG' });
-  if (random.chance(0.1)) {
-    const room = `https://video.example/${hexId(random)}`;
-    const video_connect = { host_link: `${room}/host`, meet_link: room, vendor: 'example' };
-    yield { event: 'appointment.tele.dr_joined', data: { ...ofVisit, video_connect } };
-  }
+  if (random.chance(0.2))
+    yield tell('appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
+  yield status('OG');
+  if (random.chance(0.1)) yield tell('appointment.tele.dr_joined', {}, [...ofVisit, 'video_connect']);
   yield 10;
-  if (random.chance(0.8)) yield* prescriptionScenario(random, visit, clock);
-  yield version('statuschange', { status: 'CM' });
+  if (random.chance(0.8)) yield* prescription(random, tell);
+  yield status('CM');
   yield 3;
-  yield* receiptScenario(random, clinic, visit, clock);
-  if (random.chance(0.3)) yield* consentFormScenario(random, clinic, visit);
+  yield* receipt(random, tell, receiptId);
+  if (random.chance(0.3)) {
+    yield tell('mcert.created');
+    yield 5;
+    const url = `https://files.invalid/${hexId(random)}`;
+    if (random.chance(0.4)) yield tell('mcert.updated', { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` });
+  }
   if (random.chance(0.4)) {
     yield 60;
-    const event = random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request';
-    const google_review_link = `https://reviews.example/${clinic.clinicId}`;
-    yield { event, data: { ...ofVisit, google_review_link } };
+    yield tell(random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
   }
-  if (random.chance(0.2)) yield { event: 'appointment.followup_reminder_instant', data: ofVisit };
+  if (random.chance(0.2)) yield tell('appointment.followup_reminder_instant', {}, ofVisit);
   if (random.chance(0.1)) {
-    const { doctor_id, patient_id } = about;
-    const { booking_link, doctor_name, vaccines } = samples.notice.data;
     const due_date = new Date(clock() + 14 * 86_400_000).toISOString().slice(0, 10);
-    const data = {
-      doctor_id,
-      patient_id,
-      patient_name: visit.name,
-      doctor_name,
-      booking_link,
-      due_date,
-      vaccines,
-    };
-    yield { event: 'vaccination.reminder', data };
+    const names = [
+      'doctor_id',
+      'patient_id',
+      'patient_name',
+      'doctor_name',
+      'booking_link',
+      'due_date',
+      'vaccines',
+    ];
+    yield tell('vaccination.reminder', { due_date }, names);
   }
 }
 
-function* prescriptionScenario(random: Random, visit: Visit, clock: Clock): Scenario {
-  const { appointment_id, about, partners } = visit;
-  const prescription_id = hexId(random);
-  const url = `https://storage.example/prescriptions/${prescription_id}`;
-  const urls = { prescription_url: `${url}.pdf`, prescription_url_print: `${url}-print.pdf` };
-  const ids = { prescription_id, ...about, ...partners, partner_appointment_id: partnerId(appointment_id) };
-  const version = recordOf('prescription', clock, {
-    ...ids,
-    ...urls,
-    current_version: 'v1',
-    previous_version: '',
-  });
-  yield { event: 'prescription.created', data: version() };
+function* prescription(random: Random, tell: Tell): Scenario {
+  yield tell('prescription.created', { current_version: 'v1', previous_version: '' });
   yield 2;
   const updated = { action: 'updated', current_version: 'v2', previous_version: 'v1' };
-  if (random.chance(0.2)) yield { event: 'prescription.updated', data: version(updated) };
-  if (random.chance(0.2)) {
-    const { doc_name, patient_name, actor_oid } = samples.notice.data;
-    const data = { appointment_id, ...about, prescription_id, ...urls, doc_name, patient_name, actor_oid };
-    yield { event: 'prescription.communication', data };
-  }
+  if (random.chance(0.2)) yield tell('prescription.updated', updated);
+  const names = ['prescription_id', 'prescription_url', 'doc_name', 'patient_name', 'actor_oid'];
+  if (random.chance(0.2)) yield tell('prescription.communication', {}, [...ofVisit, ...names]);
 }
 
 /** A receipt (section 2.2): paid in full, in parts or not, sometimes corrected or deleted. */
-function* receiptScenario(random: Random, clinic: Clinic, visit: Visit, clock: Clock): Scenario {
-  const { doctor_id, patient_id, clinic_id } = visit.about;
+function* receipt(random: Random, tell: Tell, receipt_id: number): Scenario {
   const amount = random.between(50, 5_000) * 100;
   const discount = random.chance(0.3) ? random.between(1, 3_000) : 0;
   const net = amount - discount;
-  const receipt_id = clinic.nextReceipt++;
   let paid = random.chance(0.5) ? net : 0;
-  const record = recordOf('receipt', clock, {
-    ...{ receipt_id, aid: visit.appointment_id, doctor_oid: doctor_id, clinic_id, patient_oid: patient_id },
-    ...{ name: visit.name, mobile: visit.mobile, payment_id: null, payment_link: null },
-    receipt_url: `https://storage.example/receipts/${clinic.businessId}-${receipt_id}.pdf`,
-    receipt_amount: inRupees(amount),
-    additional_discount_value: inRupees(discount),
-    additional_discount_amount: inRupees(discount),
-    net_amount: inRupees(net),
+  const amounts = () => ({ amount_paid: inRupees(paid), amount_due: inRupees(net - paid) });
+  yield tell('receipt.created', {
+    ...{ receipt_id, receipt_amount: inRupees(amount), net_amount: inRupees(net), ...amounts() },
+    ...{ additional_discount_value: inRupees(discount), additional_discount_amount: inRupees(discount) },
+    ...{ payment_id: null, payment_link: null },
     remarks: random.pick(['', '', '', 'Paid at the desk', 'अगली बार शेष']),
   });
-  const version = (action: string, changes: Fields = {}) => ({
-    event: `receipt.${action}`,
-    data: record({ amount_paid: inRupees(paid), amount_due: inRupees(net - paid), ...changes }),
-  });
-  yield version('created');
-  if (paid < net && random.chance(0.5)) {
-    const { appointment_id, about } = visit;
-    const url = `https://pay.example/${hexId(random)}`;
-    const { clinic_id: _, ...people } = about;
-    yield {
-      event: 'receipt_payment.requested',
-      data: { appointment_id, ...people, net_amount: inRupees(net - paid), url },
-    };
-  }
+  if (paid < net && random.chance(0.5))
+    yield tell('receipt_payment.requested', { net_amount: inRupees(net - paid) });
   while (paid < net && random.chance(0.8)) {
     yield 3;
     paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
     const reference = random.text(12, hex);
-    const payment = { payment_id: `pay_${reference}`, payment_link: `https://pay.example/${reference}` };
-    yield version('updated', payment);
+    const payment = { payment_id: `pay_${reference}`, payment_link: `https://pay.invalid/${reference}` };
+    yield tell('receipt.updated', { ...payment, ...amounts() });
   }
   yield 10;
-  if (random.chance(0.2)) yield version('updated', { remarks: `Corrected ${random.between(1, 99)}` });
-  if (random.chance(0.1)) yield version('deleted', { archive: 1 });
-}
-
-function* consentFormScenario(random: Random, { businessId }: Clinic, { about }: Visit): Scenario {
-  const id = `mc-${hexId(random)}`;
-  const of = { id, docid: about.doctor_id, patientid: about.patient_id, owner: businessId, type: 'mcert' };
-  const urls = () => {
-    const url = `https://storage.example/forms/${hexId(random)}`;
-    return { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` };
-  };
-  yield { event: 'mcert.created', data: { ...of, ...urls() } };
-  yield 5;
-  if (random.chance(0.4)) yield { event: 'mcert.updated', data: { ...of, ...urls() } };
+  if (random.chance(0.2)) yield tell('receipt.updated', { remarks: `Corrected ${random.between(1, 99)}` });
+  if (random.chance(0.1)) yield tell('receipt.deleted', { archive: 1 });
 }
 
 /** A doctor starts to practise, is available for consultations, and stops. */
-function* practiceScenario(random: Random, clinic: Clinic, clock: Clock): Scenario {
-  const { about, partners } = newVisit(random, clinic);
-  const { patient_id: _, ...ids } = about;
-  const { partner_patient_id: __, ...partnerIds } = partners;
-  const version = recordOf('practice_change', clock, { ...ids, ...partnerIds });
-  yield { event: 'schedule.start_practice', data: version() };
+function* practice(_: Random, tell: Tell): Scenario {
+  yield tell('schedule.start_practice');
   yield 10;
-  yield { event: 'schedule.available_for_consultation', data: version() };
+  yield tell('schedule.available_for_consultation');
   yield 240;
-  yield { event: 'schedule.stop_practice', data: version() };
+  yield tell('schedule.stop_practice');
 }
 
 /** An admission to a hospital: billed and paid; with its clearances the patient leaves. */
-function* admissionScenario(random: Random, clinic: Clinic, clock: Clock): Scenario {
-  const { about, name, mobile } = newVisit(random, clinic);
-  const id = hexId(random);
-  const of = (kind: string, key: string) => `ipd/${clinic.businessId}/admissions/${id}/${kind}/${key}`;
-  const record = recordOf('admission', clock, {
-    ...{ id, ipid: `IP-${id.slice(-4)}`, pid: about.patient_id, bid: clinic.businessId },
-    ...{ docid: about.doctor_id, facilityid: about.clinic_id, stage: 'admitted', status: 'active' },
-    ...{
-      patient: { name, phone: mobile, gender: random.pick(['M', 'F', 'O']) },
-      totalbilled: 0,
-      totalpaid: 0,
-    },
-  });
-  const admission = (action: string, changes: Fields = {}) => ({
-    event: `ipd_admissions.${action}`,
-    data: record(changes),
-  });
-  /** The versions of what belongs to it. */
-  const part = (family: 'event' | 'clearance' | 'estimate', key: string, fields: Fields) => {
-    const version = recordOf(`admission_${family}`, clock, fields);
-    return (action: string, changes: Fields = {}) => ({
-      event: `ipd_admissions_${family}s.${action}`,
-      transaction_id: of(`${family}s`, key),
-      data: version(changes),
-    });
-  };
-  const [eventId, estimateId] = [hexId(random), hexId(random)];
-  const event = part('event', eventId, { id: eventId, kind: 'admitted', to: `B-${random.between(1, 40)}` });
-  const estimate = part('estimate', estimateId, { id: estimateId, quantity: 1 });
-  const clearance = part('clearance', 'billing', { completed_at: null, completed_by: null });
-  yield admission('created');
-  yield event('created');
+function* admission(random: Random, tell: Tell): Scenario {
+  const admitted = { stage: 'admitted', status: 'active', totalbilled: 0, totalpaid: 0 };
+  yield tell('ipd_admissions.created', admitted);
+  yield tell('ipd_admissions_events.created', { kind: 'admitted', to: `B-${random.between(1, 40)}` });
   yield 5;
-  yield estimate('created');
+  yield tell('ipd_admissions_estimates.created', { quantity: 1 });
   yield 60;
-  yield event('updated', { to: `B-${random.between(41, 80)}` });
-  yield estimate('updated', { quantity: 2 });
+  yield tell('ipd_admissions_events.updated', { to: `B-${random.between(41, 80)}` });
+  yield tell('ipd_admissions_estimates.updated', { quantity: 2 });
   const totalbilled = inRupees(random.between(10_000, 2_000_000));
-  yield admission('updated', { totalbilled });
-  yield clearance('created');
+  yield tell('ipd_admissions.updated', { totalbilled });
+  yield tell('ipd_admissions_clearances.created', { completed_at: null, completed_by: null });
   yield 60;
-  const completed_at = Math.floor(clock() / 1000);
-  yield clearance('updated', {
-    status: 'completed',
-    completed_at,
-    completed_by: { id: 'u-1', name: 'Nurse One' },
-  });
+  const { completed_at, completed_by } = samples.admission_clearance.data;
+  yield tell('ipd_admissions_clearances.updated', { status: 'completed', completed_at, completed_by });
   yield 10;
-  if (random.chance(0.8))
-    yield admission('updated', { totalpaid: totalbilled, stage: 'discharged', status: 'completed' });
+  const discharged = { totalpaid: totalbilled, stage: 'discharged', status: 'completed' };
+  if (random.chance(0.8)) yield tell('ipd_admissions.updated', discharged);
 }
 
 /** A patient's health account: created, shared at a counter, and the records of a visit linked to it. */
-function* healthAccountScenario(random: Random, clinic: Clinic): Scenario {
-  const { about, partners } = newVisit(random, clinic);
-  const account = {
-    abha_address: `sample.${random.text(10, digits)}@example`,
-    hip_id: clinic.clinicId,
-    oid: about.patient_id,
-    partner_patient_id: partners.partner_patient_id,
-  };
-  const abha_number = [2, 4, 4, 4].map((length) => random.text(length, digits)).join('-');
-  yield { event: 'abha.created', data: { ...account, abha_number } };
+function* healthAccount(random: Random, tell: Tell): Scenario {
+  const account = ['abha_address', 'abha_number', 'hip_id', 'oid', 'partner_patient_id'];
+  yield tell('abha.created', {}, account);
   yield 30;
-  const request = { hip_code: `counter-${random.between(1, 4)}`, req_id: hexId(random) };
-  yield { event: 'abha.hip_profile_share', data: { ...account, abha_number, ...request } };
-  const context = { ...account, care_context_id: hexId(random) };
+  yield tell('abha.hip_profile_share', { hip_code: `counter-${random.between(1, 4)}` });
   const failed = { status: 'FAILED', error: 'The account does not answer', retry_count: 0 };
-  if (random.chance(0.3)) yield { event: 'abha.link_care_context', data: { ...context, ...failed } };
+  if (random.chance(0.3)) yield tell('abha.link_care_context', failed);
   yield 5;
-  yield {
-    event: 'abha.link_care_context',
-    data: { ...context, status: 'LINKED', error: null, retry_count: 1 },
-  };
+  yield tell('abha.link_care_context', { status: 'LINKED', error: null, retry_count: 1 });
 }
 
 /** A booking through a network for health services: confirmed, then kept or cancelled. */
-function* bookingScenario(random: Random, clinic: Clinic, clock: Clock): Scenario {
-  const { about, name, mobile } = newVisit(random, clinic);
-  const order = {
-    order_id: hexId(random),
-    slot: { start: Math.floor(clock() / 1000) + random.between(1, 72) * 3_600 },
-    doctor: { id: about.doctor_id, name: 'Dr Meera Sample' },
-    billing: { name, phone: mobile, email: 'sample@mail.example', address: 'Sample Street 1' },
-    patient: { id: about.patient_id, dob: '1990-01-01', gender: random.pick(['M', 'F', 'O']) },
-  };
-  const version = (action: string, state: string) => ({
-    event: `booking.${action}`,
-    data: { ...order, state },
-  });
-  yield version('init', 'INITIATED');
+function* booking(random: Random, tell: Tell, _: number, clock: () => number): Scenario {
+  const slot = { start: Math.floor(clock() / 1000) + random.between(1, 72) * 3_600 };
+  yield tell('booking.init', { state: 'INITIATED', slot });
   yield 2;
-  yield version('confirm', 'CONFIRMED');
+  yield tell('booking.confirm', { state: 'CONFIRMED' });
   yield 120;
-  yield random.chance(0.3) ? version('cancel', 'CANCELLED') : version('status', 'COMPLETED');
+  const [event, state] = random.chance(0.3) ? ['cancel', 'CANCELLED'] : ['status', 'COMPLETED'];
+  yield tell(`booking.${event}`, { state });
 }
 
 /** As often as they begin at a clinic. */
-export const scenarios = [
-  ...Array.from({ length: 16 }, () => visitScenario),
-  practiceScenario,
-  admissionScenario,
-  healthAccountScenario,
-  bookingScenario,
+const scenarios = [
+  ...Array.from({ length: 16 }, () => visit),
+  ...[practice, admission, healthAccount, booking],
 ];
+
+/** A scenario of a patient at a clinic. */
+export function startScenario(random: Random, clinic: Clinic, options: ScenarioOptions): Scenario {
+  const scenario = random.pick(scenarios);
+  const receiptId = clinic.nextReceipt++;
+  const tell = startTelling(replacements(random, clinic, receiptId), options);
+  return scenario(random, tell, receiptId, options.clock);
+}

@@ -1,9 +1,16 @@
+import { createHmac } from 'node:crypto';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import type { Callback } from './history.ts';
-import { type Attempt, type Destination, post } from './post.ts';
+import type { UrlOf } from './urls.ts';
 
-export interface SendOptions extends Destination {
+export interface SendOptions {
+  /** Where callbacks are sent (section 4.5): see registeredUrls and eventsUrl. */
+  readonly urlOf: UrlOf;
+  /** If set, each attempt is signed. */
+  readonly signingKey?: string | undefined;
+  /** Default: X-Webhook-Signature. */
+  readonly signatureHeader?: string | undefined;
   /** Callbacks in flight at once, each on its own connection. Default: 10. */
   readonly connections?: number;
   /** Callbacks per second. Default: no limit. */
@@ -18,6 +25,23 @@ export interface SendOptions extends Destination {
   readonly onAttempt?: (attempt: Attempt, soFar: () => Summary) => void | Promise<void>;
 }
 
+/** The outcome of one attempt to deliver a callback. */
+export interface Attempt {
+  readonly callback: Callback;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Undefined if there was no response. */
+  readonly status?: number;
+  /** The status as text, with `accepted` or `duplicate`, or the code of the error (ECONNREFUSED, TimeoutError, ...). */
+  readonly outcome: string;
+  /** Whether the response was a 2xx. */
+  readonly acknowledged: boolean;
+  /** From sending to the end of the response, milliseconds. */
+  readonly latencyMs: number;
+  /** From a Retry-After in seconds, milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+}
+
 const maxAttempts = 12;
 const maxRetryAfterMs = 60_000;
 const maxBacklogMs = 1_000;
@@ -28,17 +52,22 @@ const maxBacklogMs = 1_000;
  * or the sequence raises.
  */
 export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
-  const { connections = 10, timeoutMs = 10_000, signal } = options;
+  const { connections = 10, rate, signal } = options;
   const tally = startTally();
-  const turn = paced(options.rate);
   const sequence = callbacks[Symbol.iterator]();
   let ended = false;
+  // The first turn is now.
+  let turn = performance.now() - 1000 / (rate ?? 1);
 
   async function work(): Promise<void> {
     try {
       while (!ended && !signal?.aborted) {
-        await turn(signal);
-        if (signal?.aborted) return;
+        if (rate !== undefined) {
+          const now = performance.now();
+          turn = nextTurn(turn, now, rate);
+          await sleep(turn - now, signal);
+          if (signal?.aborted) return;
+        }
         const next = sequence.next();
         if (next.done) return;
         tally.finished(await deliver(next.value));
@@ -51,12 +80,12 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
 
   async function deliver(callback: Callback): Promise<Attempt> {
     for (let count = 1; ; count++) {
-      const attempt = await post(callback, options, { attempt: count, timeoutMs });
+      const attempt = await post(callback, count, options);
       tally.attempted(attempt);
       await options.onAttempt?.(attempt, tally.summary);
-      if (!options.resendOnFailure || !isRetryable(attempt)) return attempt;
-      if (count >= maxAttempts) return attempt;
-      await sleep(waitBefore(attempt), signal);
+      if (!options.resendOnFailure || !isRetryable(attempt) || count >= maxAttempts) return attempt;
+      const backoff = Math.min(100 * 2 ** (count - 1), 5_000) * (0.5 + Math.random() / 2);
+      await sleep(Math.min(attempt.retryAfterMs ?? 0, maxRetryAfterMs) + backoff, signal);
       if (signal?.aborted) return attempt;
     }
   }
@@ -69,29 +98,45 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
   }
 }
 
-function isRetryable({ acknowledged, status }: Attempt): boolean {
-  if (acknowledged) return false;
-  return status === undefined || status >= 500 || [408, 425, 429].includes(status);
+/** Sends one callback once. A failure is an Attempt too; nothing is raised. */
+async function post(callback: Callback, attempt: number, options: SendOptions): Promise<Attempt> {
+  const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature', timeoutMs = 10_000 } = options;
+  const { body } = callback;
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, body);
+  const began = performance.now();
+  const attempted = () => ({ callback, attempt, latencyMs: performance.now() - began });
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const init = { method: 'POST', headers, body, redirect: 'manual', signal } as const;
+    const response = await fetch(urlOf(callback), init);
+    // Other receivers may respond with any text.
+    const [, state] = /"status": ?"(accepted|duplicate)"/.exec(await response.text()) ?? [];
+    const { status, ok } = response;
+    return {
+      ...{ ...attempted(), status, outcome: state ? `${status} ${state}` : String(status), acknowledged: ok },
+      retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000 || undefined,
+    };
+  } catch (error) {
+    const { code, name } = ((error as Error).cause ?? error) as { code?: string; name?: string };
+    return { ...attempted(), outcome: code ?? name ?? 'unknown error', acknowledged: false };
+  }
 }
 
-function waitBefore({ attempt, retryAfterMs = 0 }: Attempt): number {
-  const backoff = Math.min(100 * 2 ** (attempt - 1), 5_000);
-  return Math.min(retryAfterMs, maxRetryAfterMs) + backoff * (0.5 + Math.random() / 2);
+/**
+ * The value of the signature header: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`. The
+ * interface shows no signing (section 6); this is the receiver's scheme, implemented separately so that a mistake in
+ * its verifier is not mirrored.
+ */
+export function signatureOf(key: string, body: string | Uint8Array, seconds = Math.floor(Date.now() / 1000)) {
+  const digest = createHmac('sha256', key).update(`${seconds}.`).update(body).digest('hex');
+  return `t=${seconds},v1=${digest}`;
 }
 
-/** Waits for the next of `perSecond` evenly spaced turns; a late sender catches up one second at most. */
-function paced(perSecond: number | undefined) {
-  // The first turn is now.
-  let turn = performance.now() - 1000 / (perSecond ?? 1);
-  return async (signal: AbortSignal | undefined): Promise<void> => {
-    if (perSecond === undefined) return;
-    const now = performance.now();
-    turn = nextTurn(turn, now, perSecond);
-    await sleep(turn - now, signal);
-  };
-}
+const isRetryable = ({ acknowledged, status }: Attempt): boolean =>
+  !acknowledged && (status === undefined || status >= 500 || [408, 425, 429].includes(status));
 
-/** The time of the next turn, on the clock of `now` (milliseconds). */
+/** The time of the next evenly spaced turn, on the clock of `now` (milliseconds); a late sender catches up one second at most. */
 export function nextTurn(turn: number, now: number, perSecond: number): number {
   return Math.max(turn + 1000 / perSecond, now - maxBacklogMs);
 }
@@ -103,41 +148,43 @@ async function sleep(milliseconds: number, signal: AbortSignal | undefined): Pro
   await setTimeout(milliseconds, undefined, signal ? { signal } : {}).catch(() => {});
 }
 
-export type Summary = ReturnType<ReturnType<typeof startTally>['summary']>;
+export interface Summary {
+  /** Callbacks taken from the sequence. */
+  readonly callbacks: number;
+  readonly acknowledged: number;
+  /** Valid callbacks that were not acknowledged. */
+  readonly unacknowledged: number;
+  readonly resends: number;
+  /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** The latencies of the attempts with a response, milliseconds. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly seconds: number;
+}
 
 /** Counts attempts in constant memory. */
 function startTally() {
   const began = performance.now();
   const latencies = createHistogram();
   const outcomes: Record<string, number> = {};
-  const counts = {
-    /** Callbacks taken from the sequence. */
-    callbacks: 0,
-    acknowledged: 0,
-    /** Valid callbacks that were not acknowledged. */
-    unacknowledged: 0,
-    resends: 0,
-  };
+  const counts = { callbacks: 0, acknowledged: 0, unacknowledged: 0, resends: 0 };
   const milliseconds = (nanoseconds: number) => Math.round(nanoseconds / 1e4) / 100;
   const percentile = (percent: number) => milliseconds(latencies.percentile(percent));
 
   return {
-    attempted({ outcome, state, status, latencyMs, attempt }: Attempt): void {
-      const key = state === undefined ? outcome : `${outcome} ${state}`;
-      outcomes[key] = (outcomes[key] ?? 0) + 1;
+    attempted({ outcome, status, latencyMs, attempt }: Attempt): void {
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       if (attempt > 1) counts.resends++;
       if (status !== undefined) latencies.record(Math.max(1, Math.round(latencyMs * 1e6)));
     },
-    finished(last: Attempt): void {
+    finished({ acknowledged, callback }: Attempt): void {
       counts.callbacks++;
-      if (last.acknowledged) counts.acknowledged++;
-      else if (last.callback.invalid === undefined) counts.unacknowledged++;
+      if (acknowledged) counts.acknowledged++;
+      else if (callback.invalid === undefined) counts.unacknowledged++;
     },
-    summary: () => ({
+    summary: (): Summary => ({
       ...counts,
-      /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
       outcomes: { ...outcomes },
-      /** The latencies of the attempts with a response, milliseconds. */
       latencyMs: { p50: percentile(50), p99: percentile(99), max: milliseconds(latencies.max) },
       seconds: (performance.now() - began) / 1000,
     }),

@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError } from './faults.ts';
-import { logins } from './logins.ts';
 import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
 import { newRecords, type Records, reading } from './records.ts';
 import { registration } from './registration.ts';
@@ -10,6 +10,9 @@ import { subscriptions } from './subscriptions.ts';
 
 /** The bearer token that a sandbox accepts by default: an unsigned JWT. */
 export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
+
+/** The credentials that its login accepts. */
+export const sandboxCredentials = { clientId: 'sandbox-client', clientSecret: 'sandbox-secret' };
 
 const maxRequests = 1_000;
 
@@ -45,7 +48,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const requests: ReceivedRequest[] = [];
   const records = options.records ?? newRecords();
   const inject = faultInjector();
-  const { logIn, isIssued, revokeAll } = logins();
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
@@ -60,12 +62,19 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const withFaults: RequestHandler = (request, response, next) => {
     if (!inject(request, response)) next();
   };
-  app.post('/connect-auth/v1/account/login', withFaults, logIn);
+  app.post('/connect-auth/v1/account/login', withFaults, ({ body }, response) => {
+    const { clientId, clientSecret } = sandboxCredentials;
+    if (body?.client_id !== clientId || body.client_secret !== clientSecret)
+      return sendError(response, 401, 'UNAUTHORIZED', 'wrong client_id or client_secret');
+    const access_token = `sandbox-${randomUUID()}`;
+    tokens.add(access_token);
+    response.json({ access_token, expires_in: 3_600 });
+  });
   app.use((request, response, next) => {
     const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
     // The older operations.
     const token = request.path.startsWith('/dr/') ? request.get('auth') : bearer;
-    if (token !== undefined && (tokens.has(token) || isIssued(token))) return next();
+    if (token !== undefined && tokens.has(token)) return next();
     response.set('WWW-Authenticate', 'Bearer');
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
@@ -98,7 +107,6 @@ export async function startSandbox(options: SandboxOptions = {}) {
     /** Replaces the accepted bearer tokens, those of logins too. */
     accept: (accepted: readonly string[]): void => {
       tokens = new Set(accepted);
-      revokeAll();
     },
     close: async (): Promise<void> => {
       const closed = once(server, 'close');

@@ -1,4 +1,4 @@
-import { documentedEvent, type Family, registrations } from './families.ts';
+import { documentedEvent, documentedEvents, type Family } from './families.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -11,11 +11,11 @@ export type UrlOf = (callback: { readonly family: Family; readonly event: string
  */
 export function registeredUrls(base: string, env: Env = {}): UrlOf {
   return ({ family, event }) => {
-    const { variable, paths } = registrations[family];
-    const set = variable && env[variable];
-    const registered = set ? set.split(',').map((path) => path.trim()) : paths;
-    const documented = documentedEvent(event).path;
-    return below(base, registered.includes(documented) ? documented : registered[0]!);
+    const ofFamily = documentedEvents.filter((documented) => documented.family === family);
+    const { path } = documentedEvent(event);
+    const set = env[ofFamily[0]?.variable ?? ''];
+    const registered = set ? set.split(',').map((one) => one.trim()) : ofFamily.map((one) => one.path);
+    return below(base, registered.includes(path) ? path : registered[0]!);
   };
 }
 

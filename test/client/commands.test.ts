@@ -4,8 +4,7 @@ import { eventNames } from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
 import { pathsOf } from '../../src/receiver/families/family.ts';
 import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
-import { sandboxCredentials } from '../../src/sandbox/logins.ts';
-import { sandboxToken } from '../../src/sandbox/server.ts';
+import { sandboxCredentials, sandboxToken } from '../../src/sandbox/server.ts';
 import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';
 

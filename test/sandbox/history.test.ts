@@ -1,7 +1,7 @@
 import { callbackSchema } from '../../src/receiver/families/callback.ts';
 import { families as receiverFamilies } from '../../src/receiver/families/index.ts';
 import { callbacks } from '../../src/sandbox/callbacks.ts';
-import { documentedEvents, families, registrations } from '../../src/sandbox/families.ts';
+import { documentedEvent, documentedEvents, families } from '../../src/sandbox/families.ts';
 import { defaultStart, history } from '../../src/sandbox/history.ts';
 
 const take = (count: number, options: Partial<Parameters<typeof callbacks>[0]> = {}) => [
@@ -88,17 +88,15 @@ it('duplicates have the bytes of a callback before, or another timestamp', () =>
 it('a lean update has the id and what it changes, a lean deletion the id alone', () => {
   const full = take(3_000);
   const lean = take(3_000, { lean: 0.9 });
-  const shorter = lean.filter(({ body }, index) => body !== full[index]!.body);
-  expect(shorter.length).toBeGreaterThan(500);
-  for (const { event, family, envelope } of shorter) {
-    const { identifiedBy } = registrations[family];
-    if (event.endsWith('.deleted'))
-      expect(identifiedBy).toEqual(expect.arrayContaining(Object.keys(envelope.data)));
-    const original = full.find(
-      ({ number }) => number === lean.find((one) => one.envelope === envelope)!.number,
-    )!;
-    expect(original.envelope.data).toMatchObject(envelope.data);
+  let shorter = 0;
+  for (const [index, { event, body, envelope }] of lean.entries()) {
+    expect(full[index]!.envelope.data).toMatchObject(envelope.data);
+    if (body === full[index]!.body) continue;
+    shorter += 1;
+    const { identifiedBy } = documentedEvent(event);
+    if (event.endsWith('.deleted')) expect(Object.keys(envelope.data)).toEqual(identifiedBy.slice(0, 1));
   }
+  expect(shorter).toBeGreaterThan(500);
 });
 
 it('invalid callbacks are not JSON, or have no time; others keep their order, until they are shuffled', () => {

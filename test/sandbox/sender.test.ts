@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { callbacks } from '../../src/sandbox/callbacks.ts';
 import { documentedEvent } from '../../src/sandbox/families.ts';
-import type { Attempt } from '../../src/sandbox/post.ts';
-import { nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
+import { type Attempt, nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { accept, startReceiver } from './receiver.ts';
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
@@ -53,7 +52,7 @@ it('resends after failures, waiting for Retry-After, until the callback is ackno
   expect(attempts.map((a) => [a.attempt, a.outcome, a.retryAfterMs])).toEqual([
     [1, '503', 1000],
     [2, 'UND_ERR_SOCKET', undefined],
-    [3, '200', undefined],
+    [3, '200 accepted', undefined],
   ]);
   expect(summary).toMatchObject({ callbacks: 1, acknowledged: 1, unacknowledged: 0, resends: 2 });
 });
