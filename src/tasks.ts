@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type pg from 'pg';
 import type { Log } from './common/log.ts';
 import { pause } from './common/pause.ts';
@@ -17,6 +18,8 @@ const maxPauseMs = 60_000;
  */
 export function startTasks(tasks: readonly Task[], pool: pg.Pool, log: Log): () => Promise<void> {
   const stopping = new AbortController();
+  // Each task listens; Node.js warns of more than ten.
+  setMaxListeners(0, stopping.signal);
   const running = tasks.map((task) =>
     task.processes === 'each'
       ? repeatHere(task, log, stopping.signal)
