@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'receiver-package-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const project = `
+import { createServiceClient, loginTokenSource } from 'webhook-receiver/client';
+import { defineFamily, integer, text } from 'webhook-receiver/family';
+import { callbacks, families, sandboxCredentials, sendCallbacks, registeredUrls, startSandbox } from 'webhook-receiver/sandbox';
+
+const sandbox = await startSandbox();
+const token = loginTokenSource({ baseUrl: sandbox.url, ...sandboxCredentials });
+const client = createServiceClient({ baseUrl: sandbox.url, token });
+const { drugs } = await client.searchDrugsAndLabs({ q: 'paracetamol', limit: 2 });
+// @ts-expect-error a query is a text
+export const search = () => client.searchDrugsAndLabs({ q: 1 });
+const sent = callbacks({ seed: 1, count: 3, families });
+const { outcomes } = await sendCallbacks(sent, { urlOf: registeredUrls(sandbox.url) });
+const path = { default: ['/invoices'] };
+const fields = { number: integer, note: text };
+// @ts-expect-error no field has that name
+defineFamily({ name: 'wrong', events: {}, path, table: 'wrongs', fields, identifiedBy: 'id' });
+const invoice = defineFamily({ name: 'invoice', events: {}, path, table: 'invoices', fields, identifiedBy: 'number' });
+process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.identifiedBy]));
+await sandbox.close();
+`;
+
+it('a project of TypeScript uses client, sandbox and family of the packed package, with their types', async () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
+  const modules = join(folder, 'node_modules');
+  for (const name of [...Object.keys(dependencies), '@types/node']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(resolve('node_modules', name), join(modules, name));
+  }
+  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  const { stdout: archive } = await run('npm', pack);
+  mkdirSync(join(modules, 'webhook-receiver'));
+  const into = ['-C', join(modules, 'webhook-receiver'), '--strip-components=1'];
+  await run('tar', ['-xzf', join(folder, archive.trim()), ...into]);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'use.ts'), project);
+  const options = [
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--skipLibCheck',
+    '--types',
+    'node',
+  ];
+  await run(resolve('node_modules/.bin/tsc'), [...options, 'use.ts'], { cwd: folder });
+  const { stdout } = await run(process.execPath, ['use.js'], { cwd: folder });
+  expect(JSON.parse(stdout)).toEqual([2, { '401': 3 }, 'number']);
+});
