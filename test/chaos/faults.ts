@@ -46,6 +46,7 @@ async function flap(link: TcpProxy, random: Random): Promise<void> {
 /** A statement in a transaction that stays open for a while. */
 async function holdTransaction({ databaseUrl }: Deployment, statement: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
+  client.on('error', () => {});
   await client.connect();
   await client.query(`begin; ${statement}`);
   await pause(longMs);

@@ -69,6 +69,7 @@ export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<T
 
 async function administer(statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
+  client.on('error', () => {});
   await client.connect();
   try {
     return (await client.query(statement)).rows;

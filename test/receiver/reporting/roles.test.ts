@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { logAccess } from '../../../src/common/access-log.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
@@ -10,6 +10,7 @@ import { applyErasures, exportErasures } from '../../../src/privacy/erasures.ts'
 import { applyRetention } from '../../../src/privacy/retention.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
+import { openPool } from '../../../src/receiver/store/pools.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
@@ -25,8 +26,12 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function as<T>(username: string, run: (pool: pg.Pool) => Promise<T>): Promise<T> {
-  const connectionString = Object.assign(new URL(server.url), { username, password: 'secret' }).href;
-  const pool = new pg.Pool({ connectionString });
+  const url = Object.assign(new URL(server.url), { username, password: 'secret' }).href;
+  const pool = openPool(url, createLog('silent'), {
+    name: 'test',
+    connections: 10,
+    connectTimeoutMs: 60_000,
+  });
   try {
     return await run(pool);
   } finally {
