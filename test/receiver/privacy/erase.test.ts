@@ -392,12 +392,27 @@ it('equal ids of two businesses, and the partner’s own ids of patients, never 
 });
 
 it('the gate does not let a callback pass that was being stored while the erasure committed', async () => {
-  const deliveries = Array.from({ length: 60 }, (_, n) =>
-    receipt({ receipt_id: n, patient_oid: 'A', name: 'CANARY' }),
-  );
-  await Promise.all([...deliveries.map((one) => store(one)), erase('p:platform:A')]);
-  expect(await database.rows('select count(*)::int as n from receiver.inbox')).toEqual([{ n: 60 }]);
-  expect(await bodies()).not.toContain('CANARY');
+  await database.rows(`
+    create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(2); return new; end $$;
+    create trigger slow before insert on receiver.inbox for each row execute function slow()`);
+  const untilWaits = (lock: string) =>
+    until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
+  const other = await database.pool.connect();
+  try {
+    await other.query('begin; select pg_advisory_xact_lock(2)');
+    // It has looked at what is erased, and is not stored.
+    const storing = store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+    await untilWaits(`locktype = 'advisory'`);
+    const erasing = erase('p:platform:A');
+    await untilWaits(`relation = 'receiver.erased'::regclass`);
+    await other.query('commit');
+    expect(await storing).toEqual(['accepted']);
+    expect(await erasing).toMatchObject({ counts: { receipt: 1 } });
+    expect(await bodies()).not.toContain('CANARY');
+  } finally {
+    other.release();
+    await database.rows('drop function slow cascade');
+  }
 });
 
 it('a process that is frozen while it has the gate keeps nobody else from storing', async () => {

@@ -340,7 +340,7 @@ it('the list of erasures erases again what a restored backup has brought back, a
     receipt(1, { patient_oid: 'CANARY', net_amount: 5 }),
     receipt(2, { patient_oid: 'B', name: 'Berta' }),
   ];
-  const [id] = await store(...callbacks);
+  await store(...callbacks);
   await erasePatient(core, ['p:platform:CANARY'], { actor });
   const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
   await writeFile(file, await exportErasures(core));
@@ -365,7 +365,6 @@ it('the list of erasures erases again what a restored backup has brought back, a
   expect(await quarantined()).toEqual([]);
   expect(await database.rows('select sum(net_amount)::int as sum from receipts')).toEqual([{ sum: 5 }]);
   expect(await storeIn(core, deliveryOf(callbacks[0]!))).toEqual(['duplicate']);
-  expect(id).toBeDefined();
 });
 
 it('a user.delete of the platform is a check until somebody has answered it', async () => {

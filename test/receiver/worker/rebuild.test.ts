@@ -373,12 +373,17 @@ it('a copy that is stored while a callback is rewritten keeps its arrival and it
   const { rebuild } = open(withInvoices);
   const client = await database.pool.connect();
   await client.query('begin');
-  await client.query(insertQuery([identifiedNow(later.body, later.receivedAt - 1)], 60_000));
+  const earlier = identifiedNow(later.body, later.receivedAt - 1);
+  await client.query(insertQuery([earlier], 60_000));
   const running = rebuild();
   await until(async () => (await database.rows('select from pg_locks where not granted')).length > 0);
   await client.query('commit');
   client.release();
   expect(await running).toMatchObject({ changed: 1 });
+  const stored =
+    'select version, (extract(epoch from received_at) * 1e6)::bigint::text as at from receiver.inbox';
+  const { version, receivedAt } = earlier;
+  expect(await database.rows(stored)).toEqual([{ version, at: String(receivedAt) }]);
   expect(await rebuild()).toMatchObject({ changed: 0 });
 });
 

@@ -129,10 +129,19 @@ it('a job of more deliveries than one merge takes is merged whole', async () => 
 });
 
 it('deliveries whose jobs are lost are merged by the sweep, once they have waited', async () => {
-  await store(receipt(1));
-  await database.rows(`update receiver.pending_deliveries set next_at = now() - interval '1 minute'`);
-  begin({ queue: fakeQueue(), sweep: { everyMs: 20, olderThanMs: 5_000 } });
+  const wait = () =>
+    database.rows(
+      `update receiver.pending_deliveries set next_at = now() - interval '1 minute' where family = 'receipt'`,
+    );
+  await store(receipt(1), form('m'));
+  await wait();
+  begin({ queue: fakeQueue(), sweep: { everyMs: 20, olderThanMs: 50_000 } });
   await until(async () => (await count('receipts')) === 1);
+  // By a later look.
+  await store(receipt(2));
+  await wait();
+  await until(async () => (await count('receipts')) === 2);
+  expect(await count('consent_forms')).toBe(0);
 });
 
 it('a family whose column somebody has dropped waits alone, says why, and comes by itself', async () => {
@@ -151,10 +160,12 @@ it('a family whose column somebody has dropped waits alone, says why, and comes 
 
 it('what a job names while the database is away is merged once it is back', async () => {
   const queue = fakeQueue();
-  begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
+  const { calls } = begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
   const one = receipt(1);
   await allowConnections(database, false);
   await queue.run([one.id], ['receipt']);
+  // A merge has failed.
+  await until(() => calls.length > 0);
   await allowConnections(database, true);
   await store(one);
   await until(async () => (await count('receipts').catch(() => 0)) === 1);
