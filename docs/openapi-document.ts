@@ -84,14 +84,12 @@ export function openApiDocument(families: readonly Family[], version: string) {
   };
 }
 
-type Operation = (typeof client.operations)[keyof typeof client.operations];
-
 const server = (name: string, description: string, example: string) => ({
   url: `{${name}}`,
   variables: { [name]: { default: example, description } },
 });
 
-function operationOf({ name, summary, group, method, request, response, status }: Operation): object {
+function operationOf({ name, summary, group, method, request, response, status }: client.Operation): object {
   return {
     operationId: name,
     summary,
@@ -160,14 +158,17 @@ function parametersOf(place: 'header' | 'query', schema: z.ZodType): object[] {
 }
 
 /** Every schema by its name, as JSON Schema of its input. */
-function schemasOf(families: readonly Family[], operations: readonly Operation[]): Record<string, object> {
+function schemasOf(
+  families: readonly Family[],
+  operations: readonly client.Operation[],
+): Record<string, object> {
   const named = z.registry<{ id: string }>();
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
   add('Acknowledgement', acknowledgement);
   add('Problem', problem);
   add('ChangesPage', pageSchema(families));
   for (const { name, method, request, response } of operations) {
-    if (method === 'POST') add(`${pascal(name)}Request`, request);
+    if (method === 'POST' && request) add(`${pascal(name)}Request`, request);
     if (response) add(`${pascal(name)}Response`, response);
   }
   for (const [name, schema] of Object.entries(client.resources)) add(name, schema);

@@ -17,7 +17,6 @@ export interface LoginOptions {
 // Not among `operations`: it takes no token.
 const login = {
   name: 'login',
-  summary: 'Log in',
   group: 'login',
   method: 'POST',
   path: 'connect-auth/v1/account/login',

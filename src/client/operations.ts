@@ -20,7 +20,7 @@ export type Answered<T> = WithRaw<T> & {
 export interface Operation {
   readonly name: string;
   /** Its title in section 4. */
-  readonly summary: string;
+  readonly summary?: string;
   /**
    * A registration takes the headers of section 4.1 and returns a service identifier. A reading takes the token in two
    * headers, waits for a rate limit, and says when it was answered.
@@ -97,7 +97,6 @@ export const operations = {
     ...reads,
     ...ofSubscriptions,
     name: 'listSubscriptions',
-    summary: 'List subscriptions',
     request: undefined,
     response: subscriptions.listSubscriptionsResponse,
   },
@@ -105,7 +104,6 @@ export const operations = {
   createSubscription: {
     ...ofSubscriptions,
     name: 'createSubscription',
-    summary: 'Create subscription',
     method: 'POST',
     request: subscriptions.createSubscriptionRequest,
     response: subscriptions.createSubscriptionResponse,
@@ -116,7 +114,6 @@ export const operations = {
   deleteSubscription: {
     ...ofSubscriptions,
     name: 'deleteSubscription',
-    summary: 'Delete subscription',
     method: 'DELETE',
     path: `${ofSubscriptions.path}/{id}`,
     request: subscriptions.deleteSubscriptionRequest,
@@ -124,10 +121,10 @@ export const operations = {
     status: 200,
     repeatable: true,
   },
+  /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
   listAppointments: {
     ...readsRecords,
     name: 'listAppointments',
-    summary: 'List appointments',
     path: 'dr/v1/appointment',
     request: reading.listAppointmentsRequest,
     response: reading.listAppointmentsResponse,
@@ -136,7 +133,6 @@ export const operations = {
   directory: {
     ...readsRecords,
     name: 'directory',
-    summary: 'Directory',
     path: 'dr/v1/business/entities',
     request: undefined,
     response: reading.directoryResponse,

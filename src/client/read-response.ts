@@ -3,17 +3,6 @@ import type { Operation, ResponseOf } from './operations.ts';
 import { redact } from './redact.ts';
 import { retryAfterMs } from './retry.ts';
 
-/** One HTTP response; `text` is undefined where its body was cut off, too large, or never ended. */
-interface HttpResponse {
-  readonly status: number;
-  /** The header Retry-After. */
-  readonly retryAfter: string | null;
-  readonly answeredAt: Date;
-  readonly text?: string;
-  /** Why there is no text: the library's error code. */
-  readonly failure?: string;
-}
-
 /**
  * The parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and `raw`, the
  * body as received.
@@ -21,7 +10,8 @@ interface HttpResponse {
  * @throws Unauthorized (401), Rejected (another 4xx), Unavailable (5xx), UnreadableResponse
  */
 export function readResponse<O extends Operation>(
-  { status, text, failure, answeredAt, retryAfter }: HttpResponse,
+  { status, headers }: Response,
+  { text, failure, sentAt }: { text?: string; failure?: string; sentAt: number },
   operation: O,
   identifierField: string,
   secrets: readonly string[],
@@ -34,7 +24,7 @@ export function readResponse<O extends Operation>(
     status,
     code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
     body: text === undefined || isSecret ? undefined : redact(text, secrets),
-    retryAfterMs: retryAfterMs(retryAfter),
+    retryAfterMs: retryAfterMs(headers.get('retry-after')),
   };
   const message = `the platform responded with ${status}`;
   if (status === 401) throw new Unauthorized(message, context);
@@ -49,6 +39,8 @@ export function readResponse<O extends Operation>(
   const named = operation.group === 'registration' ? renameIdentifier(received, identifierField) : received;
   const parsed = operation.response.safeParse(named);
   if (parsed.success) {
+    // Without a Date, what it says cannot be older than the request.
+    const answeredAt = new Date(Date.parse(headers.get('date') ?? '') || sentAt);
     const times = operation.group === 'reading' && { answeredAt };
     return { ...(parsed.data as object), raw: received, ...times } as ResponseOf<O>;
   }

@@ -42,7 +42,7 @@ export const listAppointmentsRequest = z.strictObject({
   page_no: z.int().min(0).describe('From 0'),
 });
 
-/** Response of List appointments; null counts as no appointments. */
+/** Response of List appointments; null counts as no appointments, and a page with fewer than 30 is the last. */
 export const listAppointmentsResponse = z.object({
   appointments: z
     .array(appointment)
@@ -59,7 +59,4 @@ export const directoryResponse = z.object({
   }),
 });
 
-export type Appointment = z.output<typeof appointment> & {
-  /** The appointment as received, with fields that are not documented. */
-  readonly raw: Readonly<Record<string, unknown>>;
-};
+export type Appointment = z.output<typeof appointment>;

@@ -18,24 +18,17 @@ export const defaultRetryPolicy: RetryPolicy = { maxAttempts: 3, firstPauseMs: 2
  */
 export function pauseBeforeRetry(
   error: ServiceError,
-  operation: Operation,
+  { group, repeatable }: Operation,
   attempt: number,
   { maxAttempts, firstPauseMs }: RetryPolicy,
 ): number | undefined {
-  const isWaiting = operation.group === 'reading' && isRateLimited(error);
-  if (!isWaiting && (attempt >= maxAttempts || !isRetryable(error, operation))) return undefined;
+  const isRateLimited = error.status === 429 || error.code === 'rate_limit_exceeded';
+  const isWaiting = group === 'reading' && isRateLimited;
+  const isRetryable =
+    error instanceof Unavailable ? repeatable || !error.mayHaveReached : repeatable && isRateLimited;
+  if (!isWaiting && (attempt >= maxAttempts || !isRetryable)) return undefined;
   const bound = Math.min(firstPauseMs * 2 ** (attempt - 1), isWaiting ? 60_000 : 5_000);
   return (error.retryAfterMs ?? 0) + Math.random() * bound;
-}
-
-function isRetryable(error: ServiceError, { repeatable }: Operation): boolean {
-  if (error instanceof Unavailable) return repeatable || !error.mayHaveReached;
-  return repeatable && isRateLimited(error);
-}
-
-/** Whether the platform refused the call because there were too many: 429, or the documented code. */
-function isRateLimited({ status, code }: ServiceError): boolean {
-  return status === 429 || code === 'rate_limit_exceeded';
 }
 
 /** A Retry-After header (seconds or a date, RFC 9110) in milliseconds; undefined if invalid. */

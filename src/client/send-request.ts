@@ -63,11 +63,8 @@ export function sendRequest<O extends Operation>(
       signal.throwIfAborted();
       return { failure: codeOf(error) };
     });
-    // Without a Date, what it says cannot be older than the request.
-    const answeredAt = new Date(Date.parse(response.headers.get('date') ?? '') || sentAt);
-    const read = { status: response.status, retryAfter: response.headers.get('retry-after'), answeredAt };
     const { serviceIdentifierField } = connection;
-    return readResponse({ ...read, ...body }, operation, serviceIdentifierField, secrets, context);
+    return readResponse(response, { ...body, sentAt }, operation, serviceIdentifierField, secrets, context);
   });
 }
 

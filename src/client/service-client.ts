@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { type CallOptions, type Connection, call, type RegistrationOptions } from './call.ts';
 import { type Operation, type OperationName, operations, type ResponseOf } from './operations.ts';
-import type { Appointment } from './reading-schemas.ts';
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -18,35 +17,13 @@ export interface ServiceClientOptions {
   readonly retry?: Partial<RetryPolicy>;
 }
 
-/** Days such as 2026-11-22, both included, at most 7 days apart; pages are numbered from 0. */
-export interface AppointmentsPageQuery {
-  readonly startDate: string;
-  readonly endDate: string;
-  readonly pageNo: number;
-}
-
-export interface AppointmentsPage {
-  readonly appointments: readonly Appointment[];
-  /** The `Date` of the response, accurate to a second. */
-  readonly answeredAt: Date;
-  /** Whether it is shorter than a page, so that no other follows. */
-  readonly isLast: boolean;
-}
-
-/** The documented size of a page. */
-const pageSize = 30;
-
 type OptionsOf<O extends Operation> = O['group'] extends 'registration' ? RegistrationOptions : CallOptions;
 type Call<O extends Operation> = O['request'] extends z.ZodType
   ? (request: z.input<O['request']>, options?: OptionsOf<O>) => Promise<ResponseOf<O>>
   : (options?: OptionsOf<O>) => Promise<ResponseOf<O>>;
-type Calls = { readonly [Name in OperationName]: Call<(typeof operations)[Name]> };
 
 /** The operations of section 4, those of subscriptions, and those that read records. Each raises a ServiceError, or the reason of an aborted signal. */
-export interface ServiceClient extends Omit<Calls, 'listAppointments'> {
-  /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
-  appointmentsPage(query: AppointmentsPageQuery, options?: CallOptions): Promise<AppointmentsPage>;
-}
+export type ServiceClient = { readonly [Name in OperationName]: Call<(typeof operations)[Name]> };
 
 /** A client of the service. Raises TypeError for an invalid base address or number. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
@@ -62,22 +39,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     operation.request
       ? (request: unknown, o: CallOptions = {}) => call(connection, operation, request, o)
       : (o: CallOptions = {}) => call(connection, operation, {}, o);
-  const { listAppointments, ...calls } = Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => [name, callTo(operation)]),
-  ) as unknown as Calls;
-  return {
-    ...calls,
-    appointmentsPage: async ({ startDate, endDate, pageNo }, o) => {
-      const request = { start_date: startDate, end_date: endDate, page_no: pageNo };
-      const { appointments, answeredAt, raw } = await listAppointments(request, o);
-      const received = raw.appointments as Appointment['raw'][];
-      return {
-        appointments: appointments.map((appointment, index) => ({ ...appointment, raw: received[index]! })),
-        answeredAt,
-        isLast: appointments.length < pageSize,
-      };
-    },
-  };
+  const calls = Object.entries(operations).map(([name, operation]) => [name, callTo(operation)]);
+  return Object.fromEntries(calls) as unknown as ServiceClient;
 }
 
 /** The base address with a path that ends in a slash; undefined if it is not valid. */

@@ -12,7 +12,7 @@ import { readAppointments } from './read-appointments.ts';
 /** Numbers of appointments. `stored`: of those that are missing or differ. */
 export type Counts = Record<Outcome | 'compared' | 'stored', number>;
 
-type PassClient = Pick<ServiceClient, 'appointmentsPage' | 'directory'>;
+type PassClient = Pick<ServiceClient, 'listAppointments' | 'directory'>;
 
 export interface PassOptions extends Window {
   /** Who runs it: `worker`, or an actor of the access log. */

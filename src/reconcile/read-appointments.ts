@@ -2,6 +2,9 @@ import type { ServiceClient } from '../client/index.ts';
 import { addDays } from '../common/days.ts';
 import { type Window, windowsOf } from './days.ts';
 
+/** The documented size of a page. */
+const pageSize = 30;
+
 /** A page of the list. */
 export interface Reading {
   /** Every field that they have, ids as text. */
@@ -20,7 +23,7 @@ export interface Reading {
  * @throws ServiceError; the reason of the signal
  */
 export async function* readAppointments(
-  client: Pick<ServiceClient, 'appointmentsPage'>,
+  client: Pick<ServiceClient, 'listAppointments'>,
   days: Window,
   signal: AbortSignal,
 ): AsyncGenerator<Reading> {
@@ -29,13 +32,14 @@ export async function* readAppointments(
     const ofWindow = new Set<string>();
     for (let pageNo = 0, isLast = false; !isLast; pageNo += 1) {
       const [sentAt, began] = [Date.now(), performance.now()];
-      const query = { startDate: from, endDate: addDays(to, 1), pageNo };
-      const page = await client.appointmentsPage(query, { signal });
+      const query = { start_date: from, end_date: addDays(to, 1), page_no: pageNo };
+      const page = await client.listAppointments(query, { signal });
       // The answer is older than its time. One in the future would be newer than callbacks to come.
       const asked = Math.min(page.answeredAt.getTime() - (performance.now() - began), sentAt);
-      const listed = page.appointments.map(({ raw, ...fields }) => ({ ...raw, ...fields }));
+      const received = page.raw.appointments as Readonly<Record<string, unknown>>[];
+      const listed = page.appointments.map((fields, n) => ({ ...received[n], ...fields }));
       // A platform that repeats its pages would have no last one.
-      isLast = page.isLast || listed.every(({ appointment_id: id }) => ofWindow.has(id));
+      isLast = listed.length < pageSize || listed.every(({ appointment_id: id }) => ofWindow.has(id));
       // What is booked meanwhile moves others to the next page.
       const appointments = listed.filter(({ appointment_id: id }) => !seen.has(id) && seen.add(id));
       for (const { appointment_id: id } of listed) ofWindow.add(id);

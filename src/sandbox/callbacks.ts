@@ -1,5 +1,5 @@
 import { type Callback, callbackOf, type HistoryOptions, history } from './history.ts';
-import { type Random, removeAt, seededRandom } from './random.ts';
+import { type Random, seededRandom } from './random.ts';
 
 const shuffleWindow = 1_000;
 const duplicateWindow = 200;
@@ -66,9 +66,10 @@ function* first(count: number, source: Iterable<Callback>) {
 
 function* shuffled(source: Iterable<Callback>, random: Random) {
   const waiting: Callback[] = [];
+  const take = (below: number) => waiting.splice(random.between(0, below - 1), 1)[0]!;
   for (const callback of source) {
     waiting.push(callback);
-    if (waiting.length > shuffleWindow) yield removeAt(waiting, random.between(0, shuffleWindow - 1));
+    if (waiting.length > shuffleWindow) yield take(shuffleWindow);
   }
-  while (waiting.length > 0) yield removeAt(waiting, random.between(0, waiting.length - 1));
+  while (waiting.length > 0) yield take(waiting.length);
 }

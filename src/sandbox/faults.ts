@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { z } from 'zod';
 
 const statuses = [400, 401, 403, 404, 422, 429, 500, 502, 503];
 
@@ -30,4 +31,10 @@ export function faultInjector() {
 /** Sends an error response. The interface shows no error bodies (section 7): this shape is the sandbox's own. */
 export function sendError(response: Response, status: number, code: string, message: string): void {
   response.status(status).json({ error: { code, message } });
+}
+
+/** Sends that a request is not valid, with its fields. */
+export function sendInvalid(response: Response, status: number, code: string, { issues }: z.ZodError): void {
+  const fields = issues.map(({ path }) => path.join('.') || 'body').join(', ');
+  sendError(response, status, code, `invalid: ${fields}`);
 }

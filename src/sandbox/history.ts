@@ -31,8 +31,6 @@ export interface HistoryOptions {
    * millisecond or more after the last one. Default: the history goes on into the future.
    */
   readonly present?: (() => number) | undefined;
-  /** Default: generated from the seed. */
-  readonly clientId?: string | undefined;
   /** One clinic per business. Default: five, generated from the seed. */
   readonly businessIds?: readonly string[] | undefined;
   /** The families of the callbacks. Default: receipts, consent forms and review requests. */
@@ -72,7 +70,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   // Of its own, so that lean callbacks are those of the same history.
   const leanRandom = seededRandom(options.seed, 2);
   const isLean = () => leanRandom.chance(lean);
-  const client_id = options.clientId ?? hexId(random);
+  const client_id = hexId(random);
   const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
   const clinics = businessIds.map((id) => newClinic(random, id));
   /** The earliest is the last. */

@@ -21,11 +21,3 @@ export function seededRandom(seed: number, salt = 0) {
       Array.from({ length }, () => alphabet[between(0, alphabet.length - 1)]).join(''),
   };
 }
-
-/** Removes an item; the last one takes its place. */
-export function removeAt<T>(items: T[], place: number): T {
-  const removed = items[place]!;
-  items[place] = items.at(-1)!;
-  items.pop();
-  return removed;
-}

@@ -46,8 +46,6 @@ export function newRecords(businessId?: string) {
       clinics.set(String(all.clinic_id), doctors.add(String(all.doctor_id)));
     },
 
-    appointments: appointments as ReadonlyMap<string, Readonly<Fields>>,
-
     /** The newest first, so that a booking moves all others to later places. */
     list(startDate: string, endDate: string): Fields[] {
       const [from, to] = [startOf(startDate), startOf(endDate) + secondsPerDay];

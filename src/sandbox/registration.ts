@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import { sendError } from './faults.ts';
+import { sendError, sendInvalid } from './faults.ts';
 
 // Written from sections 4.1 to 4.3, not imported from the client, so that a mistake in the client's schemas is not mirrored.
 const txn_id = z.string().min(1);
@@ -36,10 +36,7 @@ export function registration(identifierField: string): Record<string, RequestHan
     (schema: z.ZodType<Input>, more: (input: Input) => object): RequestHandler =>
     ({ body }, response) => {
       const { success, data: input, error } = schema.safeParse(body);
-      if (!success) {
-        const invalid = error.issues.map((i) => i.path.join('.') || 'body').join(', ');
-        return sendError(response, 422, 'invalid_request', `invalid: ${invalid}`);
-      }
+      if (!success) return sendInvalid(response, 422, 'invalid_request', error);
       if (used.has(input.txn_id))
         return sendError(response, 422, 'invalid_transaction', 'it was used already');
       if (input.otp === wrongOtp) return sendError(response, 422, 'wrong_otp', 'the OTP does not match');
@@ -57,7 +54,6 @@ export function registration(identifierField: string): Record<string, RequestHan
       });
     };
 
-  const hint = '******3210';
   return {
     '/abdm/na/v1/registration/aadhaar/verify': operation(verifyRequest, ({ mobile = '' }) => ({
       abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
@@ -66,7 +62,7 @@ export function registration(identifierField: string): Record<string, RequestHan
     })),
     '/abdm/na/v1/registration/mobile/create-phr': operation(createByMobileRequest, () => ({ success: true })),
     '/abdm/na/v1/registration/aadhaar/create-phr': operation(createByAadhaarRequest, () => ({
-      ...{ hint, txn_id: randomUUID() },
+      ...{ hint: '******3210', txn_id: randomUUID() },
     })),
   };
 }

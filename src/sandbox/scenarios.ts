@@ -1,13 +1,8 @@
-import { documentedEvent, type Family } from './families.ts';
+import { documentedEvent, type Envelope, type Family } from './families.ts';
 import type { Random } from './random.ts';
 import { type Fields, type Sample, samples } from './samples.ts';
 
-export interface ScenarioEvent {
-  readonly event: string;
-  readonly data: Fields;
-  /** Where the data alone does not say what it is about. */
-  readonly transaction_id?: string;
-}
+type ScenarioEvent = Pick<Envelope, 'event' | 'data' | 'transaction_id'>;
 
 /** What happens at a clinic: events, and minutes that pass; undefined: an event that is not wanted. */
 export type Scenario = Generator<ScenarioEvent | number | undefined, void>;

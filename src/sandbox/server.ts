@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import { faultInjector, sendError } from './faults.ts';
+import { faultInjector, sendError, sendInvalid } from './faults.ts';
 import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
 import { newRecords, type Records, reading } from './records.ts';
 import { registration } from './registration.ts';
@@ -85,7 +85,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   app.get('/medical-db/v1/drugs-and-labs', (request, response) => {
     const query = searchQuery.safeParse(request.query);
     if (query.success) return void response.json(searchMedicalDatabase(query.data));
-    sendError(response, 400, 'invalid_query', query.error.issues.map((i) => i.path.join('.')).join(', '));
+    sendInvalid(response, 400, 'invalid_query', query.error);
   });
   app.use('/notification/v1/connect/webhook/subscriptions', subscriptions());
   app.use(reading(records));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Router } from 'express';
 import { z } from 'zod';
-import { sendError } from './faults.ts';
+import { sendError, sendInvalid } from './faults.ts';
 
 const subscriptionRequest = z.object({
   endpoint: z.string().min(1),
@@ -12,26 +12,20 @@ const subscriptionRequest = z.object({
 
 /** The subscriptions: one for each endpoint, kept in memory. */
 export function subscriptions(): Router {
-  const byId = new Map<string, { endpoint: string }>();
+  const byId = new Map<string, { endpoint: string; [field: string]: unknown }>();
   const router = Router();
 
   router.get('/', (_, response) => void response.json({ data: [...byId.values()], msg: 'success' }));
 
   router.post('/', ({ body }, response) => {
     const { success, data, error } = subscriptionRequest.safeParse(body);
-    if (!success) {
-      const invalid = error.issues.map((i) => i.path.join('.') || 'body').join(', ');
-      return sendError(response, 400, 'INVALID_REQUEST', `invalid: ${invalid}`);
-    }
-    if ([...byId.values()].some(({ endpoint }) => endpoint === data.endpoint)) {
+    if (!success) return sendInvalid(response, 400, 'INVALID_REQUEST', error);
+    if ([...byId.values()].some(({ endpoint }) => endpoint === data.endpoint))
       return sendError(response, 400, 'INVALID_REQUEST', 'the endpoint is registered already');
-    }
     const id = randomUUID();
     const at = new Date().toISOString();
-    const by = 'sandbox-client';
-    const times = { created_at: at, updated_at: at };
-    const subscription = { id, ...data, client_id: by, ...times, created_by: by, updated_by: by };
-    byId.set(id, subscription);
+    const client_id = 'sandbox-client';
+    byId.set(id, { id, ...data, client_id, created_at: at, updated_at: at, created_by: client_id });
     response.status(201).json({ id, status: 'created' });
   });
 

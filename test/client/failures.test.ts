@@ -10,7 +10,8 @@ const respondingWith = useResponses();
 
 const names = Object.keys(callsOf(undefined as never)) as (keyof ReturnType<typeof callsOf>)[];
 const once = ['verifyAadhaarOtp', 'createAddressByMobile', 'createAddressByAadhaar', 'createSubscription'];
-const quick = { timeoutMs: 300, retry: { firstPauseMs: 10, maxAttempts: 2 } };
+const twice = { retry: { firstPauseMs: 10, maxAttempts: 2 } };
+const quick = { timeoutMs: 300, ...twice };
 
 describe.each(names)('%s', (name) => {
   it.each([
@@ -25,7 +26,8 @@ describe.each(names)('%s', (name) => {
   ])(
     'fails after %s with the typed error %s, and is sent again only if that is harmless',
     async (fault, type, detail) => {
-      const error = await failureOf(callsOf(platform.client(fault, quick))[name]());
+      const client = platform.client(fault, fault === 'hang' ? quick : twice);
+      const error = await failureOf(callsOf(client)[name]());
       expect(error).toMatchObject({ name: type, operation: name, ...detail });
       const isRetried = type === 'Unavailable' && !once.includes(name);
       expect(platform.requests()).toHaveLength(isRetried ? 2 : 1);
@@ -35,7 +37,7 @@ describe.each(names)('%s', (name) => {
   it('says where the platform was not reached: an OTP is still valid', async () => {
     const stopped = await startSandbox();
     await stopped.close();
-    const client = platform.client('none', { ...quick, baseUrl: stopped.url });
+    const client = platform.client('none', { ...twice, baseUrl: stopped.url });
     expect(await failureOf(callsOf(client)[name]())).toMatchObject({
       ...{ name: 'Unavailable', operation: name, reason: 'network', mayHaveReached: false },
       message: expect.stringContaining('ECONNREFUSED'),

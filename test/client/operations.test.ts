@@ -96,21 +96,19 @@ it('a subscription is created, listed and deleted, and an endpoint has at most o
   expect((await client.listSubscriptions()).data).toEqual([]);
 });
 
-it('a page of appointments has all that was received, when it was answered, and whether it is the last', async () => {
+it('a page of appointments has what is documented, all that was received, and when it was answered', async () => {
   const received = { appointment_id: 7, status: 'NEW', custom: { a: 1 } };
   const date = 'Sat, 01 Aug 2026 10:00:00 GMT';
-  const days = { startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 3 };
+  const days = { start_date: '2026-08-01', end_date: '2026-08-07', page_no: 3 };
   const client = respondingWith(200, JSON.stringify({ appointments: [received] }), { Date: date });
-  expect(await client.appointmentsPage(days)).toEqual({
-    appointments: [{ appointment_id: '7', status: 'NEW', raw: received }],
-    ...{ answeredAt: new Date(date), isLast: true },
+  expect(await client.listAppointments(days)).toEqual({
+    appointments: [{ appointment_id: '7', status: 'NEW' }],
+    ...{ answeredAt: new Date(date), raw: { appointments: [received] } },
   });
-  const full = JSON.stringify({ appointments: Array(30).fill(received) });
-  expect(await respondingWith(200, full).appointmentsPage(days)).toMatchObject({ isLast: false });
-  expect(await respondingWith(200, '{"appointments":null}').appointmentsPage(days)).toMatchObject({
+  expect(await respondingWith(200, '{"appointments":null}').listAppointments(days)).toMatchObject({
     appointments: [],
   });
-  await platform.client('none', { clientId: 'our-client' }).appointmentsPage(days);
+  await platform.client('none', { clientId: 'our-client' }).listAppointments(days);
   expect(last()).toMatchObject({
     query: { start_date: '2026-08-01', end_date: '2026-08-07', page_no: '3' },
     headers: { auth: sandboxToken, authorization: `Bearer ${sandboxToken}`, 'client-id': 'our-client' },
@@ -126,7 +124,7 @@ it('the directory is read with whatever it has', async () => {
 
 const verify = { mobile, otp: '654321', txn_id: 'start-invalid' };
 const create = { abha_address: 'asha@sbx', txn_id: 'start-invalid' };
-const page = { startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 0 };
+const page = { start_date: '2026-08-01', end_date: '2026-08-07', page_no: 0 };
 
 it.each<[string, (c: ServiceClient) => Promise<unknown>, string]>([
   [
@@ -156,7 +154,7 @@ it.each<[string, (c: ServiceClient) => Promise<unknown>, string]>([
   ['a limit of 101', (c) => c.searchDrugsAndLabs({ q: 'a', limit: 101 }), 'limit'],
   ['another search type', (c) => c.searchDrugsAndLabs({ q: 'a', s_type: 'herb' as never }), 's_type'],
   ['an id that is another path', (c) => c.deleteSubscription({ id: '..' }), 'id'],
-  ['a page before the first', (c) => c.appointmentsPage({ ...page, pageNo: -1 }), 'page_no'],
+  ['a page before the first', (c) => c.listAppointments({ ...page, page_no: -1 }), 'page_no'],
   ['nothing at all', (c) => c.searchDrugsAndLabs(undefined as never), 'input'],
 ])('refuses %s before anything is sent, and quotes nothing of it', async (_, call, path) => {
   const error = (await failureOf(call(platform.client()))) as RefusedInput;

@@ -63,7 +63,7 @@ export const callsOf = (client: ServiceClient) => ({
   createSubscription: () => client.createSubscription({ endpoint: 'https://receiver.example/events' }),
   deleteSubscription: () => client.deleteSubscription({ id: 'some-id' }),
   listAppointments: () =>
-    client.appointmentsPage({ startDate: '2026-08-01', endDate: '2026-08-07', pageNo: 0 }),
+    client.listAppointments({ start_date: '2026-08-01', end_date: '2026-08-07', page_no: 0 }),
   directory: () => client.directory(),
 });
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseCount } from '../../common/arguments.ts';
 import * as errors from '../errors.ts';
 import { createServiceClient, type ServiceClient } from '../service-client.ts';
 import { eventNames } from '../subscription-schemas.ts';
@@ -22,7 +23,7 @@ export function addClientCommands(program: Command, env: Env): void {
     .command('search')
     .description("search the platform's medical database")
     .argument('<query>', 'search text')
-    .option('--limit <number>', 'maximum number of results, 1 to 100', wholeNumber, 10)
+    .option('--limit <number>', 'maximum number of results, 1 to 100', parseCount, 10)
     .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))
     .option('--json', 'print the response as JSON')
     .action(
@@ -131,11 +132,6 @@ async function withClient(command: Command, env: Env, work: (client: ServiceClie
 function nameOf(command: Command): string {
   const { parent } = command;
   return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
 }
 
 function httpAddress(text: string): string {

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { printable } from '../../common/printable.ts';
+import { readTime } from '../../receiver/families/times.ts';
 import type { SearchResponse } from '../search-schemas.ts';
 import { eventNames, type Subscription, subscription } from '../subscription-schemas.ts';
 
@@ -32,11 +33,9 @@ function eventsOf({ event_names: names }: Subscription): string {
   return hasAll && names?.length === eventNames.length ? 'all' : (names?.join('\n') ?? '');
 }
 
-/** A number is in seconds, or in milliseconds if above 1e11; a text is printed as it is. */
 function timeOf(value: unknown): string {
-  if (typeof value !== 'number') return typeof value === 'string' ? value : '';
-  const time = new Date(value > 1e11 ? value : value * 1000);
-  return Number.isNaN(time.getTime()) ? String(value) : time.toISOString();
+  const ms = readTime(value);
+  return ms == null ? '' : new Date(ms).toISOString();
 }
 
 /** A table for a terminal; empty if there are no rows. */

@@ -217,7 +217,7 @@ it('what has just changed is left to the next pass, since the list may be behind
 it('a read is older than callbacks of the second in which the platform was asked, also where its clock is ahead', async () => {
   const began = Math.floor(Date.now() / 1000) * 1000;
   for (const answeredAt of [new Date(began), new Date(began + 9_000_000)]) {
-    const client = { appointmentsPage: async () => ({ appointments: [], answeredAt, isLast: true }) };
+    const client = { listAppointments: async () => ({ appointments: [], answeredAt, raw: {} }) };
     for await (const { askedMs } of readAppointments(client, { from: today, to: today }, signal))
       expect(Math.min(answeredAt.getTime(), Date.now()) - askedMs).toBeGreaterThanOrEqual(1_000);
   }
