@@ -240,7 +240,7 @@ const changes = {
   ),
 };
 
-/** The client has its own code to read these, because it imports nothing else: `src/client/commands/settings.ts`. */
+/** The client reads these by itself, for its commands and outside of the receiver: `src/client/commands/settings.ts`. */
 const client = {
   SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
   SERVICE_TOKEN: z.string().optional().describe('The token'),

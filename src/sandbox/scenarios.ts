@@ -95,10 +95,10 @@ const sampleTexts = Object.fromEntries(
 let pattern: RegExp | undefined;
 
 /** An event of the one record that a scenario has of its family. */
-type Tell = (event: string, changes?: Fields, only?: readonly string[]) => ScenarioEvent | undefined;
+type Emit = (event: string, changes?: Fields, only?: readonly string[]) => ScenarioEvent | undefined;
 
 /** The events of a scenario: the sample of the family with the ids and names of this patient, with all changes so far, and its times. */
-function startTelling(ids: Record<string, string>, { clock, families, isLean }: ScenarioOptions): Tell {
+function createEmit(ids: Record<string, string>, { clock, families, isLean }: ScenarioOptions): Emit {
   pattern ??= new RegExp(Object.keys(ids).join('|').replace(/[+.]/g, '\\$&'), 'g');
   const records = new Map<Family, { data: Fields; transaction: object; firstAt: number; lastAt: number }>();
 
@@ -134,37 +134,37 @@ const pick = (data: Fields, names: readonly string[]): Fields =>
 const ofVisit = ['appointment_id', 'doctor_id', 'patient_id', 'clinic_id'];
 
 /** An appointment with all that it leads to: it is booked, then cancelled or missed, or the patient comes. */
-function* visit(random: Random, tell: Tell, receiptId: number, clock: () => number): Scenario {
-  const status = (value: string) => tell('appointment.statuschange', { status: value });
-  yield tell('appointment.created');
+function* visit(random: Random, emit: Emit, receiptId: number, clock: () => number): Scenario {
+  const status = (value: string) => emit('appointment.statuschange', { status: value });
+  yield emit('appointment.created');
   yield 5;
-  if (random.chance(0.2)) yield tell('appointment.updated', { action: 'updated' });
-  if (random.chance(0.3)) yield tell('appointment.reminder_instant', {}, ofVisit);
+  if (random.chance(0.2)) yield emit('appointment.updated', { action: 'updated' });
+  if (random.chance(0.3)) yield emit('appointment.reminder_instant', {}, ofVisit);
   // Some come at once, others some hours or a day later.
   yield random.pick([10, 60, 180, 1_440]);
   if (random.chance(0.15)) return void (yield status(random.pick(['CN', 'NS'])));
   yield status('CK');
   yield 10;
   if (random.chance(0.2))
-    yield tell('appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
+    yield emit('appointment.assessments.taken', { workflow_data: { 'sa-1': 'result-1' } });
   yield status('OG');
-  if (random.chance(0.1)) yield tell('appointment.tele.dr_joined', {}, [...ofVisit, 'video_connect']);
+  if (random.chance(0.1)) yield emit('appointment.tele.dr_joined', {}, [...ofVisit, 'video_connect']);
   yield 10;
-  if (random.chance(0.8)) yield* prescription(random, tell);
+  if (random.chance(0.8)) yield* prescription(random, emit);
   yield status('CM');
   yield 3;
-  yield* receipt(random, tell, receiptId);
+  yield* receipt(random, emit, receiptId);
   if (random.chance(0.3)) {
-    yield tell('mcert.created');
+    yield emit('mcert.created');
     yield 5;
     const url = `https://files.invalid/${hexId(random)}`;
-    if (random.chance(0.4)) yield tell('mcert.updated', { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` });
+    if (random.chance(0.4)) yield emit('mcert.updated', { url: `${url}.pdf`, sendurlpdf: `${url}-send.pdf` });
   }
   if (random.chance(0.4)) {
     yield 60;
-    yield tell(random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
+    yield emit(random.chance(0.1) ? 'google_review.request_manual' : 'google_review.request');
   }
-  if (random.chance(0.2)) yield tell('appointment.followup_reminder_instant', {}, ofVisit);
+  if (random.chance(0.2)) yield emit('appointment.followup_reminder_instant', {}, ofVisit);
   if (random.chance(0.1)) {
     const due_date = new Date(clock() + 14 * 86_400_000).toISOString().slice(0, 10);
     const names = [
@@ -176,109 +176,106 @@ function* visit(random: Random, tell: Tell, receiptId: number, clock: () => numb
       'due_date',
       'vaccines',
     ];
-    yield tell('vaccination.reminder', { due_date }, names);
+    yield emit('vaccination.reminder', { due_date }, names);
   }
 }
 
-function* prescription(random: Random, tell: Tell): Scenario {
-  yield tell('prescription.created', { current_version: 'v1', previous_version: '' });
+function* prescription(random: Random, emit: Emit): Scenario {
+  yield emit('prescription.created', { current_version: 'v1', previous_version: '' });
   yield 2;
   const updated = { action: 'updated', current_version: 'v2', previous_version: 'v1' };
-  if (random.chance(0.2)) yield tell('prescription.updated', updated);
+  if (random.chance(0.2)) yield emit('prescription.updated', updated);
   const names = ['prescription_id', 'prescription_url', 'doc_name', 'patient_name', 'actor_oid'];
-  if (random.chance(0.2)) yield tell('prescription.communication', {}, [...ofVisit, ...names]);
+  if (random.chance(0.2)) yield emit('prescription.communication', {}, [...ofVisit, ...names]);
 }
 
 /** A receipt (section 2.2): paid in full, in parts or not, sometimes corrected or deleted. */
-function* receipt(random: Random, tell: Tell, receipt_id: number): Scenario {
+function* receipt(random: Random, emit: Emit, receipt_id: number): Scenario {
   const amount = random.between(50, 5_000) * 100;
   const discount = random.chance(0.3) ? random.between(1, 3_000) : 0;
   const net = amount - discount;
   let paid = random.chance(0.5) ? net : 0;
   const amounts = () => ({ amount_paid: inRupees(paid), amount_due: inRupees(net - paid) });
-  yield tell('receipt.created', {
+  yield emit('receipt.created', {
     ...{ receipt_id, receipt_amount: inRupees(amount), net_amount: inRupees(net), ...amounts() },
     ...{ additional_discount_value: inRupees(discount), additional_discount_amount: inRupees(discount) },
     ...{ payment_id: null, payment_link: null },
     remarks: random.pick(['', '', '', 'Paid at the desk', 'अगली बार शेष']),
   });
   if (paid < net && random.chance(0.5))
-    yield tell('receipt_payment.requested', { net_amount: inRupees(net - paid) });
+    yield emit('receipt_payment.requested', { net_amount: inRupees(net - paid) });
   while (paid < net && random.chance(0.8)) {
     yield 3;
     paid = random.chance(0.5) ? net : paid + random.between(1, net - paid);
     const reference = random.text(12, hex);
     const payment = { payment_id: `pay_${reference}`, payment_link: `https://pay.invalid/${reference}` };
-    yield tell('receipt.updated', { ...payment, ...amounts() });
+    yield emit('receipt.updated', { ...payment, ...amounts() });
   }
   yield 10;
-  if (random.chance(0.2)) yield tell('receipt.updated', { remarks: `Corrected ${random.between(1, 99)}` });
-  if (random.chance(0.1)) yield tell('receipt.deleted', { archive: 1 });
+  if (random.chance(0.2)) yield emit('receipt.updated', { remarks: `Corrected ${random.between(1, 99)}` });
+  if (random.chance(0.1)) yield emit('receipt.deleted', { archive: 1 });
 }
 
 /** A doctor starts to practise, is available for consultations, and stops. */
-function* practice(_: Random, tell: Tell): Scenario {
-  yield tell('schedule.start_practice');
+function* practice(_: Random, emit: Emit): Scenario {
+  yield emit('schedule.start_practice');
   yield 10;
-  yield tell('schedule.available_for_consultation');
+  yield emit('schedule.available_for_consultation');
   yield 240;
-  yield tell('schedule.stop_practice');
+  yield emit('schedule.stop_practice');
 }
 
 /** An admission to a hospital: billed and paid; with its clearances the patient leaves. */
-function* admission(random: Random, tell: Tell): Scenario {
+function* admission(random: Random, emit: Emit): Scenario {
   const admitted = { stage: 'admitted', status: 'active', totalbilled: 0, totalpaid: 0 };
-  yield tell('ipd_admissions.created', admitted);
-  yield tell('ipd_admissions_events.created', { kind: 'admitted', to: `B-${random.between(1, 40)}` });
+  yield emit('ipd_admissions.created', admitted);
+  yield emit('ipd_admissions_events.created', { kind: 'admitted', to: `B-${random.between(1, 40)}` });
   yield 5;
-  yield tell('ipd_admissions_estimates.created', { quantity: 1 });
+  yield emit('ipd_admissions_estimates.created', { quantity: 1 });
   yield 60;
-  yield tell('ipd_admissions_events.updated', { to: `B-${random.between(41, 80)}` });
-  yield tell('ipd_admissions_estimates.updated', { quantity: 2 });
+  yield emit('ipd_admissions_events.updated', { to: `B-${random.between(41, 80)}` });
+  yield emit('ipd_admissions_estimates.updated', { quantity: 2 });
   const totalbilled = inRupees(random.between(10_000, 2_000_000));
-  yield tell('ipd_admissions.updated', { totalbilled });
-  yield tell('ipd_admissions_clearances.created', { completed_at: null, completed_by: null });
+  yield emit('ipd_admissions.updated', { totalbilled });
+  yield emit('ipd_admissions_clearances.created', { completed_at: null, completed_by: null });
   yield 60;
   const { completed_at, completed_by } = samples.admission_clearance.data;
-  yield tell('ipd_admissions_clearances.updated', { status: 'completed', completed_at, completed_by });
+  yield emit('ipd_admissions_clearances.updated', { status: 'completed', completed_at, completed_by });
   yield 10;
   const discharged = { totalpaid: totalbilled, stage: 'discharged', status: 'completed' };
-  if (random.chance(0.8)) yield tell('ipd_admissions.updated', discharged);
+  if (random.chance(0.8)) yield emit('ipd_admissions.updated', discharged);
 }
 
 /** A patient's health account: created, shared at a counter, and the records of a visit linked to it. */
-function* healthAccount(random: Random, tell: Tell): Scenario {
+function* healthAccount(random: Random, emit: Emit): Scenario {
   const account = ['abha_address', 'abha_number', 'hip_id', 'oid', 'partner_patient_id'];
-  yield tell('abha.created', {}, account);
+  yield emit('abha.created', {}, account);
   yield 30;
-  yield tell('abha.hip_profile_share', { hip_code: `counter-${random.between(1, 4)}` });
+  yield emit('abha.hip_profile_share', { hip_code: `counter-${random.between(1, 4)}` });
   const failed = { status: 'FAILED', error: 'The account does not answer', retry_count: 0 };
-  if (random.chance(0.3)) yield tell('abha.link_care_context', failed);
+  if (random.chance(0.3)) yield emit('abha.link_care_context', failed);
   yield 5;
-  yield tell('abha.link_care_context', { status: 'LINKED', error: null, retry_count: 1 });
+  yield emit('abha.link_care_context', { status: 'LINKED', error: null, retry_count: 1 });
 }
 
 /** A booking through a network for health services: confirmed, then kept or cancelled. */
-function* booking(random: Random, tell: Tell, _: number, clock: () => number): Scenario {
+function* booking(random: Random, emit: Emit, _: number, clock: () => number): Scenario {
   const slot = { start: Math.floor(clock() / 1000) + random.between(1, 72) * 3_600 };
-  yield tell('booking.init', { state: 'INITIATED', slot });
+  yield emit('booking.init', { state: 'INITIATED', slot });
   yield 2;
-  yield tell('booking.confirm', { state: 'CONFIRMED' });
+  yield emit('booking.confirm', { state: 'CONFIRMED' });
   yield 120;
   const [event, state] = random.chance(0.3) ? ['cancel', 'CANCELLED'] : ['status', 'COMPLETED'];
-  yield tell(`booking.${event}`, { state });
+  yield emit(`booking.${event}`, { state });
 }
 
 /** As often as they begin at a clinic. */
-const scenarios = [
-  ...Array.from({ length: 16 }, () => visit),
-  ...[practice, admission, healthAccount, booking],
-];
+const scenarios = [...Array.from({ length: 16 }, () => visit), practice, admission, healthAccount, booking];
 
 /** A scenario of a patient at a clinic. */
 export function startScenario(random: Random, clinic: Clinic, options: ScenarioOptions): Scenario {
   const scenario = random.pick(scenarios);
   const receiptId = clinic.nextReceipt++;
-  const tell = startTelling(replacements(random, clinic, receiptId), options);
-  return scenario(random, tell, receiptId, options.clock);
+  const emit = createEmit(replacements(random, clinic, receiptId), options);
+  return scenario(random, emit, receiptId, options.clock);
 }
