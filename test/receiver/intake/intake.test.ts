@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib';
+import { createLog } from '../../../src/common/log.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { Rejection, UnsupportedMedia } from '../../../src/receiver/intake/rejection.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { openPool } from '../../../src/receiver/store/pools.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { openIntake, paths, routeOf } from '../support/intake.ts';
 
@@ -34,6 +36,23 @@ it('an acknowledged callback is in the inbox with its record, and waits', async 
   ]);
   expect(await pending()).toMatchObject([{ id, family: 'receipt', attempts: 0 }]);
   expect(stored.map((one) => one.id)).toEqual([id]);
+});
+
+it('an acknowledged callback is on disk, also where a database does not wait for it', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  await database.rows(`alter database ${name} set synchronous_commit = off`);
+  const size = { name: 'test', connections: 1, connectTimeoutMs: 60_000 };
+  const pool = openPool(database.url, createLog('silent'), size);
+  try {
+    const intake = openIntake({ ...database, pool });
+    const before = await pool.query('select pg_current_wal_insert_lsn() as lsn');
+    await intake.receive(receipt(), routeOf('receipt'));
+    const after = 'select pg_current_wal_flush_lsn() > $1::pg_lsn as is_flushed';
+    expect((await pool.query(after, [before.rows[0].lsn])).rows).toEqual([{ is_flushed: true }]);
+    expect((await pool.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
+  } finally {
+    await pool.end();
+  }
 });
 
 it('a resend is a duplicate, is counted and does not wait again', async () => {

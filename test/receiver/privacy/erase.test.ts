@@ -152,6 +152,7 @@ it('later visits come in whole, and refunds of an erased receipt count', async (
   await store(receipt({ amount_paid: -500, remarks: 'CANARY' }, { event_time: start + 1 }));
   expect(await bodies()).toContain('-500');
   expect(await bodies()).not.toContain('CANARY');
+  expect(await database.rows('select from receiver.resends')).toEqual([]);
   const later = Math.floor(Date.now() / 1000) + 60;
   await store(
     receipt(
@@ -160,6 +161,19 @@ it('later visits come in whole, and refunds of an erased receipt count', async (
     ),
   );
   expect(await bodies()).toContain('ANEW');
+});
+
+it('what a new callback shows to be of somebody who was erased is reduced later, where it is too much at once', async () => {
+  const core = coreOf(database);
+  const nameless = Array.from({ length: 600 }, (_, n) =>
+    receipt({ remarks: `CANARY ${n}` }, { event_time: start + 1 + n }),
+  );
+  await store(...nameless, receipt({ receipt_id: 2, patient_oid: 'A' }));
+  expect(await erase('p:platform:A')).toMatchObject({ counts: { receipt: 1 } });
+  await store(receipt({ patient_oid: 'A' }));
+  expect(await bodies()).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await bodies()).not.toContain('CANARY');
 });
 
 it('a callback that only refers belongs to the patients of that record, whichever comes first', async () => {

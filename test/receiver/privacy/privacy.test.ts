@@ -316,6 +316,19 @@ it('whoever is held keeps what was withheld of an erasure, and of somebody elseâ
   expect(await kept()).toEqual([{ withheld: 0 }, { reduced: 0 }]);
 });
 
+it('of an erased patient who is held, the originals of later callbacks are kept, too', async () => {
+  await store(receipt(1, { patient_oid: 'A' }));
+  await holdPatient(core, ['p:platform:A'], actor);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  const later = deliveryOf(receipt(2, { patient_oid: 'A', name: 'late' }));
+  expect(await storeIn(core, later)).toEqual(['accepted']);
+  expect(
+    await database.rows(
+      `select delivery->'envelope'->'data'->>'name' as name from receiver.withheld order by 1`,
+    ),
+  ).toEqual([{ name: 'late' }, { name: null }]);
+});
+
 it('a list of erasures that was interrupted is continued', async () => {
   const callbacks = Array.from({ length: 30 }, (_, n) =>
     receipt(n, { patient_oid: 'CANARY', net_amount: 5 }),
