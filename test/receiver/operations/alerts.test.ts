@@ -206,8 +206,12 @@ it('a receiver notes the minutes in which it could take callbacks, also those be
   expect(await beats()).toBeGreaterThan(0);
   await database.rows(`insert into receiver.heartbeats values (now() - interval '2 years')`);
   const before = await beats();
+  await database.rows(`insert into receiver.counters
+    select name, '', 1, now() - interval '8 days', now() - interval '8 days' from unnest('{drift,rejections,stale}'::text[]) name`);
   await trim(coreOf());
   expect(await beats()).toBe(before - 1);
+  const counters = await database.rows('select name from receiver.counters order by 1');
+  expect(counters).toEqual([{ name: 'drift' }, { name: 'stale' }]);
 });
 
 it('refused requests are counted once, by their status', async () => {
