@@ -341,6 +341,15 @@ it('a callback that PostgreSQL refuses for an unknown reason is counted, and aft
   ]);
 });
 
+it('a callback that another row stands in the way of is to be sent again, and is not refused', async () => {
+  await database.rows('create unique index on receiver.inbox (business_id)');
+  const intake = openIntake(database);
+  await intake.receive(receipt(), routeOf('receipt'));
+  const second = intake.receive(receipt({ receipt_id: 8 }), routeOf('receipt'));
+  await expect(second).rejects.toMatchObject({ name: 'Unavailable' });
+  expect(await quarantine()).toEqual([]);
+});
+
 it('with PostgreSQL away a callback is acknowledged from the fallback, without its secrets, or not at all', async () => {
   const spilled: unknown[] = [];
   const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
@@ -371,6 +380,11 @@ it('what the drain cannot store is in the quarantine, as acknowledged', async ()
     receivedAt: 1,
   });
   expect(await quarantine()).toMatchObject([{ acknowledged: true }, { acknowledged: true }]);
+  // Also of a client that is not allowed any more.
+  const authentication = { allowedClientIds: ['c'], allowedBusinessIds: [] };
+  const strict = openIntake(database, { config: { paths, retention: {}, authentication } });
+  await strict.drain({ id: '', family: 'receipt', body: receipt({ receipt_id: 9 }), receivedAt: 1 });
+  expect((await quarantine()).filter(({ acknowledged }) => acknowledged)).toHaveLength(3);
 });
 
 it('a replay from the quarantine accepts what is valid by now, once', async () => {

@@ -326,6 +326,23 @@ it('the row of an account goes, whatever is stored of it between the steps of an
   expect(await everything(core)).not.toContain('canary@abdm');
 });
 
+it('the row of an account that is locked meanwhile goes later, also where originals are destroyed at once', async () => {
+  const core = coreOf(database, { erasure: { keepMs: 0 } });
+  await store(
+    deliveryOf({ event: 'abha.created', event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } }),
+  );
+  await mergeAll(core);
+  const other = await database.pool.connect();
+  await other.query('begin; select from health_accounts for update');
+  const erasing = erasePatient(core, ['p:platform:A'], { actor: 'somebody' });
+  expect(await erasing).toMatchObject({ completedAt: null });
+  await other.query('commit');
+  other.release();
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('canary@abdm');
+  expect(await database.rows('select from receiver.withheld')).toEqual([]);
+});
+
 it('an erasure is complete only once every row is written, and no earlier', async () => {
   const core = coreOf(database);
   await store(receipt({ patient_oid: 'A', name: 'CANARY' }));

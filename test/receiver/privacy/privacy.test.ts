@@ -275,6 +275,9 @@ it('a record goes once its newest event is too old, unless it waits or is held; 
   );
   await database.rows(`insert into receiver.pending_deliveries (id, family, next_at)
     select id, family, 'infinity' from receiver.inbox where record_id = '4'`);
+  await database.rows(
+    `insert into receiver.resends select id, 1, now() from receiver.inbox where record_id in ('1', '2')`,
+  );
   await holdPatient(core, ['p:platform:HELD'], actor);
   expect(await applyRetention(core, { dryRun: true })).toMatchObject({ receipt: 1 });
   // No record is at fault, so none is tried alone.
@@ -284,6 +287,7 @@ it('a record goes once its newest event is too old, unless it waits or is held; 
   const ids = async () =>
     (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
   expect(await ids()).toEqual([2, 3, 4]);
+  expect(await database.rows('select count(*)::int as n from receiver.resends')).toEqual([{ n: 2 }]);
   expect(await database.rows(`select count(*)::int as n from receiver.inbox where record_id = '1'`)).toEqual([
     { n: 0 },
   ]);
@@ -354,7 +358,14 @@ it('the list of erasures erases again what a restored backup has brought back, a
     receipt(2, { patient_oid: 'B', name: 'Berta' }),
   ];
   await store(...callbacks);
-  await erasePatient(core, ['p:platform:CANARY'], { actor });
+  const body = randomUUID();
+  const keepNamed = () =>
+    database.rows(
+      `insert into receiver.quarantine (id, path, family, reason, errors, body) values ($1, '/x', 'receipt', 'invalid', '[]', 'CANARY')`,
+      [body],
+    );
+  await keepNamed();
+  await erasePatient(core, ['p:platform:CANARY'], { actor, also: [body] });
   const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
   await writeFile(file, await exportErasures(core));
   expect(await readFile(file, 'utf8')).not.toContain('CANARY');
@@ -363,6 +374,7 @@ it('the list of erasures erases again what a restored backup has brought back, a
     'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
   );
   await store(...callbacks);
+  await keepNamed();
   await refuse({ event: 'receipt.updated', event_time: now - day, data: { patient_oid: 'CANARY' } });
   await database.rows(`update receiver.quarantine set received_at = now() - interval '1 day'`);
   const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
