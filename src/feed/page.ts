@@ -36,7 +36,7 @@ export type Change = Selectable<Tables['receiver.changes']> & { cursor: string; 
 
 /** So many positions are looked at for a page, so that one without changes is read at once, too. */
 const maxScanned = 50_000;
-/** Of the records of a page, unless it has a single one; and how many are read before their size is known. */
+/** The size of the records of a page, unless it has a single one; and how many are read before their size is known. */
 const maxBytes = 4_000_000;
 const firstRecords = 20;
 const keptDays = 30;

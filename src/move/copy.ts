@@ -69,7 +69,7 @@ export async function* readRows<Row extends pg.QueryResultRow>(
   await client.query('close moved');
 }
 
-/** Of its texts and bytes. */
+/** The size of its texts and bytes. */
 const sizeOf = (row: pg.QueryResultRow): number =>
   Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
 

@@ -9,7 +9,7 @@ import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
-/** Of all callbacks of a patient, which are read at once. */
+/** The size of all callbacks of a patient, which are read at once. */
 const maxBytes = 32 * 1024 * 1024;
 
 export class PatientTooLarge extends Error {

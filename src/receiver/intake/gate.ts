@@ -81,7 +81,7 @@ export async function applyGate(
   if (ours.rowCount === 0) throw new OtherFamilies();
   const gate = await openGate(client);
   const { hash, erased, look } = gate;
-  /** Whether nothing of it is stored: the key of its record is personal. */
+  /** Nothing of it is stored: the key of its record is personal. */
   const isWhole = ({ family }: RecordKey) =>
     families.some((one) => one.name === family && hasPersonalKey(one));
   const arriving = incoming.map(({ id }) => id);

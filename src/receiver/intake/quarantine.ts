@@ -125,7 +125,7 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
   }
 }
 
-/** Of a text, what jsonb takes. */
+/** The part of a text that jsonb takes. */
 const storable = (_: string, value: unknown) =>
   typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
 

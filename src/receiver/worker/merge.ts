@@ -84,7 +84,7 @@ interface Run {
   result: MergeResult;
 }
 
-/** Of the time a slow record waits between its merges: others wait while it is merged. */
+/** The pause of a slow record, in durations of its merge: others wait while it is merged. */
 const slowPauses = { factor: 10, maxMs: 60_000 };
 /** Into how many parts a merge is split that has failed. */
 const parts = 8;
