@@ -8,7 +8,7 @@ import { readRejected } from '../receiver/intake/quarantine.ts';
 import { Rejection } from '../receiver/intake/rejection.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { insertInto, readRows, type StoredCallback } from './copy.ts';
+import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 import { createIdentify } from './identify.ts';
 
 /** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
@@ -129,5 +129,5 @@ async function quarantine(
     ...{ acknowledged: true, count: 1 + resends, received_at: new Date(receivedAt / 1000) },
     ...{ last_received_at: lastAt, subjects: readRejected(families, body, family).subjects },
   }));
-  await pool.query(insertInto('receiver.quarantine'), [JSON.stringify(rows)]);
+  await pool.query(insertRejected, [JSON.stringify(rows)]);
 }

@@ -89,6 +89,14 @@ export async function copyRows({ pool }: Core, client: pg.ClientBase, copied: Co
 export const insertInto = (table: string): string =>
   `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb) on conflict do nothing`;
 
+/** The same for bodies of the quarantine, without those of people who were erased here. */
+export const insertRejected = `
+insert into receiver.quarantine select q.* from jsonb_populate_recordset(null::receiver.quarantine, $1::jsonb) q
+where not exists (
+  select from receiver.erased where until >= q.received_at
+    and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s))
+) on conflict do nothing`;
+
 /** SQL that adds to the gate, of rows with `hash`, `until` and `erasure`. */
 export const insertErased = (hash: string): string => `
 select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid)

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Core } from '../feature.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
-import { insertAccess, insertErased, insertInto, type Source } from './copy.ts';
+import { insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
 
 const first = gateLock(30_000);
 
@@ -76,7 +76,7 @@ const source: Source = {
       from: `select id, path, coalesce(family, 'other') as family, business_id, reason, errors, body, acknowledged, count,
           received_at, last_received_at, replayed_at, '{}'::text[] as subjects
         from quarantine left join callback_paths using (path)`,
-      into: insertInto('receiver.quarantine'),
+      into: insertRejected,
     },
     { name: 'aliases', from: 'select * from aliases', into: insertInto('receiver.aliases') },
     {

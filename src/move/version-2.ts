@@ -3,7 +3,7 @@ import type { Core } from '../feature.ts';
 import { storedColumns } from '../receiver/intake/delivery.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { type Copied, insertAccess, insertErased, insertInto, type Source } from './copy.ts';
+import { type Copied, insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
 
 const timeoutMs = 30_000;
 
@@ -26,7 +26,7 @@ const source: Source = {
     table('holds', 'receiver.holds'),
   ],
   after: [
-    table('quarantine', 'receiver.quarantine'),
+    table('quarantine', 'receiver.quarantine', { into: insertRejected }),
     table('aliases', 'receiver.aliases'),
     table('answered requests', 'receiver.answered'),
     table('access log', 'public.access_log', { into: insertAccess('subjects') }),

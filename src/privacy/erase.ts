@@ -79,9 +79,11 @@ const withholdBodies = (isOf: string) => `
 with gone as (
   delete from receiver.quarantine q using receiver.erasures e where e.id = any($1::uuid[]) and (${isOf})
   returning q.*, e.id as erasure
+), withheld as (
+  insert into receiver.withheld (id, erasure, family, delivery, received_at)
+  select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gone)), received_at from gone on conflict do nothing
 )
-insert into receiver.withheld (id, erasure, family, delivery, received_at)
-select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gone)), received_at from gone on conflict do nothing`;
+select receiver.gate(receiver.hash_of('d:' || id), 'infinity', erasure) from gone`;
 const addErasure = `
 insert into receiver.erasures (id, subjects, names, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
@@ -135,7 +137,10 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
   const isGated = `exists (
     select from receiver.erased where erasure = e.id and q.received_at <= until
       and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s)))`;
-  await core.pool.query(withholdBodies(isGated), [rows.map(({ id }) => id)]);
+  const ids = rows.map(({ id }) => id);
+  await inTransaction(core.pool, gateLock(statementMs), (client) =>
+    client.query(withholdBodies(isGated), [ids]),
+  );
   for (const { id } of rows) await complete(core, id);
 }
 

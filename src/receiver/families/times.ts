@@ -2,7 +2,7 @@ import { Decimal } from '../intake/decimal.ts';
 
 // PostgreSQL has no year 0.
 const isoTime =
-  /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[[^[\]]{1,60}\])*$/i;
+  /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[(?:!?(?:[a-z]+\/[\w+/-]{1,40}|utc|[+-]\d\d:\d\d)|u-ca=[a-z\d]{1,20})\])*$/i;
 
 /** Whether a time would be one if it had an offset. */
 export const lacksOffset = (value: unknown): boolean =>

@@ -37,11 +37,12 @@ with ${gate}, rejected as materialized (
   from jsonb_to_recordset($1::jsonb) as r(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text,
     subjects text[], acknowledged boolean, event_ms float8)
   window same as (partition by id) order by id
+), hashed as materialized (
+  select id, receiver.hash_of(s) as hash from rejected, unnest(subjects || concat('d:', id)) s where exists (select from receiver.erased)
 ), gated as materialized (
   -- Whom it names was erased after its event, or it is itself what an erasure has withheld.
-  select distinct on (r.id) r.*, e.erasure from rejected r join receiver.erased e
-    on e.hash = any(array(select receiver.hash_of(s) from unnest(r.subjects || concat('d:', r.id)) s))
-    and e.until >= timestamptz 'epoch' + coalesce(event_ms, 0) * interval '1 ms'
+  select distinct on (r.id) r.*, e.erasure from hashed join receiver.erased e using (hash) join rejected r on r.id = hashed.id
+  where e.until >= timestamptz 'epoch' + coalesce(event_ms, 0) * interval '1 ms'
 ), withheld as (
   insert into receiver.withheld (id, erasure, family, delivery, received_at)
   select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gated)), now() from gated on conflict do nothing
@@ -65,21 +66,25 @@ select 'quarantine', reason, sum(count), now(), now() from rejected
 where id not in (select id from kept) and id not in (select id from gated) group by reason order by reason
 on conflict (name, key) do update set count = c.count + excluded.count, last_at = excluded.last_at`;
 
+const dayMs = 24 * 60 * 60 * 1000;
+/** What PostgreSQL does for a subject takes as long as for so many bytes. */
+const bytesOfSubject = 100;
+
 /** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
 export function createQuarantine(options: Pick<IntakeOptions, 'circuit' | 'families' | 'log' | 'pool'>) {
   const { pool, families, circuit, log } = options;
   const commits = createGroupCommit({
-    commit: async (rejected: RejectedBody[]) => {
+    commit: async (rejected: (RejectedBody & ReturnType<typeof readRejected>)[]) => {
       const rows = rejected.map((one) => {
         const body = rejectedWithoutSecrets(one.body).toString('hex');
-        return { ...one, ...readRejected(families, one.body, one.family), id: quarantineId(one), body };
+        return { ...one, id: quarantineId(one), body };
       });
       const values = [JSON.stringify(rows, storable)];
       const query = { text: statement, query_timeout: circuit.timeoutMs, values };
       await circuit.run(() => pool.query(query));
       return rejected.map(() => undefined);
     },
-    weigh: ({ body }) => body.length,
+    weigh: ({ body, subjects }) => body.length + subjects.length * bytesOfSubject,
     maxWeight: 4 * 1024 * 1024,
     maxItems: 200,
     maxWaiting: 1_000,
@@ -89,7 +94,7 @@ export function createQuarantine(options: Pick<IntakeOptions, 'circuit' | 'famil
     /** Resolves once the body is durable. @throws Unavailable */
     keep: async (rejected: RejectedBody): Promise<void> => {
       try {
-        await commits.append(rejected);
+        await commits.append({ ...rejected, ...readRejected(families, rejected.body, rejected.family) });
       } catch (err) {
         if (!(err instanceof Overloaded || err instanceof StoreUnavailable))
           log.limited('error', {}, 'a rejected body could not be stored', { err });
@@ -103,8 +108,8 @@ export function createQuarantine(options: Pick<IntakeOptions, 'circuit' | 'famil
 /** What a body says, as far as it can be read; `names`: its patients. @param name that of its path's family */
 export function readRejected(families: readonly Family[], body: Buffer, name: string) {
   try {
-    const { data, ...beside } = parseRejected(body.toString()) as AnyCallback;
-    const callback = { ...beside, data: Object(data) };
+    const { data: given, ...beside } = parseRejected(body.toString()) as AnyCallback;
+    const callback = { ...beside, data: Object(typeof given === 'string' ? parseRejected(given) : given) };
     const family =
       families.find(({ events }) => Object.hasOwn(events, beside.event)) ??
       families.find((one) => one.name === name) ??
@@ -116,8 +121,11 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
     const names = subjects.filter((subject) => subject.startsWith('p:'));
     // What names nobody is of those whom its record names, or those that it refers to.
     const record = recordSubject(family.name, businessId, recordIdOf(callback, family) ?? '');
+    const eventMs = readTime(beside.event_time) ?? null;
     return {
-      ...{ business_id: businessId || null, event_ms: readTime(beside.event_time) ?? null, names },
+      ...{ business_id: businessId || null, names },
+      // One of the future is that of a wrong clock.
+      event_ms: eventMs && eventMs < Date.now() + dayMs ? eventMs : null,
       subjects: names.length > 0 ? names : [...subjects, record],
     };
   } catch {

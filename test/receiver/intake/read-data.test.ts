@@ -49,6 +49,11 @@ it.each([
   expect([new Date(eventMs).toISOString(), JSON.parse(merged!).updated_at]).toEqual([time, time]);
 });
 
+it('a name in brackets is no zone: what is no time is no public value either', () => {
+  const data = { receipt_id: 7, created_at: '2026-11-26T14:34:05Z[Asha Rao 98765]' };
+  expect(merged(data)).toEqual({ receipt_id: 7, '\u0001created_at': data.created_at });
+});
+
 it('a null that is said is a value, also of a time', () => {
   expect(receipt({ created_at: null }).data).toBeNull();
 });

@@ -282,6 +282,24 @@ it('erases what came here before the gate did, and what an earlier move has brou
   await expectErased();
 });
 
+it('a second move brings no refused body of somebody who was erased here', async () => {
+  const source = await version2();
+  const intake = openIntake(source);
+  const body = JSON.stringify({
+    event: 'receipt.created',
+    event_time: 1_790_000_000,
+    data: { patient_oid: 'A' },
+  });
+  await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
+  await intake.close();
+  const core = coreOf(target);
+  await move(source.url);
+  expect(await target.rows('select from receiver.quarantine')).toHaveLength(1);
+  await erasePatient(core, ['p:platform:A'], { actor: 'tests' });
+  await move(source.url);
+  expect(await target.rows('select from receiver.quarantine')).toEqual([]);
+});
+
 it('what two moves bring before and after an erasure is there once', async () => {
   const source = await version2();
   const request = { event: 'google_review.request', event_time: start, data: { patient_id: 'CANARY-1' } };

@@ -169,11 +169,22 @@ it('refused bodies of a patient go with an erasure, also those that come later, 
   await erasePatient(core, ['p:platform:PAT-A'], { actor });
   await refuse(bad({ patient_oid: 'PAT-A', name: 'CANARY', remarks: 'again' }));
   await refuse(bad({ receipt_id: 1, name: 'CANARY', remarks: 'again' }, 0));
+  await refuse(bad({ patient_oid: 'PAT-A', name: 'CANARY', remarks: 'of a wrong clock' }, now + 40 * day));
+  await refuse({ ...bad({}), data: JSON.stringify({ patient_oid: 'PAT-A', name: 'CANARY' }) });
   await refuse(bad({ patient_oid: 'PAT-A', name: 'kept' }, now + 60));
   expect(await everything(core)).not.toContain(Buffer.from('CANARY').toString('hex'));
   expect(await quarantined()).toHaveLength(3);
   expect((await quarantined()).join()).not.toContain('CANARY');
-  expect(await database.rows('select from receiver.withheld where record_id is null')).toHaveLength(4);
+  expect(await database.rows('select from receiver.withheld where record_id is null')).toHaveLength(6);
+});
+
+it('a refused body that an erasure has taken out does not come back, though its record is also of another', async () => {
+  await store(receipt(1, { patient_oid: 'A' }), receipt(1, { patient_oid: 'B' }));
+  const lean = { event: 'receipt.updated', business_id: 'b1', data: { receipt_id: 1, name: 'CANARY' } };
+  await refuse(lean);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  await refuse(lean);
+  expect(await quarantined()).toEqual([]);
 });
 
 it('a refused body that is being kept while an erasure commits does not pass it', async () => {
