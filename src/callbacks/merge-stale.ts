@@ -54,22 +54,27 @@ export async function mergeStale(
     return rows.length;
   };
 
-  const starts = await pool.query<{ start: string }>(lookStart, [fingerprintOf(families)]);
-  if (starts.rowCount === 0) return 0;
-  const endless = `${first(0)}; set local idle_in_transaction_session_timeout = 0`;
-  const found = await inTransaction(pool, endless, async (client) => {
+  // Planned for all rows: for the first ones alone it would read every callback in the order of records.
+  const endless = `${first(0)}; set local idle_in_transaction_session_timeout = 0; set local cursor_tuple_fraction = 1`;
+  const look = await inTransaction(pool, endless, async (client) => {
+    // A fetch may take minutes; a stop waits for none.
+    signal?.addEventListener('abort', () => void (client as pg.Client).end(), { once: true });
+    const { rows: starts } = await client.query<{ start: string }>(lookStart, [fingerprintOf(families)]);
+    if (starts.length === 0) return undefined;
     await client.query(changed);
     for (let count = 0; ; ) {
       signal?.throwIfAborted();
       const { rows } = await client.query<RecordKey>(`fetch ${stepSize} from changed`);
-      if (rows.length === 0) return count;
+      if (rows.length === 0) return { found: count, start: starts[0]!.start };
       for (const family of families) {
         const own = rows.filter((record) => record.family === family.name);
         if (own.length > 0) count += await putStaleBack(family, own);
       }
     }
   });
-  await pool.query(setLookStart, [starts.rows[0]!.start]);
+  if (!look) return 0;
+  const { found, start } = look;
+  await pool.query(setLookStart, [start]);
   if (found > 0) {
     log.warn({ records: found }, 'rows were not what their callbacks say, and are merged again');
     await pool.query(noted, [found]);

@@ -136,7 +136,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
 
   /** @param ms how long a merge took in which others waited for this record */
   const noteTime = ({ name: family }: Family, { businessId, recordId }: OwnKey, ms: number) => {
-    const key = JSON.stringify([family, businessId, recordId]);
+    const key = slowKey({ family, businessId, recordId });
     const lastMs = slowRecords.get(key)?.pauseMs ?? 0;
     slowRecords.delete(key);
     if (ms <= limits.slowMs) return;
@@ -244,7 +244,7 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
           union all
           select id from withheld w where (w.business_id, w.record_id) = (k.business_id, k.record_id)
         ) i on true
-        left join receiver.pending_deliveries p on p.id = i.id
+        left join receiver.pending_deliveries p on p.id = i.id and p.next_at < 'infinity'
         group by k.business_id, k.record_id order by min(p.next_at)`,
       values: [name, ...values],
       query_timeout: driverMs,
@@ -278,6 +278,10 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
     const slow = () => [...slowRecords.values()].filter(({ family }) => family === run.family.name);
     const next = slow().find(({ dueAt }) => dueAt <= performance.now());
     if (next) {
+      // At the end before it is tried: one that fails keeps none of the others out.
+      const key = slowKey(next);
+      slowRecords.delete(key);
+      slowRecords.set(key, { ...next, dueAt: performance.now() + next.pauseMs });
       const [candidate] = await candidatesOf(run.family, givenRecords, keysOf([next]));
       if (candidate!.ids.length > 0) await mergeCandidates(run, [candidate!]);
       else noteTime(run.family, next, 0);
@@ -342,6 +346,8 @@ export function createMerge({ pool, families, fingerprint, log, limits: given }:
 
 const givenRecords =
   'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))';
+const slowKey = ({ family, businessId, recordId }: RecordKey) =>
+  JSON.stringify([family, businessId, recordId]);
 const never = "'infinity'";
 const queryCanceled = '57014';
 const lockNotAvailable = '55P03';

@@ -239,6 +239,19 @@ it('a large record whose merges take long is merged alone, after pauses, and oth
   expect(await receipts()).toMatchObject([{ name: 'y' }, { name: 'x' }]);
 });
 
+it('a large record that is refused keeps no other large one waiting', async () => {
+  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { slowMs: 0 } });
+  const further = 'x'.repeat(1_100_000);
+  await store(receipt(1, { further }), receipt(2, { further }));
+  await merge('receipt');
+  await database.rows('alter table receipts add constraint positive check (net_amount > 0)');
+  await store(receipt(1, { net_amount: -1 }, { event_time: start + 1 }));
+  await until(async () => (await merge('receipt')).failed === 1);
+  await store(receipt(2, { name: 'y' }, { event_time: start + 1 }));
+  await until(async () => (await merge('receipt')).merged === 1);
+  expect((await receipts())[1]).toMatchObject({ name: 'y' });
+});
+
 it('deliveries that a clock that was ahead has put off are due', async () => {
   await store(receipt(1), receipt(2));
   await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);

@@ -128,6 +128,19 @@ it('a job of more deliveries than one merge takes is merged whole', async () => 
   expect(await count('receipts')).toBe(1_100);
 });
 
+it('a stop ends the daily comparison in the middle of a statement', async () => {
+  const stopping = new AbortController();
+  const client = await database.pool.connect();
+  await client.query('begin; lock table receiver.inbox in access exclusive mode');
+  const looking = mergeStale({ pool: database.pool, families, log }, stopping.signal);
+  const waits = `select from pg_locks where relation = 'receiver.inbox'::regclass and not granted`;
+  await until(async () => (await database.rows(waits)).length > 0);
+  stopping.abort();
+  await expect(looking).rejects.toThrow();
+  await client.query('rollback');
+  client.release();
+});
+
 it('deliveries whose jobs are lost are merged by the sweep, once they have waited', async () => {
   const wait = () =>
     database.rows(
