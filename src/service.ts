@@ -68,10 +68,16 @@ export async function openService(env: Environment) {
           core = { ...core, process };
           return features.flatMap((feature) => feature.routes?.(core) ?? []);
         };
-        const url = await startReceiver(config, { databaseUrl, families, log, routes }, onStop);
+        const { url, stopServing } = await startReceiver(
+          config,
+          { databaseUrl, families, log, routes },
+          onStop,
+        );
         const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
         const own = tasks.filter(({ processes }) => processes || config.role !== 'receiver');
-        onStop(startTasks(own, core.pool, log));
+        const endTasks = startTasks(own, core.pool, log);
+        // A task may take its time to end.
+        onStop(() => Promise.all([stopServing(), endTasks()]));
         return url;
       },
       log,

@@ -52,7 +52,7 @@ async function repeat(
     try {
       if ((await pool.query(lease, [name, holder, leaseMs, everyMs])).rowCount === 1) {
         const isDone = await runOnce(run, renew, stop).then(
-          () => true,
+          () => !stop.aborted,
           (error) => {
             if (!stop.aborted) log.error({ task: name, err: error }, 'a task failed, and is run again');
             return false;

@@ -5,7 +5,7 @@ import { type FamilyPaths, variableGroups } from './environment-schema.ts';
 
 /** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
 const assignment =
-  /^[ \t]*(?:#.*|(?:export )?([\w.-]+) *=(?:\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:#.*)?|(?!\s*["'`])[^#\0]*(?:(?<=\s)#.*)?))?$/;
+  /^[ \t]*(?:#.*|(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:#.*)?|(?!\s*["'`])[^#\0]*(?:(?<=\s)#.*)?))?$/;
 const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim());
 
 /**
@@ -25,9 +25,10 @@ export async function readEnvironment(env: Environment, families: readonly Famil
     if (!name) continue;
     if (places.has(name)) problems.push(`${place} sets ${name} again: remove it, or ${places.get(name)}`);
     places.set(name, place);
-    // Modules, and what else makes a process load code.
-    if (isForeign && (!known.includes(name) || /^(FAMILIES|HANDLERS)$/.test(name)))
+    // Modules; what is none of ours is not read there, since it may make a process load code.
+    if (isForeign && /^(FAMILIES|HANDLERS)$/.test(name))
       problems.push(`${place} must not set ${name}: the file belongs to another user`);
+    if (isForeign && !known.includes(name)) continue;
     if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
   }
   const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);

@@ -74,15 +74,16 @@ export function spawnServer(
 }
 
 /** Why a database does not accept connections; undefined where it does. */
-export function tryConnection(url: string): Promise<(Error & { code?: string }) | undefined> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
-  return client
-    .connect()
-    .then(() => client.end())
-    .then(
-      () => undefined,
-      (error: Error & { code?: string }) => error,
-    );
+export async function tryConnection(url: string): Promise<(Error & { code?: string }) | undefined> {
+  try {
+    // It reads the files of certificates.
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
+    await client.connect();
+    await client.end();
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /**

@@ -58,14 +58,14 @@ export type OnStop = (close: () => Promise<unknown>) => void;
 /**
  * Starts the path of a callback, from its HTTP request to its row: what the role has of it.
  *
- * @returns its address, once it takes callbacks
+ * @returns its address, once it takes callbacks, and a function that begins to refuse requests, before everything else ends
  * @throws the first error; what was opened is closed by the functions that `onStop` was given
  */
 export async function startReceiver(
   config: Config,
   options: ReceiverOptions,
   onStop: OnStop,
-): Promise<string> {
+): Promise<{ url: string; stopServing: () => Promise<void> }> {
   const { databaseUrl, families, routes = () => [], log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
@@ -132,7 +132,7 @@ export async function startReceiver(
   const server = await listen(callbacks, app, { ...config, drainMs });
   state.isStopping = server.isStopping;
   onStop(server.stop);
-  return server.url;
+  return { url: server.url, stopServing: server.stop };
 }
 
 /** The queue, and the store of callbacks while PostgreSQL is unavailable. */

@@ -22,9 +22,9 @@ afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 async function start(overrides: Partial<Config> = {}, list: readonly Family[] = families) {
   const config = testConfig(overrides);
   const options = { databaseUrl: database.url, families: list, log };
-  const { result: url, stop } = await startParts((onStop) => startReceiver(config, options, onStop), log);
+  const { result, stop } = await startParts((onStop) => startReceiver(config, options, onStop), log);
   stops.push(stop);
-  return { url, stop };
+  return { url: result.url, stop };
 }
 
 const receipt = (receipt_id: number, data = {}, event = 'created', event_time = seconds) => ({

@@ -28,13 +28,10 @@ async function serve(config: Partial<Config> = {}) {
     operations.routes!({ ...core, process }),
   ];
   const options = { databaseUrl: database.url, families, log, routes };
-  const { result: url, stop } = await startParts(
-    (onStop) => startReceiver(core.config, options, onStop),
-    log,
-  );
+  const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop), log);
   stops.push(stop);
   return (path: string, token?: string) =>
-    fetch(url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});
+    fetch(result.url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});
 }
 
 it('a process that stops says so at /readyz before it refuses connections', async () => {
