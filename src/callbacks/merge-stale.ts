@@ -56,9 +56,11 @@ export async function mergeStale(
 
   // Planned for all rows: for the first ones alone it would read every callback in the order of records.
   const endless = `${first(0)}; set local idle_in_transaction_session_timeout = 0; set local cursor_tuple_fraction = 1`;
+  let end = () => {};
   const look = await inTransaction(pool, endless, async (client) => {
     // A fetch may take minutes; a stop waits for none.
-    signal?.addEventListener('abort', () => void (client as pg.Client).end(), { once: true });
+    end = () => void (client as pg.Client).end();
+    signal?.addEventListener('abort', end);
     const { rows: starts } = await client.query<{ start: string }>(lookStart, [fingerprintOf(families)]);
     if (starts.length === 0) return undefined;
     await client.query(changed);
@@ -71,7 +73,7 @@ export async function mergeStale(
         if (own.length > 0) count += await putStaleBack(family, own);
       }
     }
-  });
+  }).finally(() => signal?.removeEventListener('abort', end));
   if (!look) return 0;
   const { found, start } = look;
   await pool.query(setLookStart, [start]);

@@ -141,6 +141,17 @@ it('a stop ends the daily comparison in the middle of a statement', async () => 
   client.release();
 });
 
+it('a stop after the daily comparison ends no connection that others use by then', async () => {
+  const stopping = new AbortController();
+  await mergeStale({ pool: database.pool, families, log }, stopping.signal);
+  const clients = await Promise.all(
+    Array.from({ length: database.pool.totalCount }, () => database.pool.connect()),
+  );
+  stopping.abort();
+  await Promise.all(clients.map((client) => client.query('select 1')));
+  for (const client of clients) client.release();
+});
+
 it('deliveries whose jobs are lost are merged by the sweep, once they have waited', async () => {
   const wait = () =>
     database.rows(
