@@ -67,7 +67,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   const { families = basicFamilies, start = defaultStart, lean = 0 } = options;
   const pace = options.isReal ? real : fast;
   const random = seededRandom(options.seed);
-  // Of its own, so that lean callbacks are those of the same history.
+  // A random of its own: lean callbacks are those of the same history.
   const leanRandom = seededRandom(options.seed, 2);
   const isLean = () => leanRandom.chance(lean);
   const client_id = hexId(random);

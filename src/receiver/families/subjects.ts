@@ -8,9 +8,11 @@ import { isContainer, keyText } from './field.ts';
 // exports, holds, the search by patient and the gate read this and nothing else.
 
 type KeyKind = 'platform' | 'partner' | 'abha';
+/** What a key says of its value. */
+type Named = KeyKind | 'patient' | 'other';
 
-/** The keys under which callbacks name a patient, without case and separators. */
-const patientKeys = new Map<string, KeyKind | 'patient'>([
+/** The keys under which callbacks name a patient, or others, without case and separators. */
+const keyKinds = new Map<string, Named>([
   ['patientoid', 'platform'],
   ['patientid', 'platform'],
   ['pid', 'platform'],
@@ -21,21 +23,22 @@ const patientKeys = new Map<string, KeyKind | 'patient'>([
   // An object under these names one with its `id`, and a text is one.
   ['patient', 'patient'],
   ['patients', 'patient'],
+  // An `oid` in these is that of a doctor, of staff, or of a place.
+  ...['doc', 'doctor', 'doctors', 'refer', 'by', 'addedby', 'completedby', 'facility', 'department'].map(
+    (key) => [key, 'other'] as const,
+  ),
 ]);
-
-/** An `oid` in these is that of a doctor, of staff, or of a place. */
-const ofOthers = /^(doc|doctors?|refer|by|addedby|completedby|facility|department)$/;
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
 // Nearly every key was seen before. Limited in number and length, because senders choose them.
-const seen = new Map<string, KeyKind | 'patient' | undefined>();
+const seen = new Map<string, Named | undefined>();
 const maxSeen = 2_000;
 const maxKeyLength = 40;
 
-function kindOf(key: string): KeyKind | 'patient' | undefined {
+function kindOf(key: string): Named | undefined {
   if (key.length > maxKeyLength) return undefined;
   if (seen.has(key)) return seen.get(key);
-  const kind = patientKeys.get(plain(key));
+  const kind = keyKinds.get(plain(key));
   if (seen.size < maxSeen) seen.set(key, kind);
   return kind;
 }
@@ -70,12 +73,13 @@ export function subjectsOf(
   businessId: string,
 ): string[] {
   const subjects = new Set<string>();
-  const add = (kind: KeyKind, id: unknown) => {
-    const subject = patientSubject(kind, id, businessId);
+  const add = (kind: Named, id: unknown) => {
+    if (kind === 'other') return;
+    const subject = patientSubject(kind === 'patient' ? 'platform' : kind, id, businessId);
     if (subject) subjects.add(subject);
   };
   const containers: object[] = beside ? [data, beside] : [data];
-  const kinds: (KeyKind | 'patient' | 'other' | undefined)[] = containers.map(() => undefined);
+  const kinds: (Named | undefined)[] = containers.map(() => undefined);
   for (let node = containers.pop(); node; node = containers.pop()) {
     const under = kinds.pop();
     if (Array.isArray(node)) {
@@ -83,7 +87,7 @@ export function subjectsOf(
         if (isContainer(item)) {
           containers.push(item);
           kinds.push(under);
-        } else if (under && under !== 'other') add(under === 'patient' ? 'platform' : under, item);
+        } else if (under) add(under, item);
       }
       continue;
     }
@@ -93,8 +97,8 @@ export function subjectsOf(
       const kind = under === 'other' && plain(name) === 'oid' ? undefined : kindOf(name);
       if (isContainer(inner)) {
         containers.push(inner);
-        kinds.push(kind ?? (under === 'other' || ofOthers.test(plain(name)) ? 'other' : undefined));
-      } else if (kind) add(kind === 'patient' ? 'platform' : kind, inner);
+        kinds.push(kind ?? (under === 'other' ? under : undefined));
+      } else if (kind) add(kind, inner);
       else if (under === 'patient' && name.length <= maxKeyLength && plain(name) === 'id')
         add('platform', inner);
     }
