@@ -1,19 +1,11 @@
-import { callbacks } from './callbacks/feature.ts';
 import { console } from './console/feature.ts';
 import type { Feature } from './feature.ts';
 import { feed } from './feed/feature.ts';
+import { inbox } from './inbox/feature.ts';
 import { move } from './move/feature.ts';
 import { operations } from './operations/feature.ts';
 import { privacy } from './privacy/feature.ts';
 import { reconciliation } from './reconcile/feature.ts';
 
 /** Everything beside the path of a callback. */
-export const features: readonly Feature[] = [
-  callbacks,
-  console,
-  feed,
-  move,
-  operations,
-  privacy,
-  reconciliation,
-];
+export const features: readonly Feature[] = [inbox, console, feed, move, operations, privacy, reconciliation];

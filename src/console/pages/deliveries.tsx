@@ -6,9 +6,9 @@ import {
   replayDeliveries,
   type StoredDelivery,
   statuses,
-} from '../../callbacks/deliveries.ts';
-import { hasPublicKey } from '../../callbacks/records.ts';
-import { readableBody } from '../../callbacks/shown.ts';
+} from '../../inbox/list-deliveries.ts';
+import { readableBody } from '../../inbox/mask.ts';
+import { hasPublicKey } from '../../inbox/read-record.ts';
 import { PageNotFound } from '../errors.ts';
 import type { Page } from '../page.ts';
 import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';

@@ -1,4 +1,6 @@
 import type { Request, Response } from 'express';
+import { uuid } from '../../common/uuid.ts';
+import { hasContents, readableBody } from '../../inbox/mask.ts';
 import {
   dropQuarantined,
   faultsOf,
@@ -6,9 +8,7 @@ import {
   type QuarantineLine,
   readQuarantined,
   replayQuarantined,
-} from '../../callbacks/quarantine.ts';
-import { hasContents, readableBody } from '../../callbacks/shown.ts';
-import { uuid } from '../../common/uuid.ts';
+} from '../../inbox/replay.ts';
 import { quarantineReasons } from '../../receiver/intake/rejection.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import type { Page } from '../page.ts';

@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express';
+import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
   findRecord,
   type RecordKey,
   type RecordPage,
   type Row,
   readRecord,
-} from '../../callbacks/records.ts';
-import { hidden, maskRow, withoutContents } from '../../callbacks/shown.ts';
+} from '../../inbox/read-record.ts';
 import type { Family } from '../../receiver/families/family.ts';
 import { labelOf, meaningOf, titleOf } from '../../receiver/families/labels.ts';
 import { aliasKindOf } from '../../reports/column-kinds.ts';

@@ -1,4 +1,4 @@
-import { type FoundBy, search as find, maxHits, type SearchResult } from '../../callbacks/search.ts';
+import { type FoundBy, search as find, maxHits, type SearchResult } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';

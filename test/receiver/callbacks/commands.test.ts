@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { addCallbackCommands } from '../../../src/callbacks/commands.ts';
-import { listDeliveries } from '../../../src/callbacks/deliveries.ts';
-import { listQuarantine } from '../../../src/callbacks/quarantine.ts';
 import { addClientCommands } from '../../../src/client/commands/index.ts';
 import type { Core } from '../../../src/feature.ts';
 import { features } from '../../../src/features.ts';
+import { addInboxCommands } from '../../../src/inbox/commands.ts';
+import { listDeliveries } from '../../../src/inbox/list-deliveries.ts';
+import { listQuarantine } from '../../../src/inbox/replay.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { addSandboxCommands } from '../../../src/sandbox/commands.ts';
 import { until } from '../../support/until.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
     'truncate receiver.inbox, receiver.pending_deliveries, receiver.quarantine, public.access_log, receipts',
   );
 });
-const run = (...args: string[]) => runCommand(core, addCallbackCommands, ...args);
+const run = (...args: string[]) => runCommand(core, addInboxCommands, ...args);
 const logged = () =>
   database.rows(
     'select action, filter, rows, cardinality(subjects) as patients from public.access_log order by entry',

@@ -1,11 +1,11 @@
-import { listDeliveries, replayDeliveries } from '../../../src/callbacks/deliveries.ts';
+import type { Core } from '../../../src/feature.ts';
+import { listDeliveries, replayDeliveries } from '../../../src/inbox/list-deliveries.ts';
 import {
   dropQuarantined,
   listQuarantine,
   readQuarantined,
   replayQuarantined,
-} from '../../../src/callbacks/quarantine.ts';
-import type { Core } from '../../../src/feature.ts';
+} from '../../../src/inbox/replay.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { coreOf, mergeAll } from '../support/core.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { findRecord, readRecord } from '../../../src/callbacks/records.ts';
 import type { Core } from '../../../src/feature.ts';
+import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { coreOf, mergeAll } from '../support/core.ts';

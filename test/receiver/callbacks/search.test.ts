@@ -1,8 +1,8 @@
-import { readDelivery } from '../../../src/callbacks/deliveries.ts';
-import { findRecord, readRecord } from '../../../src/callbacks/records.ts';
-import { search } from '../../../src/callbacks/search.ts';
-import { hidden, maskRow, readableBody } from '../../../src/callbacks/shown.ts';
 import type { Core } from '../../../src/feature.ts';
+import { search } from '../../../src/inbox/find.ts';
+import { readDelivery } from '../../../src/inbox/list-deliveries.ts';
+import { hidden, maskRow, readableBody } from '../../../src/inbox/mask.ts';
+import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { identifyPatient } from '../../../src/privacy/patient.ts';

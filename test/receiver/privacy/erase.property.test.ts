@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { replayDeliveries } from '../../../src/callbacks/deliveries.ts';
+import { replayDeliveries } from '../../../src/inbox/list-deliveries.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { holdPatient } from '../../../src/privacy/holds.ts';
 import { applyRetention } from '../../../src/privacy/retention.ts';

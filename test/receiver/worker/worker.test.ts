@@ -1,4 +1,3 @@
-import { mergeStale } from '../../../src/callbacks/merge-stale.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { families } from '../../../src/receiver/families/index.ts';
 import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
@@ -6,6 +5,7 @@ import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
+import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
 import { allowConnections } from '../../support/database.ts';
 import { until } from '../../support/until.ts';

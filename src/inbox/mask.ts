@@ -1,7 +1,7 @@
 import { commonColumns, type Family } from '../receiver/families/family.ts';
 import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
 import { isPublicMember, isPublicValue } from '../receiver/intake/reduce.ts';
-import type { Row } from './records.ts';
+import type { Row } from './read-record.ts';
 
 /** In place of a value that somebody may not see. */
 export const hidden = '•••';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { idAt, uuid } from '../common/uuid.ts';
 import type { Core } from '../feature.ts';
-import { patientsOf, type RecordKey } from './records.ts';
+import { patientsOf, type RecordKey } from './read-record.ts';
 
 export const statuses = ['received', 'applied', 'failed'] as const;
 

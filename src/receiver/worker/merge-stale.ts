@@ -1,10 +1,11 @@
 import type pg from 'pg';
-import type { Core } from '../feature.ts';
-import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
-import { faultOf } from '../receiver/store/errors.ts';
-import { fingerprintOf } from '../receiver/store/migrate.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
-import { mergeStatements, planSettings, putBack } from '../receiver/worker/merge-statement.ts';
+import type { Log } from '../../common/log.ts';
+import type { Family } from '../families/family.ts';
+import { keysOf, type RecordKey } from '../intake/delivery.ts';
+import { faultOf } from '../store/errors.ts';
+import { fingerprintOf } from '../store/migrate.ts';
+import { inTransaction } from '../store/pools.ts';
+import { mergeStatements, planSettings, putBack } from './merge-statement.ts';
 
 const noted = `insert into receiver.counters as c (name, key, count, first_at, last_at) values ('stale', '', $1, now(), now())
   on conflict (name, key) do update set count = excluded.count, last_at = now()`;
@@ -37,10 +38,10 @@ const stepSize = 1_000;
  * @returns how many there were @throws the reason of the signal; the database's error
  */
 export async function mergeStale(
-  { pool, families, log }: Pick<Core, 'pool' | 'families' | 'log'>,
+  { pool, families, log }: { pool: pg.Pool; families: readonly Family[]; log: Log },
   signal?: AbortSignal,
 ): Promise<number> {
-  const putStaleBack = async (family: Core['families'][number], records: readonly RecordKey[]) => {
+  const putStaleBack = async (family: Family, records: readonly RecordKey[]) => {
     const compare = (client: pg.ClientBase) =>
       client.query<RecordKey>(mergeStatements(family).stale, keysOf(records));
     const { rows } = await inTransaction(pool, `${planSettings}; ${first(queryMs)}`, compare).catch(

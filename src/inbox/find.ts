@@ -7,8 +7,8 @@ import { wholeNumber } from '../receiver/families/field.ts';
 import { patientSubject, recordSubject } from '../receiver/families/subjects.ts';
 import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { hasPublicKey, patientsOf, personIn, type RecordKey, type Row, readRows } from './records.ts';
-import { maskRow } from './shown.ts';
+import { maskRow } from './mask.ts';
+import { hasPublicKey, patientsOf, personIn, type RecordKey, type Row, readRows } from './read-record.ts';
 
 /** How a record was found. `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
 export type FoundBy = 'id' | 'number' | 'mention' | 'phone' | 'name';

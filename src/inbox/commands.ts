@@ -6,7 +6,9 @@ import { printable } from '../common/printable.ts';
 import type { Core, OnCore } from '../feature.ts';
 import { quarantineReasons } from '../receiver/intake/rejection.ts';
 import { createRebuild } from '../receiver/worker/rebuild.ts';
-import { replayDeliveries } from './deliveries.ts';
+import { search } from './find.ts';
+import { replayDeliveries } from './list-deliveries.ts';
+import { readableBody } from './mask.ts';
 import {
   dropQuarantined,
   faultsOf,
@@ -14,14 +16,12 @@ import {
   type QuarantineFilter,
   readQuarantined,
   replayQuarantined,
-} from './quarantine.ts';
-import { search } from './search.ts';
-import { readableBody } from './shown.ts';
+} from './replay.ts';
 import { printQuery } from './sql.ts';
 
 const uuids = (text: string, others: string[] = []) => [...others, parseUuid(text)];
 
-export function addCallbackCommands(program: Command, onCore: OnCore): void {
+export function addInboxCommands(program: Command, onCore: OnCore): void {
   program
     .command('find')
     .description('find records by an id, a printed number, a phone number or a name; callbacks by their ids')
