@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { callbackEvents, type Family, takesEveryEvent } from '../src/callbacks/families/family.ts';
 import { type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
-import { callbackEvents, type Family, takesEveryEvent } from '../src/receiver/families/family.ts';
 
 interface Variable {
   name: string;

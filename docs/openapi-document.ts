@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import * as client from '../src/client/index.ts';
-import { errorsOfCallbacks } from '../src/common/http-statuses.ts';
-import { familiesInFeed } from '../src/feed/page.ts';
 import {
   callbackEvents,
   type Family,
   isKeyedByEnvelope,
   takesEveryEvent,
-} from '../src/receiver/families/family.ts';
-import type { KindName } from '../src/receiver/families/field.ts';
+} from '../src/callbacks/families/family.ts';
+import type { KindName } from '../src/callbacks/families/field.ts';
+import * as client from '../src/client/index.ts';
+import { errorsOfCallbacks } from '../src/common/http-statuses.ts';
+import { familiesInFeed } from '../src/feed/page.ts';
 
 /** The body of a 200. */
 export const acknowledgement = z.object({

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { families } from '../src/receiver/families/index.ts';
+import { families } from '../src/callbacks/families/index.ts';
 import { configurationDocuments } from './configuration-documents.ts';
 
 const at = (path: string) => join(import.meta.dirname, '..', path);

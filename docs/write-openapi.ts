@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { families } from '../src/receiver/families/index.ts';
+import { families } from '../src/callbacks/families/index.ts';
 import { openApiDocument, openApiText } from './openapi-document.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));

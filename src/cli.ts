@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { pathsOf } from './callbacks/families/family.ts';
+import { families } from './callbacks/families/index.ts';
 import { addClientCommands } from './client/commands/index.ts';
 import { reportError } from './commands/report-error.ts';
 import { addStartCommands } from './commands/start.ts';
@@ -7,8 +9,6 @@ import { version } from './common/version.ts';
 import { findMisspelt } from './config/check-names.ts';
 import { refuseFormer } from './config/config.ts';
 import { readEnvironment } from './config/read-environment.ts';
-import { pathsOf } from './receiver/families/family.ts';
-import { families } from './receiver/families/index.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 import { addFeatureCommands } from './service.ts';
 

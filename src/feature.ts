@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Router } from 'express';
 import type pg from 'pg';
+import type { Family } from './callbacks/families/family.ts';
 import type { Log } from './common/log.ts';
 import type { Config } from './config/config.ts';
-import type { Family } from './receiver/families/family.ts';
 import type { ReceiverState } from './receiver/receiver.ts';
 import type { Db } from './receiver/store/tables.ts';
 import type { Merge } from './receiver/worker/merge.ts';

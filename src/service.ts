@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
+import { pathsOf } from './callbacks/families/family.ts';
+import { loadFamilies } from './callbacks/families/load.ts';
 import { createLog, type Log } from './common/log.ts';
 import { type Config, type Environment, parseConfig } from './config/config.ts';
 import { findBindError } from './embedded/free-port.ts';
@@ -8,8 +10,6 @@ import { startEmbeddedPostgres } from './embedded/index.ts';
 import { embeddedFolder, hasDatabase } from './embedded/place.ts';
 import type { Core, OnCore } from './feature.ts';
 import { features } from './features.ts';
-import { pathsOf } from './receiver/families/family.ts';
-import { loadFamilies } from './receiver/families/load.ts';
 import { PortUnavailable } from './receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from './receiver/receiver.ts';
 import { fingerprintOf } from './receiver/store/migrate.ts';

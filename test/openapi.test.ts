@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, validate } from '@readme/openapi-parser';
 import { acknowledgement, openApiDocument, openApiText, problem } from '../docs/openapi-document.ts';
-import { families } from '../src/receiver/families/index.ts';
-import { InvalidCallback } from '../src/receiver/intake/rejection.ts';
+import { families } from '../src/callbacks/families/index.ts';
+import { InvalidCallback } from '../src/callbacks/rejection.ts';
 import { id, serve } from './receiver/support/serve.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { callbackEvents } from '../receiver/families/family.ts';
-import { families } from '../receiver/families/index.ts';
+import { callbackEvents } from '../callbacks/families/family.ts';
+import { families } from '../callbacks/families/index.ts';
 import type { WithRaw } from './operations.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.

@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import type { Family } from '../callbacks/families/family.ts';
+import { wholeNumber } from '../callbacks/families/field.ts';
+import { patientSubject, recordSubject } from '../callbacks/subjects.ts';
 import { type Actor, logAccess } from '../common/access-log.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Core } from '../feature.ts';
-import type { Family } from '../receiver/families/family.ts';
-import { wholeNumber } from '../receiver/families/field.ts';
-import { patientSubject, recordSubject } from '../receiver/families/subjects.ts';
 import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { maskRow } from './mask.ts';

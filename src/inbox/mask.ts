@@ -1,6 +1,6 @@
-import { commonColumns, type Family } from '../receiver/families/family.ts';
-import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
-import { isPublicMember, isPublicValue } from '../receiver/intake/reduce.ts';
+import { Decimal, withDecimals } from '../callbacks/decimal.ts';
+import { commonColumns, type Family } from '../callbacks/families/family.ts';
+import { isPublicMember, isPublicValue } from '../callbacks/reduce.ts';
 import type { Row } from './read-record.ts';
 
 /** In place of a value that somebody may not see. */

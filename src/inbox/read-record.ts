@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
+import { keyText } from '../callbacks/families/field.ts';
+import { misfitMark } from '../callbacks/read-data.ts';
+import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Core } from '../feature.ts';
-import { type Family, hasPersonalKey } from '../receiver/families/family.ts';
-import { keyText } from '../receiver/families/field.ts';
-import { recordSubject } from '../receiver/families/subjects.ts';
-import { misfitMark } from '../receiver/intake/read-data.ts';
 import { literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
+import type { QuarantineReason } from '../callbacks/rejection.ts';
 import type { Core } from '../feature.ts';
-import type { ReplayResult } from '../receiver/intake/delivery.ts';
-import { createIntake } from '../receiver/intake/intake.ts';
+import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine.ts';
-import type { QuarantineReason } from '../receiver/intake/rejection.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 
 /** As one parameter: a statement takes at most 65,535. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import type { Delivery } from '../callbacks/delivery.ts';
+import { Rejection } from '../callbacks/rejection.ts';
 import type { Core } from '../feature.ts';
-import type { Delivery } from '../receiver/intake/delivery.ts';
 import { storeDeliveries } from '../receiver/intake/gate.ts';
 import { insertQuery } from '../receiver/intake/insert.ts';
 import { readRejected } from '../receiver/intake/quarantine.ts';
-import { Rejection } from '../receiver/intake/rejection.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';

@@ -1,10 +1,10 @@
-import { type Family, takesEveryEvent } from '../receiver/families/family.ts';
-import type { Delivery } from '../receiver/intake/delivery.ts';
-import { isReduced } from '../receiver/intake/find-reductions.ts';
-import { describe } from '../receiver/intake/intake.ts';
-import { createParse } from '../receiver/intake/parse.ts';
-import { InvalidCallback, Rejection } from '../receiver/intake/rejection.ts';
-import { withoutSecrets } from '../receiver/intake/secrets.ts';
+import type { Delivery } from '../callbacks/delivery.ts';
+import { describe } from '../callbacks/describe.ts';
+import { type Family, takesEveryEvent } from '../callbacks/families/family.ts';
+import { createParse } from '../callbacks/parse.ts';
+import { isReduced } from '../callbacks/reduce.ts';
+import { InvalidCallback, Rejection } from '../callbacks/rejection.ts';
+import { withoutSecrets } from '../callbacks/secrets.ts';
 import type { StoredCallback } from './copy.ts';
 
 const dayMs = 86_400_000;

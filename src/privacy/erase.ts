@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
+import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Core } from '../feature.ts';
-import type { RecordKey } from '../receiver/intake/delivery.ts';
 import { findCallbacks } from '../receiver/intake/find-reductions.ts';
 import { applyGate, gateLock } from '../receiver/intake/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';

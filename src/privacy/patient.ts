@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import { canonicalJson } from '../callbacks/canonical-json.ts';
+import { Decimal, withDecimals } from '../callbacks/decimal.ts';
+import type { Delivery, RecordKey } from '../callbacks/delivery.ts';
+import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../feature.ts';
-import { patientSubject } from '../receiver/families/subjects.ts';
-import { canonicalJson } from '../receiver/intake/canonical-json.ts';
-import { Decimal, withDecimals } from '../receiver/intake/decimal.ts';
-import type { Delivery, RecordKey } from '../receiver/intake/delivery.ts';
 import { findCallbacks, readStored, subjectOf } from '../receiver/intake/find-reductions.ts';
 import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';

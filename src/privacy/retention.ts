@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import { keysOf, type RecordKey } from '../callbacks/delivery.ts';
+import type { Family } from '../callbacks/families/family.ts';
 import type { Core } from '../feature.ts';
-import type { Family } from '../receiver/families/family.ts';
-import { keysOf, type RecordKey } from '../receiver/intake/delivery.ts';
 import { gateLock } from '../receiver/intake/gate.ts';
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';

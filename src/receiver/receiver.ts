@@ -1,15 +1,15 @@
 import express from 'express';
 import type pg from 'pg';
+import type { Delivery } from '../callbacks/delivery.ts';
+import type { Family } from '../callbacks/families/family.ts';
 import type { Log } from '../common/log.ts';
 import { rateLimit } from '../common/rate-limit.ts';
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
-import type { Family } from './families/family.ts';
 import { type Access, configuredChecks, createAccess } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { createCallbacks } from './http/callbacks.ts';
 import { listen } from './http/server.ts';
-import type { Delivery } from './intake/delivery.ts';
 import { createIntake } from './intake/intake.ts';
 import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';
 import { createFallback, type Fallback } from './queue/fallback.ts';

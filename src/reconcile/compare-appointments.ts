@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
+import type { Delivery } from '../callbacks/delivery.ts';
+import { describe } from '../callbacks/describe.ts';
+import { appointment } from '../callbacks/families/appointment.ts';
+import { type Field, nothing, readField } from '../callbacks/families/field.ts';
+import { createParse } from '../callbacks/parse.ts';
+import { Rejection } from '../callbacks/rejection.ts';
+import { readTime } from '../callbacks/times.ts';
 import type { Core } from '../feature.ts';
-import { appointment } from '../receiver/families/appointment.ts';
-import { type Field, nothing, readField } from '../receiver/families/field.ts';
-import { readTime } from '../receiver/families/times.ts';
-import type { Delivery } from '../receiver/intake/delivery.ts';
-import { describe } from '../receiver/intake/intake.ts';
-import { createParse } from '../receiver/intake/parse.ts';
-import { Rejection } from '../receiver/intake/rejection.ts';
 import type { Reading } from './read-appointments.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { callbackEvents, type Family as FamilyFile } from '../receiver/families/family.ts';
-import { families as files } from '../receiver/families/index.ts';
+import { callbackEvents, type Family as FamilyFile } from '../callbacks/families/family.ts';
+import { families as files } from '../callbacks/families/index.ts';
 
 /** The envelope of section 2.1. */
 export interface Envelope {

@@ -1,9 +1,9 @@
+import { pathsOf } from '../../src/callbacks/families/family.ts';
+import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { searchTable, subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
 import { eventNames } from '../../src/client/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { pathsOf } from '../../src/receiver/families/family.ts';
-import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
 import { sandboxCredentials, sandboxToken } from '../../src/sandbox/server.ts';
 import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';

@@ -1,22 +1,23 @@
-import type {
-  AbhaProfile,
-  Appointment,
-  CreateAddressByMobileResponse,
-  CreateSubscriptionRequest,
-  Drug,
-  LabTest,
-  OperationName,
-  Profile,
-  SearchRequest,
-  SearchResponse,
-  ServiceClient,
-  ServiceIdentifier,
-  Subscription,
-  TokenSource,
-  VerifyAadhaarOtpRequest,
-  VerifyAadhaarOtpResponse,
+import {
+  type AbhaProfile,
+  type Appointment,
+  type CreateAddressByMobileResponse,
+  type CreateSubscriptionRequest,
+  type Drug,
+  type LabTest,
+  loginTokenSource,
+  type OperationName,
+  operations,
+  type Profile,
+  type SearchRequest,
+  type SearchResponse,
+  type ServiceClient,
+  type ServiceIdentifier,
+  type Subscription,
+  type TokenSource,
+  type VerifyAadhaarOtpRequest,
+  type VerifyAadhaarOtpResponse,
 } from '../../src/client/index.ts';
-import { loginTokenSource, operations } from '../../src/client/index.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const holds = <_ extends true>() => {};

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { z } from 'zod';
 import { configurationDocuments } from '../../docs/configuration-documents.ts';
+import { pathsOf } from '../../src/callbacks/families/family.ts';
+import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { type Environment, type InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { environmentSchema, variableGroups } from '../../src/config/environment-schema.ts';
-import { pathsOf } from '../../src/receiver/families/family.ts';
-import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
 
 const families = documentedFamilies.map(pathsOf);
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
+import { pathsOf } from '../../src/callbacks/families/family.ts';
+import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
 import { findFormer, findMisspelt } from '../../src/config/check-names.ts';
 import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
 import { variableGroups } from '../../src/config/environment-schema.ts';
 import { formerVariables } from '../../src/config/former-variables.ts';
-import { pathsOf } from '../../src/receiver/families/family.ts';
-import { families as documentedFamilies } from '../../src/receiver/families/index.ts';
 import { killProcesses, spawnReceiver } from '../support/process.ts';
 
 const families = documentedFamilies.map(pathsOf);

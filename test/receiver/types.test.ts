@@ -1,5 +1,5 @@
-import { amount, type CallbackOf, defineFamily, text } from '../../src/receiver/families/authoring.ts';
-import type { Callback } from '../../src/receiver/families/index.ts';
+import { amount, type CallbackOf, defineFamily, text } from '../../src/callbacks/authoring.ts';
+import type { Callback } from '../../src/callbacks/callback.ts';
 
 const envelope = { event_time: 1, timestamp: 1, client_id: 'c', business_id: 'b' } as const;
 

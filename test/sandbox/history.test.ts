@@ -1,5 +1,5 @@
-import { callbackSchema } from '../../src/receiver/families/callback.ts';
-import { families as receiverFamilies } from '../../src/receiver/families/index.ts';
+import { callbackSchema } from '../../src/callbacks/callback.ts';
+import { families as receiverFamilies } from '../../src/callbacks/families/index.ts';
 import { callbacks } from '../../src/sandbox/callbacks.ts';
 import { documentedEvent, documentedEvents, families } from '../../src/sandbox/families.ts';
 import { defaultStart, history } from '../../src/sandbox/history.ts';

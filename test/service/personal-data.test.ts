@@ -1,5 +1,5 @@
-import type { Family } from '../../src/receiver/families/family.ts';
-import { families } from '../../src/receiver/families/index.ts';
+import type { Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
 import { coreOf, everything } from '../receiver/support/core.ts';
 import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { paths } from '../support/callbacks.ts';

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
+import { pathsOf } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { pathsOf } from '../../src/receiver/families/family.ts';
-import { families } from '../../src/receiver/families/index.ts';
 
 /** The configuration of alerts to a webhook, without the usual pause. */
 export const alertsTo = (ALERT_WEBHOOK_URL: string) => ({

@@ -1,5 +1,5 @@
-import { families } from '../../src/receiver/families/index.ts';
-import { readTime } from '../../src/receiver/families/times.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { readTime } from '../../src/callbacks/times.ts';
 import { envelope as common, samples as data } from '../../src/sandbox/samples.ts';
 
 type FamilyName = (typeof families)[number]['name'];

@@ -1,4 +1,4 @@
-import type { Family } from '../../src/receiver/families/family.ts';
+import type { Family } from '../../src/callbacks/families/family.ts';
 import { type Callback, samples } from './callbacks.ts';
 
 /** A text that nobody may see who must not see personal data. */

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
+import { readTime } from '../../callbacks/times.ts';
 import { printable } from '../../common/printable.ts';
-import { readTime } from '../../receiver/families/times.ts';
 import type { SearchResponse } from '../search-schemas.ts';
 import { eventNames, type Subscription, subscription } from '../subscription-schemas.ts';
 

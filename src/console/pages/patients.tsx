@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
 import { z } from 'zod';
+import type { Delivery } from '../../callbacks/delivery.ts';
 import { formatDuration } from '../../common/times.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
 import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
 import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
-import type { Delivery } from '../../receiver/intake/delivery.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import type { Console, Page } from '../page.ts';
 import { guid, readForm, text } from '../read-form.ts';

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { quarantineReasons } from '../../callbacks/rejection.ts';
 import { uuid } from '../../common/uuid.ts';
 import { hasContents, readableBody } from '../../inbox/mask.ts';
 import {
@@ -9,7 +10,6 @@ import {
   readQuarantined,
   replayQuarantined,
 } from '../../inbox/replay.ts';
-import { quarantineReasons } from '../../receiver/intake/rejection.ts';
 import { BadInput, PageNotFound } from '../errors.ts';
 import type { Page } from '../page.ts';
 import { reasonOfBody } from '../quarantine/reasons.ts';

@@ -1,4 +1,6 @@
 import type { Request, Response } from 'express';
+import type { Family } from '../../callbacks/families/family.ts';
+import { labelOf, meaningOf, titleOf } from '../../callbacks/families/labels.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
   findRecord,
@@ -7,8 +9,6 @@ import {
   type Row,
   readRecord,
 } from '../../inbox/read-record.ts';
-import type { Family } from '../../receiver/families/family.ts';
-import { labelOf, meaningOf, titleOf } from '../../receiver/families/labels.ts';
 import { aliasKindOf } from '../../reports/column-kinds.ts';
 import { PageNotFound } from '../errors.ts';
 import type { Page } from '../page.ts';

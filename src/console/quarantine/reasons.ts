@@ -1,4 +1,4 @@
-import type { QuarantineReason } from '../../receiver/intake/rejection.ts';
+import type { QuarantineReason } from '../../callbacks/rejection.ts';
 
 interface Reason {
   meaning: string;

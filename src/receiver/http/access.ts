@@ -1,12 +1,12 @@
 import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { TenantNotAllowed } from '../../callbacks/rejection.ts';
 import { networkList } from '../../common/address.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { Config } from '../../config/config.ts';
 import { isUnguessable } from '../../config/unguessable.ts';
-import { TenantNotAllowed } from '../intake/rejection.ts';
 import type { DatabaseClock } from '../store/clock.ts';
 import { addressOf } from './address.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';

@@ -1,7 +1,4 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { ErrorStatus } from '../../common/http-statuses.ts';
-import { TooManyRequests } from '../../common/rate-limit.ts';
-import { Unavailable } from '../intake/delivery.ts';
 import {
   DataRefused,
   type FieldError,
@@ -9,7 +6,10 @@ import {
   Rejection,
   TenantNotAllowed,
   UnsupportedMedia,
-} from '../intake/rejection.ts';
+} from '../../callbacks/rejection.ts';
+import type { ErrorStatus } from '../../common/http-statuses.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import { Unavailable } from '../store/errors.ts';
 import * as request from './errors.ts';
 
 interface Details {

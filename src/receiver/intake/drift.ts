@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import { type AnyCallback, envelopeMembers } from '../../callbacks/callback.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import { fieldNamed } from '../../callbacks/read-data.ts';
+import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
-import { type AnyCallback, envelopeMembers } from '../families/callback.ts';
-import type { Family } from '../families/family.ts';
 import { gate } from './insert.ts';
-import { fieldNamed } from './read-data.ts';
-import { fieldName } from './rejection.ts';
 
 /** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
 type DriftKind = 'unknown' | 'missing' | 'value' | 'misfit';

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { recordSubject } from '../families/subjects.ts';
-import { type Delivery, keysOf, type RecordKey, storedColumns } from './delivery.ts';
+import { type Delivery, keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import { hashedPrefix, isReduced, reducedMark } from '../../callbacks/reduce.ts';
+import { recordSubject } from '../../callbacks/subjects.ts';
+import { storedColumns } from './insert.ts';
 
 /** A callback without its content. */
 type Head = Omit<Delivery, 'body' | 'data'>;
@@ -43,12 +45,6 @@ export interface Gate {
   /** Reads what the table has of these hashes. */
   look: (hashes: readonly string[]) => Promise<void>;
 }
-
-/** Among the subjects of a callback that was reduced. */
-export const reducedMark = 'reduced';
-export const isReduced = ({ subjects }: Pick<Delivery, 'subjects'>) => subjects.includes(reducedMark);
-/** A salted hash of a patient, among the subjects of a reduced callback. */
-export const hashedPrefix = 'e:';
 
 export const subjectOf = ({ family, businessId, recordId }: RecordKey) =>
   recordSubject(family, businessId, recordId);

@@ -1,9 +1,10 @@
 import type pg from 'pg';
-import { type Family, hasPersonalKey } from '../families/family.ts';
+import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
+import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
+import { reduce, reducedId } from '../../callbacks/reduce.ts';
 import { OtherFamilies } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import type { Delivery, RecordKey } from './delivery.ts';
 import {
   findReductions,
   type Gate,
@@ -13,7 +14,6 @@ import {
   subjectOf,
 } from './find-reductions.ts';
 import { insertDeliveries, insertUngated, type StoreResult, toJsonb } from './insert.ts';
-import { reduce, reducedId } from './reduce.ts';
 
 const frozenMs = 5_000;
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import type { Delivery } from '../../callbacks/delivery.ts';
 import { queryPrepared } from '../store/prepared.ts';
-import type { Delivery } from './delivery.ts';
 
 export type StoreResult = 'accepted' | 'duplicate';
 /** `gated`: the delivery may be about somebody who was erased, and was not stored. */
@@ -26,6 +26,11 @@ const concernsErasure = `exists (select from receiver.erased) and exists (
     select receiver.hash_of(s) from unnest(d.subjects || array['r:' || d.family || ':' || d.business_id || ':' || d.record_id, 'd:' || d.id]) s
   ))
 )`;
+
+/** The columns of a row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
+export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
+  version, to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
+  convert_to(envelope::text, 'UTF8') as body, data::text, to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
 
 const columns =
   'id, family, event, client_id, business_id, record_id, version, event_time, subjects, envelope, data, received_at, stored_at';

@@ -1,32 +1,73 @@
 import type pg from 'pg';
+import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
+import { describe, idText } from '../../callbacks/describe.ts';
+import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
+import { createParse, type Parsed } from '../../callbacks/parse.ts';
+import {
+  DataRefused,
+  type FieldError,
+  InvalidCallback,
+  Rejection,
+  TenantNotAllowed,
+} from '../../callbacks/rejection.ts';
+import { withoutSecrets } from '../../callbacks/secrets.ts';
 import type { Log } from '../../common/log.ts';
 import { commitSeconds, duplicates, notStored } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
-import { type AnyCallback, envelopeMembers } from '../families/callback.ts';
-import { type Family, takesEveryEvent } from '../families/family.ts';
-import { subjectsOf } from '../families/subjects.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks, type DatabaseClock } from '../store/clock.ts';
-import { describeError, faultOf } from '../store/errors.ts';
-import { canonicalJson } from './canonical-json.ts';
-import {
-  type Delivery,
-  type Intake,
-  type ReceiveResult,
-  type Route,
-  type SpilledDelivery,
-  Unavailable,
-} from './delivery.ts';
+import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createDrift } from './drift.ts';
 import { storeDeliveries } from './gate.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import { recordIdOf, versionedBy, versionOf } from './identify.ts';
-import { createParse, type Parsed } from './parse.ts';
 import { createQuarantine } from './quarantine.ts';
-import { readData } from './read-data.ts';
-import { DataRefused, InvalidCallback, Rejection, TenantNotAllowed } from './rejection.ts';
-import { withoutSecrets } from './secrets.ts';
 import { countUnstored } from './unstored.ts';
+
+/** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
+export type ReceiveResult = 'accepted' | 'duplicate' | 'expired';
+
+/** A registered path (service-interface section 4.5). */
+export interface Route {
+  path: string;
+  /** The family whose events it takes. */
+  family: string;
+}
+
+export type ReplayResult =
+  | { outcome: ReceiveResult; id: string }
+  | { outcome: 'rejected'; reason: string; errors: readonly FieldError[] };
+
+/** From the bytes of a callback to a durable delivery, or to a rejection in the quarantine. */
+export interface Intake {
+  /**
+   * @returns once the delivery is durable, or is known not to be stored
+   * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
+   */
+  receive: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
+  /** Puts a body in the quarantine that is refused before it is read. @returns the rejection @throws Unavailable */
+  reject: (rejection: Rejection, body: Buffer, route: Route) => Promise<Rejection>;
+  /**
+   * Stores a delivery of the fallback store in the database. What cannot be stored goes to the quarantine, as acknowledged.
+   *
+   * @throws Unavailable while the database cannot tell: it stays in the fallback store
+   */
+  drain: (delivery: SpilledDelivery) => Promise<void>;
+  /**
+   * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
+   *
+   * @param options `receivedAt`: when it arrived, in microseconds since 1970; default: now
+   * @throws Unavailable
+   */
+  replay: (
+    body: Buffer,
+    path: string,
+    options: { dryRun: boolean; receivedAt?: number },
+  ) => Promise<ReplayResult>;
+  /** Writes the counts of differences from the documents. */
+  flush: () => Promise<void>;
+  /** Resolves once everything that was received is durable. */
+  close: () => Promise<void>;
+}
 
 export interface IntakeOptions {
   config: Pick<Config, 'paths' | 'retention'> & {
@@ -43,36 +84,6 @@ export interface IntakeOptions {
   log: Log;
 }
 
-/** What a callback is as a row of inbox, but for its body. @param id as it is stored: secrets may be gone since */
-export function describe(parsed: Parsed, receivedAt: number, id = parsed.id) {
-  const { callback, family, eventMs } = parsed;
-  const businessId = textOf(callback.business_id);
-  const { data, misfits } = readData(callback, family, eventMs);
-  return {
-    id,
-    family: family.name,
-    event: callback.event,
-    clientId: textOf(callback.client_id),
-    businessId,
-    recordId: recordIdOf(callback, family) ?? id,
-    version: versionOf(versionedBy(callback, family, eventMs, receivedAt, id)),
-    eventMs,
-    // With what its fields are called in the documents.
-    subjects: subjectsOf({ data, beside: besideData(callback) }, family, businessId),
-    data: data === callback.data ? null : canonicalJson(data),
-    receivedAt,
-    misfits,
-  };
-}
-
-/** Members of the envelope that no document names. */
-function besideData(callback: AnyCallback): object | undefined {
-  const names = Object.keys(callback).filter((name) => !envelopeMembers.has(name));
-  if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, callback[name as keyof AnyCallback]]));
-}
-
-const textOf = (id: unknown) => (id == null ? '' : String(id));
 // PostgreSQL takes no byte order mark.
 const withoutMark = (body: Buffer) => (body.subarray(0, 3).equals(mark) ? body.subarray(3) : body);
 const mark = Buffer.from('\ufeff');
@@ -92,8 +103,8 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** An id that is missing is on no list. */
   const checkTenant = ({ callback }: Parsed) => {
-    if (clients.size > 0 && !clients.has(textOf(callback.client_id))) throw new TenantNotAllowed('client_id');
-    if (businesses.size > 0 && !businesses.has(textOf(callback.business_id)))
+    if (clients.size > 0 && !clients.has(idText(callback.client_id))) throw new TenantNotAllowed('client_id');
+    if (businesses.size > 0 && !businesses.has(idText(callback.business_id)))
       throw new TenantNotAllowed('business_id');
   };
 

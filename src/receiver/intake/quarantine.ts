@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
+import type { AnyCallback } from '../../callbacks/callback.ts';
+import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
+import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
+import { recordIdOf } from '../../callbacks/identify.ts';
+import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts';
+import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/secrets.ts';
+import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
+import { readTime } from '../../callbacks/times.ts';
 import { uuidV8 } from '../../common/uuid.ts';
-import type { AnyCallback } from '../families/callback.ts';
-import { type Family, takesEveryEvent } from '../families/family.ts';
-import { keyText, withoutInvisible } from '../families/field.ts';
-import { recordSubject, subjectsOf } from '../families/subjects.ts';
-import { readTime } from '../families/times.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
-import { Unavailable } from './delivery.ts';
+import { Unavailable } from '../store/errors.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import { recordIdOf } from './identify.ts';
 import { gate } from './insert.ts';
 import type { IntakeOptions } from './intake.ts';
-import type { FieldError, QuarantineReason } from './rejection.ts';
-import { parseRejected, rejectedWithoutSecrets } from './secrets.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { Family } from '../families/family.ts';
-import { kinds } from '../families/field.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import { kinds } from '../../callbacks/families/field.ts';
 import { TablesRefused } from './errors.ts';
 import type { Db } from './tables.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { classOf, commonColumns, type Family } from '../families/family.ts';
-import { kinds } from '../families/field.ts';
-import { misfitMark } from '../intake/read-data.ts';
+import { classOf, commonColumns, type Family } from '../../callbacks/families/family.ts';
+import { kinds } from '../../callbacks/families/field.ts';
+import { misfitMark } from '../../callbacks/read-data.ts';
 
 /** The columns of a family's table, with their types, in order. */
 export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {

@@ -78,3 +78,14 @@ export function isUnavailable(error: unknown): boolean {
     /^(timeout e|Query read timeout|Connection terminated)/.test(message)
   );
 }
+
+/** Raised while no store can keep a delivery: the sender has to send it again. */
+export class Unavailable extends Error {
+  /** The id of the delivery, where it could be read. */
+  readonly delivery: string | undefined;
+  constructor(cause: unknown, delivery?: string) {
+    super('No store is available for the delivery.', { cause });
+    this.name = new.target.name;
+    this.delivery = delivery;
+  }
+}

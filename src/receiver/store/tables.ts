@@ -1,8 +1,8 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType, Kysely } from 'kysely';
-import type { Family } from '../families/family.ts';
-import type { Field } from '../families/field.ts';
-import type { families } from '../families/index.ts';
-import type { FieldError, QuarantineReason } from '../intake/rejection.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import type { Field } from '../../callbacks/families/field.ts';
+import type { families } from '../../callbacks/families/index.ts';
+import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts';
 
 /** The database, or a transaction in it. */
 export type Db = Kysely<Tables>;

@@ -1,7 +1,8 @@
 import { type Log, throttled } from '../../common/log.ts';
 import { pause } from '../../common/pause.ts';
-import { type Intake, Unavailable } from '../intake/delivery.ts';
+import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
+import { Unavailable } from '../store/errors.ts';
 
 export interface DrainOptions {
   fallback: Pick<Fallback, 'read' | 'remove'>;

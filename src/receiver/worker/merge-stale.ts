@@ -1,7 +1,7 @@
 import type pg from 'pg';
+import { keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
-import type { Family } from '../families/family.ts';
-import { keysOf, type RecordKey } from '../intake/delivery.ts';
 import { faultOf } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';

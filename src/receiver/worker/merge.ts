@@ -1,7 +1,7 @@
 import pg from 'pg';
+import { keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
-import type { Family } from '../families/family.ts';
-import { keysOf, type RecordKey } from '../intake/delivery.ts';
 import { tableOf } from '../store/columns.ts';
 import { describeError, faultOf, isDamaged, isOwnKey } from '../store/errors.ts';
 import { inTransaction } from '../store/pools.ts';

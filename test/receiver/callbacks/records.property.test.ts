@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import type { Core } from '../../../src/feature.ts';
 import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';

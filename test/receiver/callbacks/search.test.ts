@@ -1,3 +1,5 @@
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import type { Core } from '../../../src/feature.ts';
 import { search } from '../../../src/inbox/find.ts';
 import { readDelivery } from '../../../src/inbox/list-deliveries.ts';
@@ -6,8 +8,6 @@ import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { identifyPatient } from '../../../src/privacy/patient.ts';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { canary, canaryOf } from '../../support/canary.ts';
 import { coreOf, mergeAll } from '../support/core.ts';

@@ -1,10 +1,10 @@
 import { strFromU8, unzipSync } from 'fflate';
 import supertest from 'supertest';
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { type Role, roles } from '../../../src/config/roles.ts';
 import { isAllowed } from '../../../src/console/page.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { reports } from '../../../src/reports/reports.ts';

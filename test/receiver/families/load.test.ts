@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { families } from '../../../src/callbacks/families/index.ts';
+import { FamiliesInvalid, loadFamilies } from '../../../src/callbacks/families/load.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { InvalidConfiguration } from '../../../src/config/config.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import { FamiliesInvalid, loadFamilies } from '../../../src/receiver/families/load.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { useReceiverDatabase } from '../support/database.ts';
@@ -36,7 +36,7 @@ const invoice = (from: string) => `
 
 it('the callbacks of a family of the folder are received at its path and become rows of its table', async () => {
   await write({
-    'invoice.ts': invoice(join(root, 'src/receiver/families/authoring.ts')),
+    'invoice.ts': invoice(join(root, 'src/callbacks/authoring.ts')),
     'notes.txt': '',
     'x.d.ts': '?',
   });
@@ -76,7 +76,7 @@ it('Node.js imports modules that are written with the package, or without', asyn
     'bill.js': `export default ${plain}`,
   });
   const program = `
-    import { loadFamilies } from ${JSON.stringify(pathToFileURL(join(root, 'dist/receiver/families/load.js')))};
+    import { loadFamilies } from ${JSON.stringify(pathToFileURL(join(root, 'dist/callbacks/families/load.js')))};
     console.log((await loadFamilies(process.argv[1])).slice(-2).map(({ name }) => name).join());`;
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--input-type=module',

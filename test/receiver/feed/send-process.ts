@@ -1,9 +1,9 @@
 // A process that sends to destinations: node --import tsx send-process.ts <url of the database> <limits>
 import { Kysely, PostgresDialect } from 'kysely';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { FeedCore } from '../../../src/feed/page.ts';
 import { sendChanges } from '../../../src/feed/send.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 

@@ -1,15 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { DataRefused, InvalidCallback, NotJson, TenantNotAllowed } from '../../../src/callbacks/rejection.ts';
 import { requests } from '../../../src/common/metrics.ts';
 import { readBody } from '../../../src/receiver/http/read-body.ts';
-import { Unavailable } from '../../../src/receiver/intake/delivery.ts';
-import {
-  DataRefused,
-  InvalidCallback,
-  NotJson,
-  TenantNotAllowed,
-} from '../../../src/receiver/intake/rejection.ts';
+import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { sign } from '../../support/sign.ts';
 import { until } from '../../support/until.ts';
 import { id, serve } from '../support/serve.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { classOf, type Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import { versionOf, versionWith } from '../../../src/receiver/intake/identify.ts';
-import { describe } from '../../../src/receiver/intake/intake.ts';
-import { createParse } from '../../../src/receiver/intake/parse.ts';
+import { describe } from '../../../src/callbacks/describe.ts';
+import { classOf, type Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
+import { versionOf, versionWith } from '../../../src/callbacks/identify.ts';
+import { createParse } from '../../../src/callbacks/parse.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
-import { Rejection, UnsupportedMedia } from '../../../src/receiver/intake/rejection.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { useReceiverDatabase } from '../support/database.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { receipt } from '../../../src/receiver/families/receipt.ts';
-import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
-import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
-import { identifyingMembers } from '../../../src/receiver/intake/identify.ts';
-import { plainDigest } from '../../../src/receiver/intake/plain-digest.ts';
-import { findUnstorable } from '../../../src/receiver/intake/unstorable.ts';
+import { canonicalJson } from '../../../src/callbacks/canonical-json.ts';
+import { withDecimals } from '../../../src/callbacks/decimal.ts';
+import { receipt } from '../../../src/callbacks/families/receipt.ts';
+import { identifyingMembers } from '../../../src/callbacks/identify.ts';
+import { plainDigest } from '../../../src/callbacks/plain-digest.ts';
+import { findUnstorable } from '../../../src/callbacks/unstorable.ts';
 import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../../support/callbacks.ts';
 
 const identifying = ['event', 'event_time', 'client_id', 'business_id', 'data'];

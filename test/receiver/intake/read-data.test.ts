@@ -1,6 +1,6 @@
-import { families } from '../../../src/receiver/families/index.ts';
-import { describe } from '../../../src/receiver/intake/intake.ts';
-import { createParse } from '../../../src/receiver/intake/parse.ts';
+import { describe } from '../../../src/callbacks/describe.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
+import { createParse } from '../../../src/callbacks/parse.ts';
 import { deliveryOf } from '../support/intake.ts';
 
 const eventTime = 1_763_000_000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { canonicalJson } from '../../../src/receiver/intake/canonical-json.ts';
-import { withDecimals } from '../../../src/receiver/intake/decimal.ts';
-import { findUnstorable, findUnstorableNumbers } from '../../../src/receiver/intake/unstorable.ts';
+import { canonicalJson } from '../../../src/callbacks/canonical-json.ts';
+import { withDecimals } from '../../../src/callbacks/decimal.ts';
+import { findUnstorable, findUnstorableNumbers } from '../../../src/callbacks/unstorable.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 
 const check = (json: string) => {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { logAccess } from '../../../src/common/access-log.ts';
 import { readRows } from '../../../src/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { addFeatureCommands } from '../../../src/service.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';

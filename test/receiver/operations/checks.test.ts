@@ -1,11 +1,11 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { type Config, InvalidConfiguration } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
 import { addOperationsCommands } from '../../../src/operations/commands.ts';
 import { readReadiness } from '../../../src/operations/process-checks.ts';
 import { readChecks } from '../../../src/operations/read-checks.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { TablesRefused } from '../../../src/receiver/store/errors.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';

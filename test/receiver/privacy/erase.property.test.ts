@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { replayDeliveries } from '../../../src/inbox/list-deliveries.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { holdPatient } from '../../../src/privacy/holds.ts';
 import { applyRetention } from '../../../src/privacy/retention.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { until } from '../../support/until.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { gateLock } from '../../../src/receiver/intake/gate.ts';
 import { insertQuery } from '../../../src/receiver/intake/insert.ts';
 import { databaseCircuit } from '../../../src/receiver/store/probe.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';

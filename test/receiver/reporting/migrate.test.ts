@@ -1,7 +1,7 @@
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { text } from '../../../src/callbacks/families/field.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { text } from '../../../src/receiver/families/field.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 

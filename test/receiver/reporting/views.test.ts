@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { samples } from '../../../src/sandbox/samples.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { apply } from './apply.ts';

@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kysely, PostgresDialect } from 'kysely';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { logAccess } from '../../../src/common/access-log.ts';
-import { createLog } from '../../../src/common/log.ts';
-import { defineFamily, type Family } from '../../../src/receiver/families/family.ts';
+import { describe } from '../../../src/callbacks/describe.ts';
+import { defineFamily, type Family } from '../../../src/callbacks/families/family.ts';
 import {
   amount,
   type Field,
@@ -14,11 +13,12 @@ import {
   personName,
   text,
   time,
-} from '../../../src/receiver/families/field.ts';
-import { families } from '../../../src/receiver/families/index.ts';
+} from '../../../src/callbacks/families/field.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
+import { createParse } from '../../../src/callbacks/parse.ts';
+import { logAccess } from '../../../src/common/access-log.ts';
+import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
-import { describe } from '../../../src/receiver/intake/intake.ts';
-import { createParse } from '../../../src/receiver/intake/parse.ts';
 import { columnsOf } from '../../../src/receiver/store/columns.ts';
 import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';

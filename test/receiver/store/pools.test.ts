@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { createLog } from '../../../src/common/log.ts';
-import { storedColumns } from '../../../src/receiver/intake/delivery.ts';
+import { storedColumns } from '../../../src/receiver/intake/insert.ts';
 import { createDatabaseClock } from '../../../src/receiver/store/clock.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';

@@ -1,8 +1,8 @@
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { Config } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/feature.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { storeDeliveries } from '../../../src/receiver/intake/gate.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';

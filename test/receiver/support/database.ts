@@ -1,6 +1,6 @@
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { SpilledDelivery } from '../../../src/receiver/intake/delivery.ts';
 import { isAway } from '../../../src/receiver/queue/durability.ts';
 import {
   createFallback,

@@ -1,9 +1,10 @@
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { describe } from '../../../src/callbacks/describe.ts';
+import type { Family } from '../../../src/callbacks/families/family.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
+import { createParse } from '../../../src/callbacks/parse.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Family } from '../../../src/receiver/families/family.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
-import { createIntake, describe, type IntakeOptions } from '../../../src/receiver/intake/intake.ts';
-import { createParse } from '../../../src/receiver/intake/parse.ts';
+import { createIntake, type IntakeOptions } from '../../../src/receiver/intake/intake.ts';
 import type { ReceiverDatabase } from './database.ts';
 
 /** The documented paths, as in Config. */

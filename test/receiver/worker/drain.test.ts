@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import type { SpilledDelivery } from '../../../src/callbacks/delivery.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { type Intake, type SpilledDelivery, Unavailable } from '../../../src/receiver/intake/delivery.ts';
+import type { Intake } from '../../../src/receiver/intake/intake.ts';
 import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { type DrainOptions, drainFallback } from '../../../src/receiver/worker/drain.ts';
 import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';

@@ -1,6 +1,7 @@
 // A process that merges receipts once: node --import tsx merge-once.ts <url of the database>
+
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { families } from '../../../src/receiver/families/index.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';

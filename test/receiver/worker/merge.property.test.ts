@@ -1,9 +1,10 @@
 import fc from 'fast-check';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { classOf, type Family, takesEveryEvent } from '../../../src/callbacks/families/family.ts';
+import type { Field, KindName } from '../../../src/callbacks/families/field.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { classOf, type Family, takesEveryEvent } from '../../../src/receiver/families/family.ts';
-import type { Field, KindName } from '../../../src/receiver/families/field.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery, Intake } from '../../../src/receiver/intake/delivery.ts';
+import type { Intake } from '../../../src/receiver/intake/intake.ts';
 import { keyOf } from '../../../src/receiver/store/columns.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type pg from 'pg';
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';

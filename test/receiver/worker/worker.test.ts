@@ -1,6 +1,6 @@
+import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { families } from '../../../src/receiver/families/index.ts';
-import type { Delivery } from '../../../src/receiver/intake/delivery.ts';
 import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';

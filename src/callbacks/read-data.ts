@@ -1,7 +1,7 @@
-import { cached } from '../../common/cached.ts';
-import type { AnyCallback } from '../families/callback.ts';
-import { classOf, type Family } from '../families/family.ts';
-import { misfit, nothing, readField } from '../families/field.ts';
+import { cached } from '../common/cached.ts';
+import type { AnyCallback } from './callback.ts';
+import { classOf, type Family } from './families/family.ts';
+import { misfit, nothing, readField } from './families/field.ts';
 
 /** In front of the name of a value that does not fit its column. */
 export const misfitMark = '\u0001';

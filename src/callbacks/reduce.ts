@@ -1,13 +1,18 @@
-import { uuidV8 } from '../../common/uuid.ts';
-import { type AnyCallback, envelopeMembers, publicMembers } from '../families/callback.ts';
-import type { Family } from '../families/family.ts';
-import { kinds, misfit } from '../families/field.ts';
+import { uuidV8 } from '../common/uuid.ts';
+import { type AnyCallback, envelopeMembers, publicMembers } from './callback.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
-import { hashedPrefix, reducedMark } from './find-reductions.ts';
+import type { Family } from './families/family.ts';
+import { kinds, misfit } from './families/field.ts';
 import { versionWith } from './identify.ts';
 import { fieldNamed } from './read-data.ts';
+
+/** Among the subjects of a callback that was reduced. */
+export const reducedMark = 'reduced';
+export const isReduced = ({ subjects }: Pick<Delivery, 'subjects'>) => subjects.includes(reducedMark);
+/** A salted hash of a patient, among the subjects of a reduced callback. */
+export const hashedPrefix = 'e:';
 
 /** The id of a callback that was reduced. */
 export const reducedId = (id: string, hash: (text: string) => string): string =>

@@ -1,6 +1,5 @@
-import { Decimal } from '../intake/decimal.ts';
-import type { AnyCallback } from './callback.ts';
-import { isAfterEvent, plainTime, readTime } from './times.ts';
+import { Decimal } from '../decimal.ts';
+import { isAfterEvent, plainTime, readTime } from '../times.ts';
 
 /** A value that does not fit its column: it goes to `extra` under its name. */
 export const misfit: unique symbol = Symbol('misfit');
@@ -146,7 +145,7 @@ export interface Field<K extends KindName = KindName> {
   /** Another name that some callbacks have for it. */
   alias?: string;
   /** Reads it from the envelope, for a field that is not in `data`. */
-  fromEnvelope?: (callback: Pick<AnyCallback, 'transaction_id'>) => string | undefined;
+  fromEnvelope?: (envelope: { transaction_id?: unknown }) => string | undefined;
   /** Documented as one that may be missing, so that its absence is no drift. */
   optional?: true;
   /** `false`: it cannot identify a patient. Every other field is redacted and erased. */

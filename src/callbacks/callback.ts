@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Family, isKeyedByEnvelope, takesEveryEvent } from './family.ts';
-import { type Field, idFault, isIdType, keyText, type ValueOf } from './field.ts';
+import { type Family, isKeyedByEnvelope, takesEveryEvent } from './families/family.ts';
+import { type Field, idFault, isIdType, keyText, type ValueOf } from './families/field.ts';
+import type { families as documented } from './families/index.ts';
 
 // Messages that begin with `expected` are completed with what was received, see explain.ts.
 
@@ -67,6 +68,9 @@ export type CallbackOf<F> =
 export type CallbackOfAny<List extends readonly unknown[]> = {
   [I in keyof List]: CallbackOf<List[I]>;
 }[number];
+
+/** A callback (service-interface section 2). */
+export type Callback = CallbackOfAny<typeof documented>;
 
 /** A callback of any list of families. */
 export interface AnyCallback extends Envelope {

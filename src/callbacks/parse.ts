@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import { type AnyCallback, callbackSchema, otherSchema } from '../families/callback.ts';
-import { callbackEvents, type Family, takesEveryEvent } from '../families/family.ts';
-import { idFault } from '../families/field.ts';
-import { lacksOffset, readTime } from '../families/times.ts';
+import { type AnyCallback, callbackSchema, otherSchema } from './callback.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import { explain } from './explain.ts';
+import { callbackEvents, type Family, takesEveryEvent } from './families/family.ts';
+import { idFault } from './families/field.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
 import { type FieldError, InvalidCallback, NotJson } from './rejection.ts';
+import { lacksOffset, readTime } from './times.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';

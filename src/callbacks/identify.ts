@@ -1,11 +1,11 @@
 import { hash as hashOf } from 'node:crypto';
-import { uuidV8 } from '../../common/uuid.ts';
-import type { AnyCallback } from '../families/callback.ts';
-import { classOf, eventClasses, type Family } from '../families/family.ts';
-import { keyText } from '../families/field.ts';
-import { isAfterEvent, readTime } from '../families/times.ts';
+import { uuidV8 } from '../common/uuid.ts';
+import type { AnyCallback } from './callback.ts';
 import { canonicalJson } from './canonical-json.ts';
+import { classOf, eventClasses, type Family } from './families/family.ts';
+import { keyText } from './families/field.ts';
 import { isMember } from './plain-digest.ts';
+import { isAfterEvent, readTime } from './times.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
 /** The same where `data` alone does not say what it is about: parts of two admissions may be equal but for these. */

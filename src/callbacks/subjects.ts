@@ -1,7 +1,7 @@
-import { cached } from '../../common/cached.ts';
+import { cached } from '../common/cached.ts';
 import type { AnyCallback } from './callback.ts';
-import type { Family } from './family.ts';
-import { isContainer, keyText } from './field.ts';
+import type { Family } from './families/family.ts';
+import { isContainer, keyText } from './families/field.ts';
 
 // Whom a callback names: `p:<kind>:<id>` for each id of a patient, however nested. Kinds: `platform`; `partner`, whose ids
 // are those of a business; `abha`. And `r:<family>:<business>:<record>` for each other record that it refers to. Erasures,

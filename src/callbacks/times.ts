@@ -1,4 +1,4 @@
-import { Decimal } from '../intake/decimal.ts';
+import { Decimal } from './decimal.ts';
 
 // PostgreSQL has no year 0.
 const isoTime =

@@ -1,6 +1,6 @@
 // `webhook-receiver/family`: what a module of the folder FAMILIES is written with.
 export type { CallbackOf } from './callback.ts';
-export { defineFamily, type EventClass, type Family } from './family.ts';
+export { defineFamily, type EventClass, type Family } from './families/family.ts';
 export {
   amount,
   code,
@@ -17,4 +17,4 @@ export {
   text,
   time,
   untyped,
-} from './field.ts';
+} from './families/field.ts';

@@ -1,7 +1,6 @@
 import { admission, admissionClearance, admissionEstimate, admissionEvent } from './admission.ts';
 import { appointment } from './appointment.ts';
 import { booking } from './booking.ts';
-import type { CallbackOfAny } from './callback.ts';
 import { consentForm } from './consent-form.ts';
 import { careContext, healthAccount } from './health-account.ts';
 import { notice } from './notice.ts';
@@ -31,6 +30,3 @@ export const families = [
   booking,
   other,
 ] as const;
-
-/** A callback (service-interface section 2). */
-export type Callback = CallbackOfAny<typeof families>;
