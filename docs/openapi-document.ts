@@ -7,8 +7,8 @@ import {
 } from '../src/callbacks/families/family.ts';
 import type { KindName } from '../src/callbacks/families/field.ts';
 import * as client from '../src/client/index.ts';
-import { errorsOfCallbacks } from '../src/common/http-statuses.ts';
 import { familiesInFeed } from '../src/feed/page.ts';
+import { errorsOfCallbacks } from '../src/receiver/http/responses.ts';
 
 /** The body of a 200. */
 export const acknowledgement = z.object({

@@ -1,10 +1,10 @@
 import { console } from './console/feature.ts';
-import type { Feature } from './feature.ts';
 import { feed } from './feed/feature.ts';
 import { inbox } from './inbox/feature.ts';
 import { move } from './move/feature.ts';
 import { operations } from './operations/feature.ts';
 import { privacy } from './privacy/feature.ts';
+import type { Feature } from './receiver/feature.ts';
 import { reconciliation } from './reconcile/feature.ts';
 
 /** Everything beside the path of a callback. */

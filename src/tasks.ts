@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type pg from 'pg';
 import type { Log } from './common/log.ts';
 import { pause } from './common/pause.ts';
-import type { Task } from './feature.ts';
+import type { Task } from './receiver/feature.ts';
 
 /** How long a task stays with a process that is gone. */
 const leaseMs = 60_000;

@@ -1,8 +1,8 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { sql } from 'kysely';
-import { logAccess } from '../common/access-log.ts';
 import { type Aliases, aliasKinds } from '../common/aliases.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
+import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { countUpTo } from '../reports/read.ts';
 import { publicUrlSetting } from '../sign-in/origin.ts';

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
-import type { Access } from '../common/access-log.ts';
 import type { Role } from '../config/roles.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
+import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import type { Takes } from '../sign-in/rights.ts';
 import type { Routes } from './guard.ts';

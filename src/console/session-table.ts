@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Role } from '../config/roles.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
 export interface SignedIn {

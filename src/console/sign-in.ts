@@ -1,10 +1,10 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { type Actor, logAccess } from '../common/access-log.ts';
 import { rateLimit, TooManyRequests } from '../common/rate-limit.ts';
 import { isSameSecret } from '../common/secret.ts';
 import { roles } from '../config/roles.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { addressOf } from '../receiver/http/address.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { hashOf, newSession, readCookie, sessionCookie, sessionOptions } from '../sign-in/cookies.ts';
 import { originOf, ownPath } from '../sign-in/origin.ts';
 import { createProvider } from '../sign-in/provider.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { commandActor, logAccess } from '../common/access-log.ts';
 import { print, printTable } from '../common/output.ts';
-import type { Core, OnCore } from '../feature.ts';
+import type { Core, OnCore } from '../receiver/feature.ts';
+import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';
 import { familiesInFeed, readHead, readPage } from './page.ts';
 import { isAccepted, post } from './send.ts';

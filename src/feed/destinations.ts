@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 
 export type Destination = Selectable<Tables['receiver.destinations']>;

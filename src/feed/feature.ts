@@ -1,5 +1,5 @@
-import { logAccess } from '../common/access-log.ts';
-import type { Feature } from '../feature.ts';
+import type { Feature } from '../receiver/feature.ts';
+import { logAccess } from '../receiver/store/log-access.ts';
 import { addDestinationsCommand } from './commands.ts';
 import { checkDestinations, defaultLimits } from './destinations.ts';
 import { trimChanges } from './page.ts';

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { withDecimals } from '../callbacks/decimal.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { columnsOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';

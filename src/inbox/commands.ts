@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { quarantineReasons } from '../callbacks/rejection.ts';
-import { commandActor, logAccess } from '../common/access-log.ts';
 import { orInput, parseCount, parseUuid } from '../common/arguments.ts';
 import { print, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
-import type { Core, OnCore } from '../feature.ts';
+import type { Core, OnCore } from '../receiver/feature.ts';
+import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { createRebuild } from '../receiver/worker/rebuild.ts';
 import { search } from './find.ts';
 import { replayDeliveries } from './list-deliveries.ts';

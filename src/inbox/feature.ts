@@ -1,4 +1,4 @@
-import type { Feature } from '../feature.ts';
+import type { Feature } from '../receiver/feature.ts';
 import { mergeStale } from '../receiver/worker/merge-stale.ts';
 import { addInboxCommands } from './commands.ts';
 

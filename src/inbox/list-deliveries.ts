@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { idAt, uuid } from '../common/uuid.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { patientsOf, type RecordKey } from './read-record.ts';
 
 export const statuses = ['received', 'applied', 'failed'] as const;

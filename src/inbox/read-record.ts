@@ -4,7 +4,7 @@ import { keyText } from '../callbacks/families/field.ts';
 import { misfitMark } from '../callbacks/read-data.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { QuarantineReason } from '../callbacks/rejection.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';

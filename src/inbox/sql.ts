@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { commandActor, logAccess } from '../common/access-log.ts';
 import { printRows } from '../common/output.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
+import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 
 // Every value as PostgreSQL's text.
 const asText = { getTypeParser: () => (value: unknown) => value };

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Delivery } from '../callbacks/delivery.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 
 /** A callback of a source: of version 2 with all that a delivery has. */

@@ -1,10 +1,10 @@
 import type pg from 'pg';
-import { commandActor, logAccess } from '../common/access-log.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { startEmbeddedPostgres } from '../embedded/index.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
-import type { Core, Feature } from '../feature.ts';
+import type { Core, Feature } from '../receiver/feature.ts';
 import { OtherFamilies } from '../receiver/store/errors.ts';
+import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction, openPool } from '../receiver/store/pools.ts';
 import { type Moved, moveCallbacks } from './callbacks.ts';
 import { type Copied, copyRows } from './copy.ts';

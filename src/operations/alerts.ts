@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { printable } from '../common/printable.ts';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 import { type Channel, type Message, NotSent, openChannels } from './channels.ts';
 import { readReadiness } from './process-checks.ts';
 import { readChecks, unreadable } from './read-checks.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { guard } from './read-checks.ts';
 

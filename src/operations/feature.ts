@@ -1,4 +1,4 @@
-import type { Feature, Task } from '../feature.ts';
+import type { Feature, Task } from '../receiver/feature.ts';
 import { createTellOutage, defaultDelays, tellFindings } from './alerts.ts';
 import { openChannels } from './channels.ts';
 import { addOperationsCommands } from './commands.ts';

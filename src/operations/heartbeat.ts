@@ -1,5 +1,5 @@
-import { requests } from '../common/metrics.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
+import { requests } from '../receiver/metrics.ts';
 import { readReadiness } from './process-checks.ts';
 
 /** What is refused before its body counts; that of a refused body is in the quarantine. */

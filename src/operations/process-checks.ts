@@ -1,6 +1,6 @@
 import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
 import type { Fallback } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';

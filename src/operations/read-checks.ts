@@ -1,5 +1,5 @@
 import { withTimeout } from '../common/with-timeout.ts';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 import { describeError, isDamaged } from '../receiver/store/errors.ts';
 import { readReadiness } from './process-checks.ts';
 

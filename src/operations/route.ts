@@ -1,10 +1,10 @@
 import { Router } from 'express';
 import { isSameSecret } from '../common/secret.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import { NotAdmin } from '../receiver/http/errors.ts';
 import { send } from '../receiver/http/responses.ts';
-import { createScrape } from './metrics.ts';
 import { type Readiness, readReadiness } from './process-checks.ts';
+import { createScrape } from './scrape.ts';
 
 const sharedMs = 1_000;
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 
 export interface AccessFilter {
   /** The id or the name of an actor. */

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { commandActor, logAccess } from '../common/access-log.ts';
 import { linesOrInput, orInput, parseCount, parseTime, parseUuid } from '../common/arguments.ts';
 import { print, printCounts, printTable, withProgress } from '../common/output.ts';
 import { printable } from '../common/printable.ts';
-import type { Core, OnCore } from '../feature.ts';
+import type { Core, OnCore } from '../receiver/feature.ts';
+import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type AccessFilter, listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, listErasures } from './erasures.ts';

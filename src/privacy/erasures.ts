@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Core } from '../feature.ts';
-import { gateLock } from '../receiver/intake/gate.ts';
+import type { Core } from '../receiver/feature.ts';
+import { gateLock } from '../receiver/gate/gate.ts';
 import { type Certificate, certificate, continueList } from './erase.ts';
 
 /** The certificates of erasures, newest first. */

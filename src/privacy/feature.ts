@@ -1,4 +1,4 @@
-import type { Check, Core, Feature } from '../feature.ts';
+import type { Check, Core, Feature } from '../receiver/feature.ts';
 import { addPrivacyCommands } from './commands.ts';
 import { continueErasures } from './erase.ts';
 import { applyRetention } from './retention.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 
 /** Keeps a patient's data from retention and its withheld data from destruction. @returns whether it is new */
 export async function holdPatient(

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { keysOf, type RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
-import type { Core } from '../feature.ts';
-import { gateLock } from '../receiver/intake/gate.ts';
+import type { Core } from '../receiver/feature.ts';
+import { gateLock } from '../receiver/gate/gate.ts';
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { userDelete } from '../callbacks/families/other.ts';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 
 /** SQL for whether a callback `i` is a request to delete a user that nobody has answered: an erasure of all whom it names does. */
 export const isUnanswered = `(

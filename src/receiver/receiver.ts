@@ -8,7 +8,7 @@ import { withTimeout } from '../common/with-timeout.ts';
 import type { Config } from '../config/config.ts';
 import { type Access, configuredChecks, createAccess } from './http/access.ts';
 import { createApp } from './http/app.ts';
-import { createCallbacks } from './http/callbacks.ts';
+import { createCallbacks } from './http/handle-callback.ts';
 import { listen } from './http/server.ts';
 import { createIntake } from './intake/intake.ts';
 import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';

@@ -1,6 +1,6 @@
 import { callbackEvents, takesEveryEvent } from '../callbacks/families/family.ts';
 import type { ServiceClient, Subscription } from '../client/index.ts';
-import type { Check, Core } from '../feature.ts';
+import type { Check, Core } from '../receiver/feature.ts';
 
 type Receiver = Pick<Core, 'config' | 'families'>;
 type Given = Pick<Subscription, 'id' | 'event_names' | 'endpoint'>;

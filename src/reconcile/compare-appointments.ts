@@ -6,7 +6,7 @@ import { type Field, nothing, readField } from '../callbacks/families/field.ts';
 import { createParse } from '../callbacks/parse.ts';
 import { Rejection } from '../callbacks/rejection.ts';
 import { readTime } from '../callbacks/times.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
 import type { Reading } from './read-appointments.ts';
 
 /**

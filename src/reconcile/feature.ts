@@ -1,5 +1,5 @@
 import { Rejected } from '../client/index.ts';
-import type { Check, Core, Feature, Task } from '../feature.ts';
+import type { Check, Core, Feature, Task } from '../receiver/feature.ts';
 import { takeNames } from './aliases.ts';
 import { checkSubscriptions, lookAtSubscriptions } from './check-subscriptions.ts';
 import { addReconcileCommands } from './commands.ts';

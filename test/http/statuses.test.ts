@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { errorStatuses } from '../../src/common/http-statuses.ts';
+import { errorStatuses } from '../../src/receiver/http/responses.ts';
 
 it('the docs have a table of every error status with its meaning, and no other', () => {
   const docs = readdirSync('docs')

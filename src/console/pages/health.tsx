@@ -1,5 +1,5 @@
-import type { Check } from '../../feature.ts';
 import { readChecks } from '../../operations/read-checks.ts';
+import type { Check } from '../../receiver/feature.ts';
 import type { Page } from '../page.ts';
 import { sendPage } from '../ui/page.tsx';
 import { Table } from '../ui/table.tsx';

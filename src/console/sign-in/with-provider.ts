@@ -1,9 +1,9 @@
 import type { CookieOptions, Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
-import type { Actor } from '../../common/access-log.ts';
 import type { Log } from '../../common/log.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { roles } from '../../config/roles.ts';
+import type { Actor } from '../../receiver/store/log-access.ts';
 import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
 import { originOf, ownPath } from '../../sign-in/origin.ts';
 import { type Attempt, faultOfProvider, type Provider } from '../../sign-in/provider.ts';

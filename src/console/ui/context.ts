@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Actor } from '../../common/access-log.ts';
 import type { Aliases } from '../../common/aliases.ts';
+import type { Actor } from '../../receiver/store/log-access.ts';
 import type { May, Role } from '../../sign-in/rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../../common/log.ts';
-import { requests } from '../../common/metrics.ts';
+import { requests } from '../metrics.ts';
 import { NotFound } from './errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 

@@ -12,13 +12,13 @@ import {
 } from '../../callbacks/rejection.ts';
 import { withoutSecrets } from '../../callbacks/secrets.ts';
 import type { Log } from '../../common/log.ts';
-import { commitSeconds, duplicates, notStored } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
+import { storeDeliveries } from '../gate/gate.ts';
+import { commitSeconds, duplicates, notStored } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks, type DatabaseClock } from '../store/clock.ts';
 import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createDrift } from './drift.ts';
-import { storeDeliveries } from './gate.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 import { createQuarantine } from './quarantine.ts';
 import { countUnstored } from './unstored.ts';

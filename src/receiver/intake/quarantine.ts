@@ -10,8 +10,8 @@ import { readTime } from '../../callbacks/times.ts';
 import { uuidV8 } from '../../common/uuid.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
+import { gate } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import { gate } from './insert.ts';
 import type { IntakeOptions } from './intake.ts';
 
 /** A body that passed the access checks and was rejected. */

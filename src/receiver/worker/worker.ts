@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { type Log, throttled } from '../../common/log.ts';
-import { applied, failed as refused } from '../../common/metrics.ts';
+import { applied, failed as refused } from '../metrics.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import { isDamaged } from '../store/errors.ts';
 import type { Merge } from './merge.ts';

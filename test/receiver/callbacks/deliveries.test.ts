@@ -1,4 +1,3 @@
-import type { Core } from '../../../src/feature.ts';
 import { listDeliveries, replayDeliveries } from '../../../src/inbox/list-deliveries.ts';
 import {
   dropQuarantined,
@@ -7,7 +6,8 @@ import {
   replayQuarantined,
 } from '../../../src/inbox/replay.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf, openIntake, paths, routeOf } from '../support/intake.ts';

@@ -1,4 +1,4 @@
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { openApp, visitAs } from '../console/support.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';

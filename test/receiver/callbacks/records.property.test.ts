@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
-import type { Core } from '../../../src/feature.ts';
 import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';

@@ -1,6 +1,5 @@
 import type { Family } from '../../../src/callbacks/families/family.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
-import type { Core } from '../../../src/feature.ts';
 import { search } from '../../../src/inbox/find.ts';
 import { readDelivery } from '../../../src/inbox/list-deliveries.ts';
 import { hidden, maskRow, readableBody } from '../../../src/inbox/mask.ts';
@@ -8,7 +7,8 @@ import { findRecord, readRecord } from '../../../src/inbox/read-record.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
 import { identifyPatient } from '../../../src/privacy/patient.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { canary, canaryOf } from '../../support/canary.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';

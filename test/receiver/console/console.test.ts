@@ -5,7 +5,7 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { type Role, roles } from '../../../src/config/roles.ts';
 import { isAllowed } from '../../../src/console/page.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { reports } from '../../../src/reports/reports.ts';
 import { type Callback, receiptCallback } from '../../support/callbacks.ts';

@@ -5,7 +5,7 @@ import type { Role } from '../../../src/config/roles.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import type { Page } from '../../../src/console/page.ts';
 import { pages } from '../../../src/console/pages/index.ts';
-import type { Core } from '../../../src/feature.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
 import { createApp } from '../../../src/receiver/http/app.ts';
 import { hashOf, newSession, sessionCookie } from '../../../src/sign-in/cookies.ts';
 import { testConfig } from '../../support/service.ts';

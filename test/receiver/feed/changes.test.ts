@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FeedCore, trimChanges } from '../../../src/feed/page.ts';
 import { createRoute } from '../../../src/feed/route.ts';
 import { createApp } from '../../../src/receiver/http/app.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { until } from '../../support/until.ts';
 import { useReceiverDatabase } from '../support/database.ts';

@@ -5,7 +5,7 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { Config } from '../../../src/config/config.ts';
 import type { FeedCore } from '../../../src/feed/page.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { testConfig } from '../../support/service.ts';

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { logAccess } from '../../../src/common/access-log.ts';
 import { readRows } from '../../../src/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
+import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { addFeatureCommands } from '../../../src/service.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,9 +1,9 @@
 import { createLog } from '../../../src/common/log.ts';
-import { requests } from '../../../src/common/metrics.ts';
 import { parseConfig } from '../../../src/config/config.ts';
-import type { Core, Task } from '../../../src/feature.ts';
 import { createTellOutage, type Delays, tellFindings } from '../../../src/operations/alerts.ts';
 import { createHeartbeat, trim } from '../../../src/operations/heartbeat.ts';
+import type { Core, Task } from '../../../src/receiver/feature.ts';
+import { requests } from '../../../src/receiver/metrics.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { startTasks } from '../../../src/tasks.ts';
 import { startMailServer, startWebhook } from '../../support/alert-channels.ts';

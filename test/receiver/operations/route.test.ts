@@ -1,8 +1,8 @@
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { Config } from '../../../src/config/config.ts';
-import type { Check } from '../../../src/feature.ts';
 import { operations } from '../../../src/operations/feature.ts';
+import type { Check } from '../../../src/receiver/feature.ts';
 import { startReceiver } from '../../../src/receiver/receiver.ts';
 import { startParts } from '../../../src/start-parts.ts';
 import { allowConnections } from '../../support/database.ts';

@@ -1,5 +1,5 @@
-import type { Check, Core } from '../../../src/feature.ts';
 import { readDatabaseChecks } from '../../../src/operations/database-checks.ts';
+import type { Check, Core } from '../../../src/receiver/feature.ts';
 import type { ReceiverState } from '../../../src/receiver/receiver.ts';
 import { testConfig } from '../../support/service.ts';
 import { coreOf } from '../support/core.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commandActor } from '../../../src/common/access-log.ts';
-import type { Core } from '../../../src/feature.ts';
 import { addPrivacyCommands } from '../../../src/privacy/commands.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
+import { commandActor } from '../../../src/receiver/store/log-access.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';

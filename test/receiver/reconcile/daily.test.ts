@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { parseConfig } from '../../../src/config/config.ts';
-import type { Core } from '../../../src/feature.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
 import { changeAliases } from '../../../src/reconcile/aliases.ts';
 import { addReconcileCommands } from '../../../src/reconcile/commands.ts';
 import { reconciliation } from '../../../src/reconcile/feature.ts';

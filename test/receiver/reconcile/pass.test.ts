@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { addDays } from '../../../src/common/days.ts';
-import type { Core } from '../../../src/feature.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { reconciliation } from '../../../src/reconcile/feature.ts';
 import { openClient, type PassOptions, runPass } from '../../../src/reconcile/pass.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../../src/config/config.ts';
-import type { Core } from '../../../src/feature.ts';
+import type { Core } from '../../../src/receiver/feature.ts';
 import { testConfig } from '../../support/service.ts';
 import { listen } from '../feed/support.ts';
 import { coreOf } from '../support/core.ts';

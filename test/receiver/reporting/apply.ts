@@ -1,6 +1,6 @@
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from '../support/database.ts';

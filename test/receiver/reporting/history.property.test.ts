@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { useReceiverDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { apply } from './apply.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';

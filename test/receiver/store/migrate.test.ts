@@ -16,10 +16,10 @@ import {
 } from '../../../src/callbacks/families/field.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createParse } from '../../../src/callbacks/parse.ts';
-import { logAccess } from '../../../src/common/access-log.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
 import { columnsOf } from '../../../src/receiver/store/columns.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
+import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';

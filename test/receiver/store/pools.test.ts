@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { createLog } from '../../../src/common/log.ts';
-import { storedColumns } from '../../../src/receiver/intake/insert.ts';
 import { createDatabaseClock } from '../../../src/receiver/store/clock.ts';
+import { storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { apply } from '../reporting/apply.ts';

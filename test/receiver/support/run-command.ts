@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Core, OnCore } from '../../../src/feature.ts';
+import type { Core, OnCore } from '../../../src/receiver/feature.ts';
 import { captureOutput } from '../../support/output.ts';
 
 /** Runs a command of a feature in this process. @returns what it prints */

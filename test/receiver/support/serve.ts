@@ -3,7 +3,7 @@ import { createLog } from '../../../src/common/log.ts';
 import { rateLimit } from '../../../src/common/rate-limit.ts';
 import { createAccess } from '../../../src/receiver/http/access.ts';
 import { createApp } from '../../../src/receiver/http/app.ts';
-import { createCallbacks } from '../../../src/receiver/http/callbacks.ts';
+import { createCallbacks } from '../../../src/receiver/http/handle-callback.ts';
 import { listen } from '../../../src/receiver/http/server.ts';
 import type { ReceiveResult, Route } from '../../../src/receiver/intake/intake.ts';
 

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
 import { until } from '../../support/until.ts';

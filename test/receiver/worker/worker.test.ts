@@ -1,7 +1,7 @@
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/intake/insert.ts';
+import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';

@@ -3,6 +3,7 @@ import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
 import { OtherFamilies } from '../store/errors.ts';
+import { insertDeliveries, insertUngated, type StoreResult, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import {
@@ -13,7 +14,6 @@ import {
   readStored,
   subjectOf,
 } from './find-reductions.ts';
-import { insertDeliveries, insertUngated, type StoreResult, toJsonb } from './insert.ts';
 
 const frozenMs = 5_000;
 

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type pg from 'pg';
-import type { Log } from './log.ts';
+import type { Log } from '../../common/log.ts';
 
 /** The user who sees or does something. */
 export interface Actor {

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { registry as counted } from '../common/metrics.ts';
-import type { Core } from '../feature.ts';
+import type { Core } from '../receiver/feature.ts';
+import { registry as counted } from '../receiver/metrics.ts';
 import { readChecks } from './read-checks.ts';
 
 const maxCounted = 100_000;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Delivery } from '../../callbacks/delivery.ts';
-import { queryPrepared } from '../store/prepared.ts';
+import { queryPrepared } from './prepared.ts';
 
 export type StoreResult = 'accepted' | 'duplicate';
 /** `gated`: the delivery may be about somebody who was erased, and was not stored. */
@@ -87,7 +87,7 @@ select null, set_config('synchronous_commit', 'on', true)`;
 const allOrNone = insertion('not exists (select from gated)');
 const ungated = insertion('id not in (select id from gated)');
 
-/** Stores deliveries behind the gate: see intake/gate.ts, which has locked its table. */
+/** Stores deliveries behind the gate: see gate/gate.ts, which has locked its table. */
 export const insertUngated = `
 with ${incoming}, stored as (
   insert into receiver.inbox (${columns}) select ${columns} from incoming order by id

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Router } from 'express';
 import type pg from 'pg';
-import type { Family } from './callbacks/families/family.ts';
-import type { Log } from './common/log.ts';
-import type { Config } from './config/config.ts';
-import type { ReceiverState } from './receiver/receiver.ts';
-import type { Db } from './receiver/store/tables.ts';
-import type { Merge } from './receiver/worker/merge.ts';
+import type { Family } from '../callbacks/families/family.ts';
+import type { Log } from '../common/log.ts';
+import type { Config } from '../config/config.ts';
+import type { ReceiverState } from './receiver.ts';
+import type { Db } from './store/tables.ts';
+import type { Merge } from './worker/merge.ts';
 
 /** What features work with. Their connections are not those of the path of a callback. */
 export interface Core {

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { type Delivery, keysOf, type RecordKey } from '../../callbacks/delivery.ts';
 import { hashedPrefix, isReduced, reducedMark } from '../../callbacks/reduce.ts';
 import { recordSubject } from '../../callbacks/subjects.ts';
-import { storedColumns } from './insert.ts';
+import { storedColumns } from '../store/insert-deliveries.ts';
 
 /** A callback without its content. */
 type Head = Omit<Delivery, 'body' | 'data'>;

@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Router } from 'express';
 import { UnsupportedMedia } from '../../callbacks/rejection.ts';
-import { callbackStatuses } from '../../common/http-statuses.ts';
 import type { Log } from '../../common/log.ts';
-import { requestSeconds, requests } from '../../common/metrics.ts';
 import type { Config } from '../../config/config.ts';
 import type { Intake, Route } from '../intake/intake.ts';
+import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';
 import type { Access } from './access.ts';
 import { RequestAborted } from './errors.ts';
 import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
-import { sendJson, sendProblem } from './responses.ts';
+import { callbackStatuses, sendJson, sendProblem } from './responses.ts';
 
 export interface CallbackDependencies {
   config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
