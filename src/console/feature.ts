@@ -12,7 +12,7 @@ export const console: Feature = {
     let opening: Promise<Express> | undefined;
     router.get('/', (_req, res) => res.redirect(303, '/console'));
     router.use('/console', async (req, res, next) => {
-      opening ??= import('./open-console.ts').then(({ openConsole }) => openConsole(core));
+      opening ??= import('./console.ts').then(({ openConsole }) => openConsole(core));
       (await opening)(req, res, next);
     });
     return router;
@@ -21,7 +21,7 @@ export const console: Feature = {
 };
 
 async function checkSignIn(oidc: NonNullable<Config['oidc']>): Promise<Check> {
-  const { createProvider } = await import('../sign-in/provider.ts');
+  const { createProvider } = await import('./sign-in/provider.ts');
   const detail = await createProvider(oidc).findFault();
   const name = 'sign-in';
   if (!detail) return { name, status: 'ok', title: 'The identity provider responds', detail: '' };

@@ -1,11 +1,24 @@
-import type { Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { Role } from '../config/roles.ts';
 import type { Core } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import type { Takes } from '../sign-in/rights.ts';
-import type { Routes } from './guard.ts';
+import type { Takes } from './sign-in/rights.ts';
 import type { Visit } from './ui/context.ts';
+
+export class PageNotFound extends Error {}
+
+export class BadInput extends Error {}
+
+export class TooManyDownloads extends Error {}
+
+/** The user has none of the roles that a page takes. */
+export class NotAllowed extends Error {}
+
+type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
+
+/** Where pages add their routes, with the least role for each. */
+export type Routes = Record<'get' | 'post', AddRoute>;
 
 /** What pages work with. */
 export interface Console extends Core {

@@ -1,9 +1,9 @@
 import express, { type RequestHandler } from 'express';
 import { z } from 'zod';
-import { type Aliases, findIds, isAliasKind } from '../common/aliases.ts';
 import { parseLocal } from '../common/times.ts';
 import type { Config } from '../config/config.ts';
-import { BadInput } from './errors.ts';
+import { type Aliases, findIds, isAliasKind } from '../reconcile/aliases.ts';
+import { BadInput } from './page.ts';
 import type { FormField } from './ui/forms.tsx';
 
 /** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */

@@ -2,9 +2,9 @@ import type { Response } from 'express';
 import { TooManyRequests } from '../common/rate-limit.ts';
 import { PatientTooLarge, UnclearPatient } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
-import { ForeignForm } from '../sign-in/same-origin.ts';
-import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './errors.ts';
-import { sendBarePage, sendPage } from './ui/page.tsx';
+import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts';
+import { ForeignForm } from './sign-in/same-origin.ts';
+import { sendBarePage, sendPage } from './ui/send-page.tsx';
 
 interface Kind {
   matches: (error: { status?: number; code?: string } & Error) => boolean;

@@ -2,13 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Alias, aliasKinds, findAliasFault, isAliasKind } from '../common/aliases.ts';
 import { parseDay } from '../common/arguments.ts';
 import { csvWriter, parseCsv } from '../common/csv.ts';
 import { print, printTable, withProgress } from '../common/output.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { changeAliases, listAliases } from './aliases.ts';
+import {
+  type Alias,
+  aliasKinds,
+  changeAliases,
+  findAliasFault,
+  isAliasKind,
+  listAliases,
+} from './aliases.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
 const defaultDays = 7;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { readColumns } from '../../src/reports/columns.ts';
-import type { ReportFilter } from '../../src/reports/filter.ts';
-import { askReport, queryRows, readPage } from '../../src/reports/queries.ts';
-import { read, readBusinesses } from '../../src/reports/read.ts';
-import { reports } from '../../src/reports/reports.ts';
-import { countedRows, readTotals } from '../../src/reports/totals.ts';
+import type { ReportFilter } from '../../src/console/reports/filter.ts';
+import { reports } from '../../src/console/reports/lists.ts';
+import { askReport, queryRows, readPage } from '../../src/console/reports/queries.ts';
+import { read, readBusinesses } from '../../src/console/reports/read.ts';
+import { countedRows, readTotals } from '../../src/console/reports/totals.ts';
+import { readColumns } from '../../src/console/reports/view-columns.ts';
 import { apply } from '../receiver/reporting/apply.ts';
 import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { samples } from '../support/callbacks.ts';

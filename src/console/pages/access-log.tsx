@@ -1,12 +1,11 @@
 import { type AccessEntry, type AccessFilter, listAccess } from '../../privacy/audit.ts';
 import { subjectsLike } from '../../privacy/patient.ts';
-import { BadInput } from '../errors.ts';
-import type { Page } from '../page.ts';
+import { BadInput, type Page } from '../page.ts';
 import { localTime, parseForm, readForm, text } from '../read-form.ts';
 import { Filters } from '../ui/filters.tsx';
 import { EntryForm } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 

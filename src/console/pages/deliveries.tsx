@@ -9,15 +9,14 @@ import {
 } from '../../inbox/list-deliveries.ts';
 import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
-import { PageNotFound } from '../errors.ts';
-import type { Page } from '../page.ts';
+import { type Page, PageNotFound } from '../page.ts';
 import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
 import type { Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
-import { sendPage } from '../ui/page.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';

@@ -1,7 +1,7 @@
 import { readChecks } from '../../operations/read-checks.ts';
 import type { Check } from '../../receiver/feature.ts';
 import type { Page } from '../page.ts';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment } from '../ui/values.tsx';
 

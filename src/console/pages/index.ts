@@ -1,9 +1,9 @@
 import type { Page } from '../page.ts';
 import type { Group } from '../ui/context.ts';
 import { accessLog } from './access-log.tsx';
-import { aliases } from './aliases.tsx';
 import { deliveries } from './deliveries.tsx';
 import { health } from './health.tsx';
+import { aliases } from './names.tsx';
 import { patients } from './patients.tsx';
 import { quarantine } from './quarantine.tsx';
 import { records } from './records.tsx';

@@ -8,13 +8,12 @@ import { type Certificate, erasePatient, type Preview, previewErasure } from '..
 import { listErasures } from '../../privacy/erasures.ts';
 import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
 import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
-import { BadInput, PageNotFound } from '../errors.ts';
-import type { Console, Page } from '../page.ts';
+import { BadInput, type Console, type Page, PageNotFound } from '../page.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';
 import { EntryForm, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { hrefTo, words } from '../ui/links.ts';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, Figures, formatCount, formatCountOf, IdLink, Moment, Named } from '../ui/values.tsx';
 import { Entries } from './access-log.tsx';

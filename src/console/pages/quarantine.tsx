@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { quarantineReasons } from '../../callbacks/rejection.ts';
+import { type QuarantineReason, quarantineReasons } from '../../callbacks/rejection.ts';
 import { uuid } from '../../common/uuid.ts';
 import { hasContents, readableBody } from '../../inbox/mask.ts';
 import {
@@ -10,16 +10,14 @@ import {
   readQuarantined,
   replayQuarantined,
 } from '../../inbox/replay.ts';
-import { BadInput, PageNotFound } from '../errors.ts';
-import type { Page } from '../page.ts';
-import { reasonOfBody } from '../quarantine/reasons.ts';
+import { BadInput, type Page, PageNotFound } from '../page.ts';
 import { choice, parseForm, text } from '../read-form.ts';
 import { useMayPost, type Visit } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { words } from '../ui/links.ts';
-import { sendPage } from '../ui/page.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
 
@@ -177,3 +175,25 @@ function Detail({
     </>
   );
 }
+
+interface Reason {
+  meaning: string;
+  action: string;
+}
+
+const correct = 'Open one: correct and replay it, or report the change to the service.';
+
+const reasons: Readonly<Record<QuarantineReason, Reason>> = {
+  not_json: { meaning: 'The body is not JSON.', action: correct },
+  unsupported_media: { meaning: 'The body was not sent as JSON in UTF-8.', action: correct },
+  invalid: { meaning: 'A field is missing or has another type, or the event is unknown.', action: correct },
+  wrong_family: {
+    meaning: 'The event belongs to another path.',
+    action: 'Correct the address at the platform, and replay.',
+  },
+  refused_by_database: { meaning: 'PostgreSQL cannot store the data.', action: correct },
+};
+
+/** Why a body is in the quarantine. */
+const reasonOfBody = (reason: string): Reason =>
+  reasons[reason as QuarantineReason] ?? { meaning: reason, action: correct };

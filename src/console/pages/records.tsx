@@ -9,13 +9,12 @@ import {
   type Row,
   readRecord,
 } from '../../inbox/read-record.ts';
-import { aliasKindOf } from '../../reports/column-kinds.ts';
-import { PageNotFound } from '../errors.ts';
-import type { Page } from '../page.ts';
+import { type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
+import { aliasKindOf } from '../reports/column-kinds.ts';
 import { recordHref, titled } from '../ui/links.ts';
-import { sendPage } from '../ui/page.tsx';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Amount, Id, IdLink, Moment, Named, Status } from '../ui/values.tsx';
 

@@ -1,9 +1,13 @@
 import type { Request, Response } from 'express';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../receiver/store/tables.ts';
-import { readColumns, readComments } from '../../reports/columns.ts';
-import { describeFile, fileNameOf } from '../../reports/files/file-content.ts';
-import { type FormatName, formatNames } from '../../reports/files/formats.ts';
+import { BadInput, hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
+import { oneOf, readForm } from '../read-form.ts';
+import { sendDownload } from '../reports/download.ts';
+import { describeFile, fileNameOf } from '../reports/files/file-content.ts';
+import { type FormatName, formatNames } from '../reports/files/formats.ts';
+import { type AskedForm, readReportForm } from '../reports/form.ts';
+import { reports as known, type ReportGroup, reportGroups } from '../reports/lists.ts';
 import {
   askReport,
   pageRows,
@@ -11,21 +15,16 @@ import {
   type ReportRow,
   type RowsSummary,
   readPage,
-} from '../../reports/queries.ts';
-import { readBusinesses, takePage } from '../../reports/read.ts';
-import { titleOf } from '../../reports/report.ts';
-import { reports as known, type ReportGroup, reportGroups } from '../../reports/reports.ts';
-import { readAges, readTotals } from '../../reports/totals.ts';
-import { BadInput, PageNotFound, TooManyDownloads } from '../errors.ts';
-import { hasRole, type Page } from '../page.ts';
-import { oneOf, readForm } from '../read-form.ts';
-import { sendDownload } from '../reports/download.ts';
-import { type AskedForm, readReportForm } from '../reports/form.ts';
-import { ReportList } from '../reports/list.tsx';
-import { ReportPage } from '../reports/pages.tsx';
+} from '../reports/queries.ts';
+import { readBusinesses, takePage } from '../reports/read.ts';
+import { titleOf } from '../reports/report.ts';
 import { ReportFilters } from '../reports/report-filters.tsx';
+import { ReportList } from '../reports/report-list.tsx';
+import { ReportPage } from '../reports/report-page.tsx';
+import { readAges, readTotals } from '../reports/totals.ts';
+import { readColumns, readComments } from '../reports/view-columns.ts';
 import type { Visit } from '../ui/context.ts';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
 /** Each has one of the few connections for minutes. */

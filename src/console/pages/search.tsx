@@ -2,7 +2,7 @@ import { type FoundBy, search as find, maxHits, type SearchResult } from '../../
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
 import { Headline, RecordLink } from './records.tsx';

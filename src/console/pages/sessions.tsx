@@ -1,9 +1,8 @@
-import { BadInput } from '../errors.ts';
-import type { Page } from '../page.ts';
+import { BadInput, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { endSessions, listSessions, sessionMs } from '../session-table.ts';
+import { endSessions, listSessions, sessionMs } from '../sign-in/session-table.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { sendPage } from '../ui/page.tsx';
+import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
 

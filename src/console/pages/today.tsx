@@ -1,7 +1,12 @@
-import { readToday } from '../../reports/today.ts';
+import { useContext } from 'preact/hooks';
 import type { Page } from '../page.ts';
-import { Today } from '../today/pages.tsx';
-import { sendPage } from '../ui/page.tsx';
+import { type Figures, mostClinics, readToday, type Takings, usualWeeks } from '../reports/read-today.ts';
+import { useMayOpen, VisitContext } from '../ui/context.ts';
+import { hrefTo, recordHref, titled } from '../ui/links.ts';
+import { sendPage } from '../ui/send-page.tsx';
+import { Table } from '../ui/table.tsx';
+import { ToDo } from '../ui/to-do.tsx';
+import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
 /** The clinics' day: takings, appointments, dues. */
 export const today: Page = (routes, { read }) => {
@@ -10,3 +15,232 @@ export const today: Page = (routes, { read }) => {
     sendPage(res, 'Today', <Today {...figures} />);
   });
 };
+
+function Today({ takings, appointments, starting, newest, dues }: Figures) {
+  return (
+    <>
+      <NeedsSomebody />
+      {takings ? (
+        <TakingsOfToday rows={takings} />
+      ) : (
+        <p class="empty">The takings took too long to add up. Reload the page.</p>
+      )}
+      <h2>Newest receipts</h2>
+      <Newest rows={newest} />
+      <h2>Appointments today and tomorrow</h2>
+      <Starting rows={starting} />
+      <h2>Appointments with news today</h2>
+      <Appointments rows={appointments} />
+      <h2>Dues that came of age today</h2>
+      <Dues rows={dues} />
+    </>
+  );
+}
+
+/** What needs a person, in the words of the desk. */
+function NeedsSomebody() {
+  const { problems } = useContext(VisitContext);
+  const mayOpen = useMayOpen();
+  const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
+  const count = (number: number, path: string, text: string) =>
+    number > 0 && (
+      <>
+        {formatCountOf(number, ['callback', 'callbacks'])} {text}, and no figure contains{' '}
+        {number === 1 ? 'it' : 'them'}. {link(path, 'Look')}
+      </>
+    );
+  return (
+    <ToDo
+      title="Needs somebody"
+      items={[
+        !problems && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
+        problems && count(problems.failed, '/deliveries', 'could not be applied'),
+        problems && count(problems.quarantine, '/quarantine', 'could not be read'),
+      ]}
+    />
+  );
+}
+
+/** By how much an amount differs from another. */
+const changeOf = (now: string, before: string | null) =>
+  before === null || Number(before) === 0
+    ? undefined
+    : `${signed.format((Number(now) - Number(before)) / Number(before))}`;
+const signed = new Intl.NumberFormat('en-IN', {
+  style: 'percent',
+  signDisplay: 'exceptZero',
+  maximumFractionDigits: 0,
+});
+
+function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
+  const { timezone } = useContext(VisitContext);
+  const [total] = rows.filter(({ isTotal }) => isTotal);
+  const clinics = rows.filter(({ isTotal }) => !isTotal);
+  const weekday = new Date().toLocaleDateString('en-GB', { timeZone: timezone, weekday: 'long' });
+  if (!total) {
+    return (
+      <p class="empty">
+        No receipts today, yesterday or on the last {usualWeeks} {weekday}s up to this time of the day.{' '}
+        <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
+      </p>
+    );
+  }
+  return (
+    <>
+      <section class="tiles" aria-label="Takings">
+        {(['Net', 'Paid', 'Due'] as const).map((name) => (
+          <Tile key={name} name={name} takings={total} />
+        ))}
+      </section>
+      <p class="note">
+        {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Usual is the median of the
+        last {usualWeeks} {weekday}s with receipts; like yesterday, up to this time of the day.
+      </p>
+      <h2>By clinic</h2>
+      <Table
+        label="Takings by clinic"
+        rows={clinics}
+        empty="No receipts."
+        columns={[
+          {
+            head: 'Clinic',
+            cell: ({ clinic }) => (clinic ? <Named kind="clinic" id={clinic} /> : 'No clinic'),
+            rowHead: true,
+          },
+          { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
+          { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
+          {
+            head: 'Change',
+            cell: ({ net, usualNet }) => changeOf(net, usualNet) ?? <Nothing />,
+            numeric: true,
+          },
+          { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
+          { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+        ]}
+      />
+      {clinics.length === mostClinics && (
+        <p>
+          <a href={hrefTo('/reports/clinics_daily', { range: 'today' })}>All clinics</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount value={value} />);
+
+interface TileProps {
+  name: 'Net' | 'Paid' | 'Due';
+  takings: Takings;
+}
+
+function Tile({ name, takings }: TileProps) {
+  const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
+  const [usual, yesterday] = [takings[`usual${name}`], takings[`yesterday${name}`]];
+  const change = changeOf(now, usual);
+  return (
+    <div class="tile">
+      <h2>{name} today</h2>
+      <p>
+        <Amount value={now} />
+      </p>
+      <dl>
+        <dt>Usual</dt>
+        <dd>
+          {amount(usual)} {change && <span>({change})</span>}
+        </dd>
+        <dt>Yesterday</dt>
+        <dd>{amount(yesterday)}</dd>
+      </dl>
+    </div>
+  );
+}
+
+function Newest({ rows }: { rows: Figures['newest'] }) {
+  return (
+    <Table
+      label="Newest receipts"
+      rows={rows}
+      empty="No receipts came today or yesterday."
+      columns={[
+        { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
+        {
+          head: 'Receipt',
+          cell: ({ business, id, number }) => (
+            <a href={recordHref('receipt', business, id)}>{number || id}</a>
+          ),
+        },
+        { head: 'Net', cell: ({ net }) => amount(net), numeric: true },
+        { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
+        { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+        { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
+        { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
+      ]}
+    />
+  );
+}
+
+function Starting({ rows }: { rows: Figures['starting'] }) {
+  return (
+    <>
+      <Table
+        label="Appointments today and tomorrow"
+        rows={rows}
+        small
+        empty="No appointment is known to begin today or tomorrow."
+        columns={[
+          {
+            head: 'Day',
+            cell: ({ day, isToday }) => (
+              <a href={hrefTo('/reports/schedule', { from: day, to: day })}>
+                {isToday ? 'Today' : 'Tomorrow'}
+              </a>
+            ),
+          },
+          { head: 'Appointments', cell: ({ expected }) => formatCount(expected), numeric: true },
+          { head: 'Cancelled', cell: ({ cancelled }) => formatCount(cancelled), numeric: true },
+        ]}
+      />
+      <p>
+        <a href={hrefTo('/reports/schedule')}>Next seven days</a>
+      </p>
+    </>
+  );
+}
+
+function Appointments({ rows }: { rows: Figures['appointments'] }) {
+  return (
+    <Table
+      label="Appointments with news today, by state"
+      rows={rows}
+      small
+      empty="No appointment was booked or changed today."
+      columns={[
+        { head: 'State', cell: ({ state }) => titled(state) },
+        { head: 'Appointments', cell: ({ appointments }) => formatCount(appointments), numeric: true },
+        { head: 'Booked today', cell: ({ booked }) => formatCount(booked), numeric: true },
+      ]}
+    />
+  );
+}
+
+function Dues({ rows }: { rows: Figures['dues'] }) {
+  return (
+    <Table
+      label="Dues that came of age today"
+      rows={rows}
+      small
+      columns={[
+        {
+          head: 'Age',
+          cell: ({ days, day }) => (
+            <a href={hrefTo('/reports/outstanding_receipts', { from: day, to: day })}>{days} days</a>
+          ),
+        },
+        { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+      ]}
+    />
+  );
+}

@@ -1,5 +1,5 @@
-import { formatNames, formats } from '../../reports/files/formats.ts';
 import { Hidden } from '../ui/forms.tsx';
+import { formatNames, formats } from './files/formats.ts';
 import { type AskedForm, reportHref } from './form.ts';
 
 /** The ways to download a report. */

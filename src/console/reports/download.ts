@@ -2,12 +2,12 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
-import { abortWhenStalled, isDisconnected, sendStream } from '../../common/send-stream.ts';
 import type { Config } from '../../config/config.ts';
-import { type FileContent, type FormatName, formats } from '../../reports/files/formats.ts';
-import type { RowsSummary } from '../../reports/queries.ts';
-import { BadInput, TooManyDownloads } from '../errors.ts';
+import { BadInput, TooManyDownloads } from '../page.ts';
 import { formatCount } from '../ui/values.tsx';
+import { type FileContent, type FormatName, formats } from './files/formats.ts';
+import type { RowsSummary } from './queries.ts';
+import { abortWhenStalled, isDisconnected, sendStream } from './send-stream.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
 const batchSize = 25;

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Aliases } from '../../common/aliases.ts';
 import { daysBetween, formatDay, isDay } from '../../common/days.ts';
 import { formatLocal, parseLocal } from '../../common/times.ts';
-import { filtersOf, type ReportColumn } from '../../reports/columns.ts';
-import type { Asked } from '../../reports/queries.ts';
-import { ages, daysAskedFor, ranges } from '../../reports/ranges.ts';
-import type { Report } from '../../reports/report.ts';
-import { BadInput } from '../errors.ts';
+import type { Aliases } from '../../reconcile/aliases.ts';
+import { BadInput } from '../page.ts';
 import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/links.ts';
+import type { Asked } from './queries.ts';
+import { ages, daysAskedFor, ranges } from './ranges.ts';
+import type { Report } from './report.ts';
+import { filtersOf, type ReportColumn } from './view-columns.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const mostPages = 50;

@@ -1,7 +1,7 @@
-import { daysOf, type RangeName, ranges, rangesToCome } from '../../reports/ranges.ts';
 import { Filters, LinkList } from '../ui/filters.tsx';
 import { words } from '../ui/links.ts';
 import { type AskedForm, reportHref } from './form.ts';
+import { daysOf, type RangeName, ranges, rangesToCome } from './ranges.ts';
 
 /** The days as links, and the other filters. */
 export function ReportFilters({ report, filters, entered, faults, fields, filter, range }: AskedForm) {

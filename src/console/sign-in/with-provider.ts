@@ -4,11 +4,11 @@ import type { Log } from '../../common/log.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { roles } from '../../config/roles.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
-import { readCookie, sessionOptions } from '../../sign-in/cookies.ts';
-import { originOf, ownPath } from '../../sign-in/origin.ts';
-import { type Attempt, faultOfProvider, type Provider } from '../../sign-in/provider.ts';
-import type { Routes } from '../guard.ts';
-import { sendForward, sendRefusal } from './pages.tsx';
+import type { Routes } from '../page.ts';
+import { readCookie, sessionOptions } from './cookies.ts';
+import { originOf, ownPath } from './origin.ts';
+import { type Attempt, faultOfProvider, type Provider } from './provider.ts';
+import { sendForward, sendRefusal } from './send-sign-in.tsx';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';

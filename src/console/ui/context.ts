@@ -1,9 +1,9 @@
 import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Aliases } from '../../common/aliases.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
-import type { May, Role } from '../../sign-in/rights.ts';
+import type { Aliases } from '../../reconcile/aliases.ts';
+import type { May, Role } from '../sign-in/rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;

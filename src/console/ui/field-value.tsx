@@ -7,7 +7,7 @@ import {
   isId,
   isNumeric,
   type TypedColumn,
-} from '../../reports/column-kinds.ts';
+} from '../reports/column-kinds.ts';
 import { recordHref, words } from './links.ts';
 import { Amount, formatCount, Id, Named, Nothing, WrittenMoment } from './values.tsx';
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { isAliasKind } from '../../common/aliases.ts';
+import { isAliasKind } from '../../reconcile/aliases.ts';
 import type { parseForm } from '../read-form.ts';
 import { VisitContext } from './context.ts';
 import { Fields, type FormField, Hidden, Submit } from './forms.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useId } from 'preact/hooks';
-import { type AliasKind, isAliasKind } from '../../common/aliases.ts';
+import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
 import { useMayPost, VisitContext } from './context.ts';
 import { words } from './links.ts';
 

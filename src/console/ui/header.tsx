@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
-import { countLimit } from '../../reports/read.ts';
 import { assetUrl } from '../assets.ts';
+import { countLimit } from '../reports/read.ts';
 import { type Entry, type Group, type Problems, useMayOpen, VisitContext } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
 import { hrefTo } from './links.ts';

@@ -1,8 +1,8 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { AliasKind } from '../../common/aliases.ts';
 import { formatAmount, formatCount } from '../../common/numbers.ts';
 import { formatDuration, formatMoment, parseMoment } from '../../common/times.ts';
+import type { AliasKind } from '../../reconcile/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
 

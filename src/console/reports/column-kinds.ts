@@ -1,6 +1,6 @@
-import type { Family } from '../callbacks/families/family.ts';
-import { families } from '../callbacks/families/index.ts';
-import type { AliasKind } from '../common/aliases.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import { families } from '../../callbacks/families/index.ts';
+import type { AliasKind } from '../../reconcile/aliases.ts';
 
 /** A column of a table or a view, with its type as PostgreSQL's format_type writes it. */
 export type TypedColumn = Record<'name' | 'type', string>;

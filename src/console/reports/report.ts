@@ -1,5 +1,5 @@
-import type { families } from '../callbacks/families/index.ts';
-import { titled } from '../common/words.ts';
+import type { families } from '../../callbacks/families/index.ts';
+import { titled } from '../../common/words.ts';
 import type { RangeName } from './ranges.ts';
 
 /**

@@ -1,16 +1,16 @@
-import { isNumeric } from '../../reports/column-kinds.ts';
-import { labelOfColumn } from '../../reports/labels.ts';
-import { layOut } from '../../reports/layout.ts';
-import { pageRows, type ReportRow } from '../../reports/queries.ts';
-import { titleOf } from '../../reports/report.ts';
-import { countedRows, type readAges, type Totals } from '../../reports/totals.ts';
 import { FieldValue } from '../ui/field-value.tsx';
 import { words } from '../ui/links.ts';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { isNumeric } from './column-kinds.ts';
+import { labelOfColumn } from './column-labels.ts';
 import { DownloadMenu } from './download-menu.tsx';
 import { type AskedForm, mostPages, reportHref } from './form.ts';
+import { layOut } from './layout.ts';
+import { pageRows, type ReportRow } from './queries.ts';
+import { titleOf } from './report.ts';
 import { ReportFilters } from './report-filters.tsx';
+import { countedRows, type readAges, type Totals } from './totals.ts';
 
 /** Figures of all matching rows; those are absent that the report does not have. */
 interface Sums {

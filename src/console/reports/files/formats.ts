@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
-import type { Aliases } from '../../common/aliases.ts';
-import { csvWriter } from '../../common/csv.ts';
+import { csvWriter } from '../../../common/csv.ts';
+import type { Aliases } from '../../../reconcile/aliases.ts';
 import { aliasKindOf, isAmount, isNumeric, type TypedColumn } from '../column-kinds.ts';
 import type { ReportRow } from '../queries.ts';
 import { type XlsxColumn, xlsxWriter } from './xlsx.ts';

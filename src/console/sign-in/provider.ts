@@ -1,7 +1,7 @@
 import * as client from 'openid-client';
-import type { Config } from '../config/config.ts';
-import type { Role } from '../config/roles.ts';
-import { isOwnActor } from '../receiver/store/log-access.ts';
+import type { Config } from '../../config/config.ts';
+import type { Role } from '../../config/roles.ts';
+import { isOwnActor } from '../../receiver/store/log-access.ts';
 import { type Claims, missingIn, rolesOf } from './roles.ts';
 
 // A check waits for it, and /metrics for the check.

@@ -1,10 +1,10 @@
-import { type Aliases, isAliasKind } from '../../common/aliases.ts';
-import { formatDay } from '../../common/days.ts';
-import { formatCount } from '../../common/numbers.ts';
-import { formatMoment } from '../../common/times.ts';
-import { words } from '../../common/words.ts';
+import { formatDay } from '../../../common/days.ts';
+import { formatCount } from '../../../common/numbers.ts';
+import { formatMoment } from '../../../common/times.ts';
+import { words } from '../../../common/words.ts';
+import { type Aliases, isAliasKind } from '../../../reconcile/aliases.ts';
 import { isSummable } from '../column-kinds.ts';
-import { labelOfColumn } from '../labels.ts';
+import { labelOfColumn } from '../column-labels.ts';
 import type { Asked } from '../queries.ts';
 import { titleOf } from '../report.ts';
 import type { FileColumn, FileContent } from './formats.ts';

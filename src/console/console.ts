@@ -1,24 +1,51 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
 import { sql } from 'kysely';
-import { type Aliases, aliasKinds } from '../common/aliases.ts';
 import type { Core } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { countUpTo } from '../reports/read.ts';
-import { publicUrlSetting } from '../sign-in/origin.ts';
-import { createRights } from '../sign-in/rights.ts';
-import { requireSameOrigin } from '../sign-in/same-origin.ts';
+import { type Aliases, aliasKinds } from '../reconcile/aliases.ts';
 import { serveAsset } from './assets.ts';
-import { NotAllowed, PageNotFound } from './errors.ts';
-import type { Routes } from './guard.ts';
-import { pageHeaders } from './headers.ts';
-import { type Console, isAllowed } from './page.ts';
+import { type Console, isAllowed, NotAllowed, PageNotFound, type Routes } from './page.ts';
 import { navigation, pages } from './pages/index.ts';
 import { formBody } from './read-form.ts';
+import { countUpTo } from './reports/read.ts';
 import { sendError } from './send-error.tsx';
-import type { SignedIn } from './session-table.ts';
-import { createSignIn } from './sign-in.ts';
+import { publicUrlSetting } from './sign-in/origin.ts';
+import { createRights } from './sign-in/rights.ts';
+import { requireSameOrigin } from './sign-in/same-origin.ts';
+import type { SignedIn } from './sign-in/session-table.ts';
+import { createSignIn } from './sign-in/sign-in.ts';
 import { actorOf, type Problems, type Visit } from './ui/context.ts';
+
+const none = ["'none'"];
+const self = ["'self'"];
+
+const setHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: self,
+      connectSrc: self,
+      formAction: self,
+      frameAncestors: none,
+      baseUri: none,
+    },
+  },
+  // HSTS is left to the proxy in front: it concerns the whole host.
+  strictTransportSecurity: false,
+  // Other sites get nothing; our own forms need the origin.
+  referrerPolicy: { policy: 'same-origin' },
+});
+
+/** For every page: own files only, no inline scripts or styles, no caching. */
+const pageHeaders: RequestHandler = (req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  setHeaders(req, res, next);
+};
 
 const statementMs = 5_000;
 

@@ -1,10 +1,10 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
-import { daysBetween } from '../common/days.ts';
-import { filtersOf, type ReportColumn } from './columns.ts';
+import { daysBetween } from '../../common/days.ts';
 import type { ReportFilter } from './filter.ts';
 import { type Age, ages } from './ranges.ts';
 import { allOf, read } from './read.ts';
 import type { Report } from './report.ts';
+import { filtersOf, type ReportColumn } from './view-columns.ts';
 
 export const pageRows = 200;
 

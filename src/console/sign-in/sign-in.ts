@@ -1,18 +1,18 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, TooManyRequests } from '../common/rate-limit.ts';
-import { isSameSecret } from '../common/secret.ts';
-import { roles } from '../config/roles.ts';
-import type { Core } from '../receiver/feature.ts';
-import { addressOf } from '../receiver/http/address.ts';
-import { type Actor, logAccess } from '../receiver/store/log-access.ts';
-import { hashOf, newSession, readCookie, sessionCookie, sessionOptions } from '../sign-in/cookies.ts';
-import { originOf, ownPath } from '../sign-in/origin.ts';
-import { createProvider } from '../sign-in/provider.ts';
-import type { Routes } from './guard.ts';
+import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
+import { isSameSecret } from '../../common/secret.ts';
+import { roles } from '../../config/roles.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { addressOf } from '../../receiver/http/address.ts';
+import { type Actor, logAccess } from '../../receiver/store/log-access.ts';
+import type { Routes } from '../page.ts';
+import { actorOf, type Visit } from '../ui/context.ts';
+import { hashOf, newSession, readCookie, sessionCookie, sessionOptions } from './cookies.ts';
+import { originOf, ownPath } from './origin.ts';
+import { createProvider } from './provider.ts';
+import { sendForward, sendSignIn } from './send-sign-in.tsx';
 import { beginSession, endSessions, readSession, type SignedIn, sessionMs } from './session-table.ts';
-import { sendForward, sendSignIn } from './sign-in/pages.tsx';
-import { addProviderSignIn } from './sign-in/with-provider.ts';
-import { actorOf, type Visit } from './ui/context.ts';
+import { addProviderSignIn } from './with-provider.ts';
 
 type Way = 'admin token' | 'identity provider';
 

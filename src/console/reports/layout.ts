@@ -1,6 +1,6 @@
 import { aliasKindOf, isAmount, isId, isNumeric } from './column-kinds.ts';
-import type { ReportColumn } from './columns.ts';
 import type { Report } from './report.ts';
+import type { ReportColumn } from './view-columns.ts';
 
 const amounts = ['net', 'billed', 'requested', 'estimated', 'payment', 'paid', 'due'].map(
   (name) => `${name}_amount`,

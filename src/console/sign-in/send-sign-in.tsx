@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
 import type { Config } from '../../config/config.ts';
-import { ownPath } from '../../sign-in/origin.ts';
-import type { Provider } from '../../sign-in/provider.ts';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
-import { sendBarePage } from '../ui/page.tsx';
+import { sendBarePage } from '../ui/send-page.tsx';
+import { ownPath } from './origin.ts';
+import type { Provider } from './provider.ts';
 
 /** Sends the ways to sign in. They lead to the requested page. */
 export function sendSignIn(

@@ -1,10 +1,10 @@
 import { useContext } from 'preact/hooks';
-import { titleOf } from '../../reports/report.ts';
-import { groupsFor, mostUsed, type ReportGroup, reportGroups } from '../../reports/reports.ts';
 import { VisitContext } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { reportHref } from './form.ts';
+import { groupsFor, mostUsed, type ReportGroup, reportGroups } from './lists.ts';
+import { titleOf } from './report.ts';
 
 /** The reports by what they are about. @param group the one that is shown; without it, all of a clinic's */
 export function ReportList({ group }: { group?: ReportGroup | undefined }) {

@@ -1,5 +1,5 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
-import { businessesOfInbox } from '../receiver/store/columns.ts';
+import { businessesOfInbox } from '../../receiver/store/columns.ts';
 
 export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;

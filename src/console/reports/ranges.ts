@@ -1,4 +1,4 @@
-import { addDays, addMonths, dayOf, formatDay, monthEnd, monthStart, weekdayOf } from '../common/days.ts';
+import { addDays, addMonths, dayOf, formatDay, monthEnd, monthStart, weekdayOf } from '../../common/days.ts';
 
 type Range = (today: string) => readonly [from?: string, to?: string];
 

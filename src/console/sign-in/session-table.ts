@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { Role } from '../config/roles.ts';
-import type { Core } from '../receiver/feature.ts';
-import type { Db } from '../receiver/store/tables.ts';
+import type { Role } from '../../config/roles.ts';
+import type { Core } from '../../receiver/feature.ts';
+import type { Db } from '../../receiver/store/tables.ts';
 
 export interface SignedIn {
   /** An actor of the access log. */

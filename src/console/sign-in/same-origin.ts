@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { Log } from '../common/log.ts';
+import type { Log } from '../../common/log.ts';
 import { originOf, publicUrlOf } from './origin.ts';
 
 /** Raised for a form that a page of another origin has sent. */

@@ -1,0 +1,149 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../receiver/store/tables.ts';
+import {
+  aliasKinds,
+  changeAliases,
+  findAliasFault,
+  type KnownId,
+  maxAliasLength,
+  mostIds,
+} from '../../reconcile/aliases.ts';
+import { BadInput, type Page } from '../page.ts';
+import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';
+import { readBusinesses } from '../reports/read.ts';
+import { actorOf, useMayPost } from '../ui/context.ts';
+import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
+import { sendPage } from '../ui/send-page.tsx';
+import { Table } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing } from '../ui/values.tsx';
+
+const filter = { kind: choice('Kind', aliasKinds), text: text.meta({ label: 'Id or name' }) };
+
+/** Names of businesses, clinics and doctors. */
+export const aliases: Page = (routes, { db, read, logAccess }) => {
+  routes.get('/aliases', 'viewer', async (req, res) => {
+    const { data, ...form } = parseForm(req.query, filter);
+    const ids = await read((tx) => readIds(tx, data));
+    sendPage(res, 'Names', <AliasesPage ids={ids} form={form} />);
+  });
+
+  routes.post('/aliases', 'operator', async (req, res) => {
+    const shape = { kind: oneOf(aliasKinds), id: text, alias: text, filter: text };
+    const { kind, id = '', alias = '', filter: shown = '' } = readForm(req.body, shape).data;
+    if (!kind) throw new BadInput('The kind is missing.');
+    const fault = findAliasFault({ id, alias });
+    if (fault) throw new BadInput(`Not saved: ${fault}.`);
+    await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
+    await changeAliases(db, [{ kind, id, alias }], actorOf(res).id);
+    const place = encodeURIComponent(`${kind}-${id}`);
+    res.redirect(303, `/console/aliases?${new URLSearchParams(shown)}#${place}`);
+  });
+};
+
+const maxRecent = 5_000;
+
+/** The newest rows of each business. */
+const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
+  select clinic_id, doctor from senders cross join lateral (
+    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
+    where t.business_id = business and created_at is not null
+    order by reporting.day(created_at) desc limit ${maxRecent}
+  ) newest`;
+
+async function readIds(
+  db: Db,
+  { kind, text: part }: { kind?: string | undefined; text?: string | undefined },
+): Promise<KnownId[]> {
+  const pattern = part && `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (known.id is not null or alias is not null)`];
+  if (kind) conditions.push(sql`kind = ${kind}`);
+  if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+  const businesses = await readBusinesses(db);
+  const { rows } = await sql<KnownId>`
+    with senders as materialized (select unnest(${businesses}) as business), recent as materialized (
+      ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
+    ), known as (
+      select 'business' as kind, business as id from senders
+      union select 'clinic', clinic_id from recent
+      union select 'doctor', doctor from recent
+    )
+    select kind, id, alias, updated_at, updated_by from known full join receiver.aliases using (kind, id)
+    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${mostIds + 1}`.execute(db);
+  return rows;
+}
+
+interface AliasesProps {
+  ids: readonly KnownId[];
+  form: FilterForm;
+}
+
+const action = '/console/aliases';
+
+/** An operator edits each in place. */
+function AliasesPage({ ids, form }: AliasesProps) {
+  const mayEdit = useMayPost(action);
+  const filter = new URLSearchParams(form.entered).toString();
+  return (
+    <>
+      <p>
+        Names that the console shows beside ids. Listed are all businesses, and the clinics and doctors of
+        recent receipts and appointments, with many businesses of some of them.{' '}
+        {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
+      </p>
+      <Filters action={action} {...form} />
+      {ids.length > mostIds && <p class="note">More than {formatCount(mostIds)}: filter them.</p>}
+      <Table
+        label="Ids and their names"
+        rows={ids.slice(0, mostIds)}
+        empty="No ids."
+        columns={[
+          { head: 'Kind', cell: ({ kind }) => kind },
+          {
+            head: 'Id',
+            cell: ({ kind, id }) => (
+              <span class="id" id={`${kind}-${id}`}>
+                {id}
+              </span>
+            ),
+          },
+          {
+            head: 'Name',
+            cell: (known) =>
+              mayEdit ? <AliasForm {...known} filter={filter} /> : (known.alias ?? <Nothing />),
+          },
+          { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
+          { head: 'By', cell: ({ updated_by }) => updated_by ?? <Nothing /> },
+        ]}
+      />
+      <EntryForm
+        action={action}
+        values={{ filter }}
+        title="Another id"
+        fields={[
+          { name: 'kind', label: 'Kind of the id', kind: 'choice', options: aliasKinds, any: false },
+          { name: 'id', label: 'Id', required: true, autocomplete: 'off' },
+          { name: 'alias', label: 'Name', autocomplete: 'off' },
+        ]}
+        submit="Save"
+        kind="second"
+      />
+    </>
+  );
+}
+
+function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
+  return (
+    <PostForm action={action} values={{ kind, id, filter }} class="beside-button">
+      <input
+        type="text"
+        name="alias"
+        value={alias ?? ''}
+        aria-label={`Name of ${kind} ${id}`}
+        maxLength={maxAliasLength}
+        autocomplete="off"
+      />
+      <Submit kind="small second">Save</Submit>
+    </PostForm>
+  );
+}
