@@ -1,7 +1,7 @@
 import { console } from './console/feature.ts';
+import { move } from './embedded/move/feature.ts';
 import { feed } from './feed/feature.ts';
 import { inbox } from './inbox/feature.ts';
-import { move } from './move/feature.ts';
 import { operations } from './operations/feature.ts';
 import { privacy } from './privacy/feature.ts';
 import type { Feature } from './receiver/feature.ts';

@@ -1,7 +1,7 @@
 import { messageOf } from '../common/log.ts';
 import { printable } from '../common/printable.ts';
 import { type Environment, InvalidConfiguration } from '../config/config.ts';
-import { tryConnection } from '../embedded/server.ts';
+import { tryConnection } from '../embedded/server-process.ts';
 import { TablesRefused } from '../receiver/store/errors.ts';
 
 const EX_CONFIG = 78;

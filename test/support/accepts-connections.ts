@@ -1,4 +1,4 @@
-import { tryConnection } from '../../src/embedded/server.ts';
+import { tryConnection } from '../../src/embedded/server-process.ts';
 
 /** Whether a database accepts connections. */
 export async function acceptsConnections(url: string): Promise<boolean> {

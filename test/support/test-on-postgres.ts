@@ -4,7 +4,7 @@ import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/embedded/place.ts';
-import { spawnServer } from '../../src/embedded/server.ts';
+import { spawnServer } from '../../src/embedded/server-process.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { until } from './until.ts';
 

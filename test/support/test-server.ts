@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { provideBinaries, provideCluster, urlOf } from '../../src/embedded/cluster.ts';
 import { freePort } from '../../src/embedded/free-port.ts';
 import { findPlace } from '../../src/embedded/place.ts';
-import { findServer, type ServerProcess, spawnServer } from '../../src/embedded/server.ts';
+import { findServer, type ServerProcess, spawnServer } from '../../src/embedded/server-process.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { copyCluster } from './cluster.ts';
 import { queryOnce } from './query-once.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { readRows } from '../../../src/move/copy.ts';
+import { readRows } from '../../../src/embedded/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { logAccess } from '../../../src/receiver/store/log-access.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { Delivery } from '../callbacks/delivery.ts';
-import type { Core } from '../receiver/feature.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import type { Delivery } from '../../callbacks/delivery.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { inTransaction } from '../../receiver/store/pools.ts';
 
 /** A callback of a source: of version 2 with all that a delivery has. */
 export type StoredCallback = Pick<Delivery, 'id' | 'family' | 'businessId' | 'body' | 'receivedAt'> & {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type pg from 'pg';
-import type { Core } from '../receiver/feature.ts';
-import { gateLock } from '../receiver/gate/gate.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { gateLock } from '../../receiver/gate/gate.ts';
 import { insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
 
 const first = gateLock(30_000);

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Delivery } from '../callbacks/delivery.ts';
-import { Rejection } from '../callbacks/rejection.ts';
-import type { Core } from '../receiver/feature.ts';
-import { storeDeliveries } from '../receiver/gate/gate.ts';
-import { readRejected } from '../receiver/intake/quarantine.ts';
-import { faultOf } from '../receiver/store/errors.ts';
-import { insertQuery } from '../receiver/store/insert-deliveries.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import type { Delivery } from '../../callbacks/delivery.ts';
+import { Rejection } from '../../callbacks/rejection.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { storeDeliveries } from '../../receiver/gate/gate.ts';
+import { readRejected } from '../../receiver/intake/quarantine.ts';
+import { faultOf } from '../../receiver/store/errors.ts';
+import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
+import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
-import { createIdentify } from './identify.ts';
+import { createIdentify } from './identify-stored.ts';
 
 /** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
 const maxCallbacks = 500;

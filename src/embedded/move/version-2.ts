@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { Core } from '../receiver/feature.ts';
-import { gateLock } from '../receiver/gate/gate.ts';
-import { storedColumns } from '../receiver/store/insert-deliveries.ts';
-import { inTransaction } from '../receiver/store/pools.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { gateLock } from '../../receiver/gate/gate.ts';
+import { storedColumns } from '../../receiver/store/insert-deliveries.ts';
+import { inTransaction } from '../../receiver/store/pools.ts';
 import { type Copied, insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
 
 const timeoutMs = 30_000;

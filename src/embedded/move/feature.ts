@@ -1,13 +1,13 @@
 import type pg from 'pg';
-import { print, printCounts, printTable, withProgress } from '../common/output.ts';
-import { startEmbeddedPostgres } from '../embedded/index.ts';
-import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
-import type { Core, Feature } from '../receiver/feature.ts';
-import { OtherFamilies } from '../receiver/store/errors.ts';
-import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { inTransaction, openPool } from '../receiver/store/pools.ts';
-import { type Moved, moveCallbacks } from './callbacks.ts';
+import { print, printCounts, printTable, withProgress } from '../../common/output.ts';
+import type { Core, Feature } from '../../receiver/feature.ts';
+import { OtherFamilies } from '../../receiver/store/errors.ts';
+import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
+import { inTransaction, openPool } from '../../receiver/store/pools.ts';
+import { embeddedFolder, hasDatabase } from '../place.ts';
+import { startEmbeddedPostgres } from '../start-embedded.ts';
 import { type Copied, copyRows } from './copy.ts';
+import { type Moved, moveCallbacks } from './move-callbacks.ts';
 import { openVersion1 } from './version-1.ts';
 import { openVersion2 } from './version-2.ts';
 

@@ -7,7 +7,7 @@ import { replaceFile } from '../common/private-files.ts';
 import { type Cluster, provideBinaries, provideCluster, urlOf } from './cluster.ts';
 import { findBindError, freePort } from './free-port.ts';
 import { findPlace, type Place } from './place.ts';
-import { findServer, spawnServer, tryConnection } from './server.ts';
+import { findServer, spawnServer, tryConnection } from './server-process.ts';
 
 const startTimeoutMs = 60_000;
 const cannotConnectNow = '57P03';
