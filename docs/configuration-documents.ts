@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { callbackEvents, type Family, takesEveryEvent } from '../src/callbacks/families/family.ts';
-import { type VariableGroup, variableGroups } from '../src/config/environment-schema.ts';
+import { type VariableGroup, variableGroups } from '../src/common/config/environment-schema.ts';
 
 interface Variable {
   name: string;
@@ -88,7 +88,7 @@ function configuration(groups: VariableGroup[]): string {
       '\n\n',
     ),
   );
-  return `<!-- Written from src/config/environment-schema.ts by: npm run docs -->
+  return `<!-- Written from src/common/config/environment-schema.ts by: npm run docs -->
 
 # Configuration
 

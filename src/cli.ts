@@ -4,11 +4,10 @@ import { families } from './callbacks/families/index.ts';
 import { addClientCommands } from './client/commands/index.ts';
 import { reportError } from './commands/report-error.ts';
 import { addStartCommands } from './commands/start.ts';
+import { findMisspelt, refuseFormer } from './common/config/config.ts';
+import { readEnvironment } from './common/config/read-environment.ts';
 import { printable } from './common/printable.ts';
 import { version } from './common/version.ts';
-import { findMisspelt } from './config/check-names.ts';
-import { refuseFormer } from './config/config.ts';
-import { readEnvironment } from './config/read-environment.ts';
 import { addSandboxCommands } from './sandbox/commands.ts';
 import { addFeatureCommands } from './service.ts';
 

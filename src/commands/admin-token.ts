@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { Config } from '../common/config/config.ts';
+import { weaknessOf } from '../common/config/value-types.ts';
 import { readOrCreate } from '../common/private-files.ts';
-import type { Config } from '../config/config.ts';
-import { weaknessOf } from '../config/unguessable.ts';
 import { findPlace } from '../embedded/place.ts';
 
 export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;

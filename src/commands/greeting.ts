@@ -1,5 +1,5 @@
 import { type Family, takesEveryEvent } from '../callbacks/families/family.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../common/config/config.ts';
 import type { AdminToken } from './admin-token.ts';
 
 /** The text on a terminal after the start: the addresses, the console, and an example. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import type { Environment } from '../common/config/config.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
-import type { Environment } from '../config/config.ts';
 import { openService, type Service } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';

@@ -1,4 +1,4 @@
-import { networkOf } from './address.ts';
+import { networkOf } from './networks.ts';
 
 /** Raised if an address has reached its limit. */
 export class TooManyRequests extends Error {

@@ -1,5 +1,5 @@
 import { type Express, Router } from 'express';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../common/config/config.ts';
 import type { Check, Feature } from '../receiver/feature.ts';
 
 /** The pages for people, where somebody can sign in. Their code is loaded with the first request: commands do without. */

@@ -1,5 +1,5 @@
 import type { RequestHandler, Response } from 'express';
-import type { Role } from '../config/roles.ts';
+import type { Role } from '../common/config/value-types.ts';
 import type { Core } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';

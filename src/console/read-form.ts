@@ -1,7 +1,7 @@
 import express, { type RequestHandler } from 'express';
 import { z } from 'zod';
-import { parseLocal } from '../common/times.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../common/config/config.ts';
+import { parseLocal } from '../common/local-times.ts';
 import { type Aliases, findIds, isAliasKind } from '../reconcile/aliases.ts';
 import { BadInput } from './page.ts';
 import type { FormField } from './ui/forms.tsx';

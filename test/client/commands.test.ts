@@ -3,7 +3,7 @@ import { families as documentedFamilies } from '../../src/callbacks/families/ind
 import { parseSettings } from '../../src/client/commands/settings.ts';
 import { searchTable, subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
 import { eventNames } from '../../src/client/index.ts';
-import { parseConfig } from '../../src/config/config.ts';
+import { parseConfig } from '../../src/common/config/config.ts';
 import { sandboxCredentials, sandboxToken } from '../../src/sandbox/server.ts';
 import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';

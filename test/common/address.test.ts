@@ -1,4 +1,4 @@
-import { networkList, networkOf, plainAddress } from '../../src/common/address.ts';
+import { networkList, networkOf, plainAddress } from '../../src/common/networks.ts';
 
 it.each([
   ['192.0.2.1', '192.0.2.1'],

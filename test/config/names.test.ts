@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
-import { findFormer, findMisspelt } from '../../src/config/check-names.ts';
-import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
-import { variableGroups } from '../../src/config/environment-schema.ts';
-import { formerVariables } from '../../src/config/former-variables.ts';
+import {
+  findFormer,
+  findMisspelt,
+  InvalidConfiguration,
+  parseConfig,
+} from '../../src/common/config/config.ts';
+import { variableGroups } from '../../src/common/config/environment-schema.ts';
+import { formerVariables } from '../../src/common/config/former-variables.ts';
 import { killProcesses, spawnReceiver } from '../support/process.ts';
 
 const families = documentedFamilies.map(pathsOf);

@@ -1,7 +1,7 @@
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
-import { InvalidConfiguration, parseConfig } from '../../src/config/config.ts';
-import { isUnguessable, weaknessOf } from '../../src/config/unguessable.ts';
+import { InvalidConfiguration, parseConfig } from '../../src/common/config/config.ts';
+import { isUnguessable, weaknessOf } from '../../src/common/config/value-types.ts';
 
 const families = documentedFamilies.map(pathsOf);
 

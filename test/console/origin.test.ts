@@ -1,5 +1,5 @@
 import supertest from 'supertest';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/common/config/config.ts';
 import { adminToken, openApp } from '../receiver/console/support.ts';
 import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { parseConfig } from '../../src/config/config.ts';
+import { parseConfig } from '../../src/common/config/config.ts';
 
 /** The configuration of alerts to a webhook, without the usual pause. */
 export const alertsTo = (ALERT_WEBHOOK_URL: string) => ({

@@ -1,6 +1,6 @@
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { type Config, type Environment, parseConfig } from '../../src/config/config.ts';
+import { type Config, type Environment, parseConfig } from '../../src/common/config/config.ts';
 
 export const clientSecret = 'a-client-secret-of-tests-that-is-long';
 

@@ -1,6 +1,6 @@
 import { type Family, pathsOf } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { type Config, parseConfig } from '../../src/config/config.ts';
+import { type Config, parseConfig } from '../../src/common/config/config.ts';
 
 // A slow machine is no outage; tests of outages set what they need.
 const timeLimits = { databaseMs: 60_000, redisMs: 30_000, readinessMs: 60_000 };

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InvalidConfiguration } from '../../config/config.ts';
+import { InvalidConfiguration } from '../../common/config/config.ts';
 import type { Family } from './family.ts';
 import { families as documented } from './index.ts';
 import { familySchema } from './shape.ts';

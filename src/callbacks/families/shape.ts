@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { path } from '../../config/addresses.ts';
+import { path } from '../../common/config/addresses.ts';
 import { commonColumns, shownGroups } from './family.ts';
 import { type Field, type KindName, kinds } from './field.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
 import { z } from 'zod';
 import type { Delivery } from '../../callbacks/delivery.ts';
-import { formatDuration } from '../../common/times.ts';
+import { formatDuration } from '../../common/local-times.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';

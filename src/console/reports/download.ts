@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../common/config/config.ts';
 import { BadInput, TooManyDownloads } from '../page.ts';
 import { formatCount } from '../ui/values.tsx';
 import { type FileContent, type FormatName, formats } from './files/formats.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { daysBetween, formatDay, isDay } from '../../common/days.ts';
-import { formatLocal, parseLocal } from '../../common/times.ts';
+import { formatLocal, parseLocal } from '../../common/local-times.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';

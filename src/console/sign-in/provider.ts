@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
-import type { Config } from '../../config/config.ts';
-import type { Role } from '../../config/roles.ts';
+import type { Config } from '../../common/config/config.ts';
+import type { Role } from '../../common/config/value-types.ts';
 import { isOwnActor } from '../../receiver/store/log-access.ts';
 import { type Claims, missingIn, rolesOf } from './roles.ts';
 

@@ -1,4 +1,4 @@
-import { type Role, roles } from '../../config/roles.ts';
+import { type Role, roles } from '../../common/config/value-types.ts';
 
 export { type Role, roles };
 

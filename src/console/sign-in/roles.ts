@@ -1,5 +1,5 @@
-import type { Config } from '../../config/config.ts';
-import { type Role, roles } from '../../config/roles.ts';
+import type { Config } from '../../common/config/config.ts';
+import { type Role, roles } from '../../common/config/value-types.ts';
 
 export type Claims = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../common/config/config.ts';
 import { Field, Submit } from '../ui/forms.tsx';
 import { hrefTo } from '../ui/links.ts';
 import { sendBarePage } from '../ui/send-page.tsx';

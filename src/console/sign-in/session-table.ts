@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Role } from '../../config/roles.ts';
+import type { Role } from '../../common/config/value-types.ts';
 import type { Core } from '../../receiver/feature.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { roles } from '../../common/config/value-types.ts';
 import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secret.ts';
-import { roles } from '../../config/roles.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/address.ts';
 import { type Actor, logAccess } from '../../receiver/store/log-access.ts';

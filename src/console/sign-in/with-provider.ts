@@ -1,8 +1,8 @@
 import type { CookieOptions, Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
+import { roles } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
-import { roles } from '../../config/roles.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
 import type { Routes } from '../page.ts';
 import { readCookie, sessionOptions } from './cookies.ts';

@@ -1,5 +1,5 @@
 import { formatDay } from '../../common/days.ts';
-import { formatDuration, formatInterval } from '../../common/times.ts';
+import { formatDuration, formatInterval } from '../../common/local-times.ts';
 import {
   aliasKindOf,
   familyOfId,

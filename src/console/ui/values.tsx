@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
+import { formatDuration, formatMoment, parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount } from '../../common/numbers.ts';
-import { formatDuration, formatMoment, parseMoment } from '../../common/times.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { plainAddress } from '../../common/address.ts';
+import { plainAddress } from '../../common/networks.ts';
 
 /**
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Router } from 'express';
 import { UnsupportedMedia } from '../../callbacks/rejection.ts';
+import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
-import type { Config } from '../../config/config.ts';
 import type { Intake, Route } from '../intake/intake.ts';
 import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express, Request, Response, Router } from 'express';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../common/config/config.ts';
 import { sendProblem } from './responses.ts';
 
 type Address = Pick<Config, 'host' | 'port'>;

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../common/config/config.ts';
 import { byBothClocks } from '../store/clock.ts';
 import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
 

@@ -11,8 +11,8 @@ import {
   TenantNotAllowed,
 } from '../../callbacks/rejection.ts';
 import { withoutSecrets } from '../../callbacks/secrets.ts';
+import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
-import type { Config } from '../../config/config.ts';
 import { storeDeliveries } from '../gate/gate.ts';
 import { commitSeconds, duplicates, notStored } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';

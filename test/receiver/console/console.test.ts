@@ -2,7 +2,7 @@ import { strFromU8, unzipSync } from 'fflate';
 import supertest from 'supertest';
 import type { Family } from '../../../src/callbacks/families/family.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { type Role, roles } from '../../../src/config/roles.ts';
+import { type Role, roles } from '../../../src/common/config/value-types.ts';
 import { isAllowed } from '../../../src/console/page.ts';
 import { reports } from '../../../src/console/reports/lists.ts';
 import { listAccess } from '../../../src/privacy/audit.ts';

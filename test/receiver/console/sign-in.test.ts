@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { Config } from '../../../src/config/config.ts';
-import type { Role } from '../../../src/config/roles.ts';
+import type { Config } from '../../../src/common/config/config.ts';
+import type { Role } from '../../../src/common/config/value-types.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/cookies.ts';
 import { type FakeProvider, signInWith, startFakeProvider } from '../../support/fake-provider.ts';

@@ -1,7 +1,7 @@
 import type { Express } from 'express';
 import supertest from 'supertest';
-import type { Config } from '../../../src/config/config.ts';
-import type { Role } from '../../../src/config/roles.ts';
+import type { Config } from '../../../src/common/config/config.ts';
+import type { Role } from '../../../src/common/config/value-types.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import type { Page } from '../../../src/console/page.ts';
 import { pages } from '../../../src/console/pages/index.ts';

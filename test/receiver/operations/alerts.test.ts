@@ -1,5 +1,5 @@
+import { parseConfig } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { parseConfig } from '../../../src/config/config.ts';
 import { createTellOutage, type Delays, tellFindings } from '../../../src/operations/alerts.ts';
 import { createHeartbeat, trim } from '../../../src/operations/heartbeat.ts';
 import type { Core, Task } from '../../../src/receiver/feature.ts';

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { type Config, InvalidConfiguration } from '../../../src/config/config.ts';
+import { type Config, InvalidConfiguration } from '../../../src/common/config/config.ts';
 import { addOperationsCommands } from '../../../src/operations/commands.ts';
 import { readReadiness } from '../../../src/operations/process-checks.ts';
 import { readChecks } from '../../../src/operations/read-checks.ts';

@@ -1,6 +1,6 @@
 import { families } from '../../../src/callbacks/families/index.ts';
+import type { Config } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Config } from '../../../src/config/config.ts';
 import { operations } from '../../../src/operations/feature.ts';
 import type { Check } from '../../../src/receiver/feature.ts';
 import { startReceiver } from '../../../src/receiver/receiver.ts';

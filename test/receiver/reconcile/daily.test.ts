@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { parseConfig } from '../../../src/config/config.ts';
+import { parseConfig } from '../../../src/common/config/config.ts';
 import type { Core } from '../../../src/receiver/feature.ts';
 import { changeAliases } from '../../../src/reconcile/aliases.ts';
 import { addReconcileCommands } from '../../../src/reconcile/commands.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../../src/config/config.ts';
+import type { Config } from '../../../src/common/config/config.ts';
 import type { Core } from '../../../src/receiver/feature.ts';
 import { testConfig } from '../../support/service.ts';
 import { listen } from '../feed/support.ts';

@@ -1,7 +1,7 @@
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
+import type { Config } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Config } from '../../../src/config/config.ts';
 import type { Core } from '../../../src/receiver/feature.ts';
 import { storeDeliveries } from '../../../src/receiver/gate/gate.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { strToU8, Zip, ZipDeflate } from 'fflate';
-import { parseInterval } from '../../../common/times.ts';
+import { parseInterval } from '../../../common/local-times.ts';
 import { type CellKind, headStyle, styleOf, stylesPart } from './xlsx-styles.ts';
 
 export interface XlsxColumn {

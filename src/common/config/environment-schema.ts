@@ -1,7 +1,19 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
-import { days, keep, retention } from './durations.ts';
-import { changesTokens, flag, integer, list, rolesMap, secret, secrets, size, timezone } from './values.ts';
+import {
+  changesTokens,
+  days,
+  flag,
+  integer,
+  keep,
+  list,
+  retention,
+  rolesMap,
+  secret,
+  secrets,
+  size,
+  timezone,
+} from './value-types.ts';
 
 export interface FamilyPaths {
   name: string;

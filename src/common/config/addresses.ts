@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decode, fail, partsOf } from './texts.ts';
+import { decode, fail, partsOf } from './value-types.ts';
 
 /**
  * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the

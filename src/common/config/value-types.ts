@@ -1,0 +1,175 @@
+import bytes from 'bytes';
+import { z } from 'zod';
+
+/** The roles of the console: see console/page.ts for what each includes. */
+export const roles = ['viewer', 'desk', 'operator', 'privacy'] as const;
+export type Role = (typeof roles)[number];
+
+/** Decodes percent-encoding; a % that encodes nothing stays as it is. */
+export function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The parts of a comma-separated list. */
+export const partsOf = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+/** Reports what is wrong with a variable, as the rest of a sentence. */
+export function fail(context: z.RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}
+
+// An empty list would switch a check off.
+export const list = z
+  .string()
+  .regex(/[^\s,]/, 'must have a value between its commas')
+  .transform(partsOf)
+  .default([]);
+
+export const flag = (byDefault: 'true' | 'false') =>
+  z
+    .enum(['true', 'false', '1', '0'], 'must be true or false')
+    .default(byDefault)
+    .transform((text) => text === 'true' || text === '1');
+
+export const secret = z.string().superRefine((text, context) => {
+  const message = weaknessOf(text);
+  if (message) fail(context, message);
+});
+
+export const secrets = list.pipe(z.array(secret));
+
+/** Tokens, some of which are bound to what is public. No message contains one. */
+export const changesTokens = list
+  .transform((parts) =>
+    parts.map((part) => ({ token: part.replace(/^public:/, ''), isPublic: part.startsWith('public:') })),
+  )
+  .pipe(z.array(z.object({ token: secret, isPublic: z.boolean() })));
+
+export const integer = (min: number, max: number) =>
+  z.coerce
+    .number(`must be a whole number from ${min} to ${max}`)
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`);
+
+export const size = (least: string, most: string, byDefault: string) =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text, context) => {
+      const parsed = /^[\d.]+ *([km]?b)?$/i.test(text) ? bytes.parse(text) : null;
+      if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
+      return fail(context, `must be a size from ${least} to ${most}, such as ${byDefault}`);
+    });
+
+// The canonical name in Node's time zone database.
+function nameOfZone(name: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined; // no such zone
+  }
+}
+
+// Node and PostgreSQL disagree about abbreviations and offsets: IST is India in Node and Israel in PostgreSQL, where
+// +05:30 is west of Greenwich. Names with a slash, and UTC, mean the same in both.
+export const timezone = z.string().superRefine((name, context) => {
+  const known = nameOfZone(name);
+  if (known && (name.includes('/') || name === 'UTC')) return;
+  const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
+  const advice = meant?.includes('/')
+    ? `: use ${meant} if ${name} means that`
+    : ', such as Asia/Kolkata, or UTC';
+  fail(context, `must be a full name of the IANA time zone database${advice}`);
+});
+
+// What is after a role's = may contain further ones. No message contains a value: it may be somebody's address.
+export const rolesMap = z.string().transform((text, context) => {
+  const entries = partsOf(text).map((part) => {
+    const [, role, value] = /^(\w+)\s*=\s*(.+)$/.exec(part) ?? [];
+    return { role: roles.find((name) => name === role), value: decode(value ?? '') };
+  });
+  if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
+    return entries as { role: (typeof roles)[number]; value: string }[];
+  }
+  return fail(
+    context,
+    `must be role=value, comma-separated, with the roles ${roles.join(', ')}; a value is one of the claims roles and groups, ` +
+      'an e-mail address or @domain; encode , in a value as %2C, % as %25',
+  );
+});
+
+const dayMs = 86_400_000;
+const unitDays: Record<string, number> = { d: 1, y: 365.25 };
+
+/** @returns milliseconds; undefined if the text is no duration such as 180d or 8y */
+function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,5})([dy])$/.exec(text) ?? [];
+  return unit ? Number(count) * unitDays[unit]! * dayMs : undefined;
+}
+
+/** How long something is kept, in milliseconds; by default a year. */
+export const keep = z
+  .string()
+  .default('365d')
+  .transform((text, context) => {
+    const ms = text === '0' ? 0 : durationMs(text);
+    return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
+  });
+
+/** A number of days. */
+export const days = (max: number) =>
+  z.string().transform((text, context) => {
+    const count = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
+    return count >= 1 && count <= max
+      ? count
+      : fail(context, `must be a number of days from 1d to ${max}d, such as 7d`);
+  });
+
+/** How long things are kept, in milliseconds by name: a family's, `quarantine` or `access_log`. */
+export const retention = (families: readonly string[]) =>
+  z
+    .string()
+    .default('quarantine=90d')
+    .transform((text, context) => {
+      const names = [...families, 'quarantine', 'access_log'];
+      const kept: Record<string, number> = {};
+      for (const part of partsOf(text)) {
+        const [name = '', duration = ''] = part.split('=').map((side) => side.trim());
+        const ms = durationMs(duration);
+        if (!names.includes(name)) fail(context, `has no ${name || part}: it may name ${names.join(', ')}`);
+        else if (!ms) fail(context, `must give ${name} a duration such as 180d or 8y`);
+        else if (name === 'access_log' && ms < durationMs('1y')!)
+          fail(context, 'must keep access_log for at least 1y');
+        else kept[name] = ms;
+      }
+      return kept;
+    });
+
+const shortestSecret = 16;
+/** The fewest different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
+const fewestPairs = 9;
+
+const pairsOf = (text: string) =>
+  new Set([...text].slice(1).map((character, at) => text[at] + character)).size;
+
+/** Why a secret can be guessed, as the rest of a sentence; undefined: it is neither short nor a repetition. */
+export function weaknessOf(secret: string): string | undefined {
+  if (secret.length < shortestSecret) return `must have at least ${shortestSecret} characters`;
+  if (pairsOf(secret) >= fewestPairs) return undefined;
+  return 'must not repeat a few characters: use the output of `openssl rand -hex 32`';
+}
+
+const isToken = (segment: string) => /^[\w.~-]{22,}$/.test(segment) && pairsOf(segment) >= fewestPairs;
+
+/** Whether a segment of a path has 22 or more URL-safe characters. */
+export const isUnguessable = (path: string): boolean => path.split('/').some(isToken);
