@@ -39,7 +39,7 @@ const v8Options = ['--heap-growing-percent=120', '--max-semi-space-size=8', '--v
 /** The receiver of a folder in which it is built, this one or another version of it. */
 export function receiverOf(name: string, folder: string): Contender {
   const cwd = resolve(folder);
-  if (!existsSync(join(cwd, 'dist/cli.js'))) throw new Error(`${folder} is not built: npm ci, npm run build`);
+  if (!existsSync(join(cwd, 'dist'))) throw new Error(`${folder} is not built: npm ci, npm run build`);
   const receiver = [process.execPath, join(cwd, 'bin/receiver.js')];
   const start = [process.execPath, ...v8Options, receiver[1]!, 'start'];
   const env = ({ databaseUrl, redisUrl }: Stores) => ({

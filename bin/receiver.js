@@ -12,7 +12,7 @@ if (process.argv[2] === 'start') {
   }
 }
 
-const cli = new URL('../dist/cli.js', import.meta.url);
+const cli = new URL('../dist/app/cli.js', import.meta.url);
 if (existsSync(cli)) {
   await import(cli).catch((error) => {
     // With too few files, Node also says that a module does not exist.

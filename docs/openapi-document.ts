@@ -7,7 +7,7 @@ import {
 } from '../src/callbacks/families/family.ts';
 import type { KindName } from '../src/callbacks/families/field.ts';
 import * as client from '../src/client/index.ts';
-import { familiesInFeed } from '../src/feed/page.ts';
+import { familiesInFeed } from '../src/feed/read-changes.ts';
 import { errorsOfCallbacks } from '../src/receiver/http/responses.ts';
 
 /** The body of a 200. */
@@ -227,7 +227,7 @@ function dataOf({ fields, identifiedBy }: Family): object {
   };
 }
 
-/** The parameters of `GET /changes`, as src/feed/route.ts reads them. */
+/** The parameters of `GET /changes`, as src/feed/changes-route.ts reads them. */
 const querySchema = (families: readonly Family[]) =>
   z.object({
     after: z.string().optional().describe('`next`, or the `cursor` of a change; without it, all records'),

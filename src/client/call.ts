@@ -1,11 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
-import { type ErrorContext, RefusedInput, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import type { Operation, ResponseOf } from './operations.ts';
 import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
 import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
 import { sendRequest } from './send-request.ts';
+import {
+  type ErrorContext,
+  RefusedInput,
+  ServiceError,
+  Unauthorized,
+  Unavailable,
+} from './service-errors.ts';
 import { getToken, type TokenSource } from './token-source.ts';
 import { withTimeout } from './with-timeout.ts';
 

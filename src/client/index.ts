@@ -1,5 +1,4 @@
 export type { CallOptions, RegistrationOptions } from './call.ts';
-export * from './errors.ts';
 export * from './login-token-source.ts';
 export type { WithRaw } from './operations.ts';
 export { type Answered, type Operation, type OperationName, operations, resources } from './operations.ts';
@@ -8,5 +7,6 @@ export * from './registration-schemas.ts';
 export type { RetryPolicy } from './retry.ts';
 export * from './search-schemas.ts';
 export { createServiceClient, type ServiceClient, type ServiceClientOptions } from './service-client.ts';
+export * from './service-errors.ts';
 export * from './subscription-schemas.ts';
 export type { TokenFunction, TokenSource } from './token-source.ts';

@@ -1,7 +1,13 @@
-import { type ErrorContext, Rejected, Unauthorized, Unavailable, UnreadableResponse } from './errors.ts';
 import type { Operation, ResponseOf } from './operations.ts';
 import { redact } from './redact.ts';
 import { retryAfterMs } from './retry.ts';
+import {
+  type ErrorContext,
+  Rejected,
+  Unauthorized,
+  Unavailable,
+  UnreadableResponse,
+} from './service-errors.ts';
 
 /**
  * The parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and `raw`, the

@@ -1,5 +1,5 @@
-import { type ServiceError, Unavailable } from './errors.ts';
 import type { Operation } from './operations.ts';
+import { type ServiceError, Unavailable } from './service-errors.ts';
 
 /** When a failed attempt is retried. */
 export interface RetryPolicy {

@@ -1,7 +1,7 @@
 import type { Connection } from './call.ts';
-import { type ErrorContext, Unavailable } from './errors.ts';
 import type { Operation, ResponseOf } from './operations.ts';
 import { readResponse } from './read-response.ts';
+import { type ErrorContext, Unavailable } from './service-errors.ts';
 import { withTimeout } from './with-timeout.ts';
 
 /** What is sent, and what no error may quote of it. */

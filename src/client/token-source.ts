@@ -1,5 +1,5 @@
-import { type ErrorContext, ServiceError, Unauthorized, Unavailable } from './errors.ts';
 import { codeOf } from './send-request.ts';
+import { type ErrorContext, ServiceError, Unauthorized, Unavailable } from './service-errors.ts';
 
 /** Returns the bearer token. After a 401 it is called again with the rejected token as `refused`. */
 export type TokenFunction = (request: {

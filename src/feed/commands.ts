@@ -4,7 +4,7 @@ import { print, printTable } from '../common/output.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';
-import { familiesInFeed, readHead, readPage } from './page.ts';
+import { familiesInFeed, readHead, readPage } from './read-changes.ts';
 import { isAccepted, post } from './send.ts';
 
 type AddOptions = { families: string[]; business?: string; public?: true; all?: true; insecure?: true };

@@ -1,9 +1,9 @@
 import type { Feature } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
+import { createRoute } from './changes-route.ts';
 import { addDestinationsCommand } from './commands.ts';
 import { checkDestinations, defaultLimits } from './destinations.ts';
-import { trimChanges } from './page.ts';
-import { createRoute } from './route.ts';
+import { trimChanges } from './read-changes.ts';
 import { sendChanges } from './send.ts';
 
 const dayMs = 86_400_000;

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { pause } from '../common/pause.ts';
 import { withDeadline } from '../common/with-timeout.ts';
 import { type Destination, findDue, type Limits, moveTo, noteFailure, take } from './destinations.ts';
-import { type Change, type FeedCore, readHead, readPage } from './page.ts';
+import { type Change, type FeedCore, readHead, readPage } from './read-changes.ts';
 
 /** What was read before is not sent: it may have been erased meanwhile. */
 const maxAgeMs = 5_000;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { QuarantineReason } from '../callbacks/rejection.ts';
 import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
-import { readRejected } from '../receiver/intake/quarantine.ts';
+import { readRejected } from '../receiver/intake/quarantine-body.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 
 /** As one parameter: a statement takes at most 65,535. */

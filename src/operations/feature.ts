@@ -3,8 +3,8 @@ import { createTellOutage, defaultDelays, tellFindings } from './alerts.ts';
 import { openChannels } from './channels.ts';
 import { addOperationsCommands } from './commands.ts';
 import { readDatabaseChecks } from './database-checks.ts';
+import { createRoute } from './health-route.ts';
 import { createHeartbeat, trim } from './heartbeat.ts';
-import { createRoute } from './route.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;

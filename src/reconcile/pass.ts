@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { parseSettings } from '../client/commands/settings.ts';
 import { createServiceClient, Rejected, type ServiceClient, ServiceError } from '../client/index.ts';
+import { parseSettings } from '../client/settings.ts';
 import { addDays } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
 import { storeDeliveries } from '../receiver/gate/gate.ts';

@@ -1,8 +1,7 @@
-export { type CallbacksOptions, callbacks } from './callbacks.ts';
+export { type CallbacksOptions, callbacks } from './callback-sequence.ts';
 export { type DocumentedEvent, documentedEvents, type Envelope, type Family, families } from './families.ts';
 export { type Callback, type HistoryOptions, history } from './history.ts';
-export { newRecords, type Records } from './records.ts';
-export { type Attempt, type SendOptions, type Summary, sendCallbacks, signatureOf } from './sender.ts';
+export { newRecords, type Records } from './platform-records.ts';
 export {
   type ReceivedRequest,
   type Sandbox,
@@ -10,5 +9,6 @@ export {
   sandboxCredentials,
   sandboxToken,
   startSandbox,
-} from './server.ts';
+} from './platform-server.ts';
+export { type Attempt, type SendOptions, type Summary, sendCallbacks, signatureOf } from './sender.ts';
 export { eventsUrl, registeredUrls, type UrlOf } from './urls.ts';

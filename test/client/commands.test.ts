@@ -1,10 +1,14 @@
+import {
+  searchTable,
+  subscriptionsJson,
+  subscriptionsTable,
+} from '../../src/app/commands/platform-tables.ts';
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
-import { parseSettings } from '../../src/client/commands/settings.ts';
-import { searchTable, subscriptionsJson, subscriptionsTable } from '../../src/client/commands/tables.ts';
 import { eventNames } from '../../src/client/index.ts';
+import { parseSettings } from '../../src/client/settings.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
-import { sandboxCredentials, sandboxToken } from '../../src/sandbox/server.ts';
+import { sandboxCredentials, sandboxToken } from '../../src/sandbox/platform-server.ts';
 import { usePlatform } from './platform.ts';
 import { run } from './run-command.ts';
 

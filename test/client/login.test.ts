@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { loginTokenSource, type ServiceError } from '../../src/client/index.ts';
-import { sandboxCredentials } from '../../src/sandbox/server.ts';
+import { sandboxCredentials } from '../../src/sandbox/platform-server.ts';
 import { failureOf, usePlatform } from './platform.ts';
 
 const platform = usePlatform();

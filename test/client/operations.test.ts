@@ -1,5 +1,5 @@
 import { createServiceClient, RefusedInput, type ServiceClient } from '../../src/client/index.ts';
-import { sandboxToken } from '../../src/sandbox/server.ts';
+import { sandboxToken } from '../../src/sandbox/platform-server.ts';
 import { failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
 const platform = usePlatform();

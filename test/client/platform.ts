@@ -6,7 +6,7 @@ import {
   type ServiceClient,
   type ServiceClientOptions,
 } from '../../src/client/index.ts';
-import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 
 /** A sandbox for each test, and clients of it. */
 export function usePlatform() {

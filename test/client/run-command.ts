@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { addClientCommands } from '../../src/client/commands/index.ts';
+import { addClientCommands } from '../../src/app/commands/platform.ts';
 
 /** Runs a command of the client in this process; the result has its output, its errors and its exit code. */
 export async function run(env: Record<string, string>, ...args: string[]) {

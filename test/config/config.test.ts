@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { configurationDocuments } from '../../docs/configuration-documents.ts';
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
-import { parseSettings } from '../../src/client/commands/settings.ts';
+import { parseSettings } from '../../src/client/settings.ts';
 import { type Environment, type InvalidConfiguration, parseConfig } from '../../src/common/config/config.ts';
 import { environmentSchema, variableGroups } from '../../src/common/config/environment-schema.ts';
 

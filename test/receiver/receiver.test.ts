@@ -1,9 +1,9 @@
+import { startParts } from '../../src/app/start-parts.ts';
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import { startReceiver } from '../../src/receiver/receiver.ts';
-import { startParts } from '../../src/start-parts.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { addSandboxCommands, receiverAddress } from '../../src/sandbox/commands.ts';
+import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
 import { documentedEvents } from '../../src/sandbox/families.ts';
 import { until } from '../support/until.ts';
 import { accept, startReceiver } from './receiver.ts';

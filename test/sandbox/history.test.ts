@@ -1,6 +1,6 @@
 import { callbackSchema } from '../../src/callbacks/callback.ts';
 import { families as receiverFamilies } from '../../src/callbacks/families/index.ts';
-import { callbacks } from '../../src/sandbox/callbacks.ts';
+import { callbacks } from '../../src/sandbox/callback-sequence.ts';
 import { documentedEvent, documentedEvents, families } from '../../src/sandbox/families.ts';
 import { defaultStart, history } from '../../src/sandbox/history.ts';
 

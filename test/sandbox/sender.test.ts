@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { callbacks } from '../../src/sandbox/callbacks.ts';
+import { callbacks } from '../../src/sandbox/callback-sequence.ts';
 import { documentedEvent } from '../../src/sandbox/families.ts';
 import { type Attempt, nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { accept, startReceiver } from './receiver.ts';

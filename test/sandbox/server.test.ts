@@ -1,5 +1,5 @@
-import { newRecords } from '../../src/sandbox/records.ts';
-import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
+import { newRecords } from '../../src/sandbox/platform-records.ts';
+import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { samples } from '../support/callbacks.ts';
 
 const records = newRecords();

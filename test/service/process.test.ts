@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { callbacks } from '../../src/sandbox/callbacks.ts';
+import { callbacks } from '../../src/sandbox/callback-sequence.ts';
 import { sendCallbacks } from '../../src/sandbox/sender.ts';
 import { registeredUrls } from '../../src/sandbox/urls.ts';
 import { useReceiverDatabase } from '../receiver/support/database.ts';

@@ -1,7 +1,7 @@
+import { openService } from '../../src/app/service.ts';
 import { createLog } from '../../src/common/log.ts';
-import { newRecords } from '../../src/sandbox/records.ts';
-import { sandboxToken, startSandbox } from '../../src/sandbox/server.ts';
-import { openService } from '../../src/service.ts';
+import { newRecords } from '../../src/sandbox/platform-records.ts';
+import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { startWebhook } from '../support/alert-channels.ts';
 import { until } from '../support/until.ts';

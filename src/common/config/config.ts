@@ -195,7 +195,7 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
           ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
     },
-    /** What the client reads, see src/client/commands/settings.ts. */
+    /** What the client reads, see src/client/settings.ts. */
     platform: {
       SERVICE_BASE_URL: e.SERVICE_BASE_URL,
       SERVICE_TOKEN: e.SERVICE_TOKEN,

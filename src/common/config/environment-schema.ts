@@ -252,7 +252,7 @@ const changes = {
   ),
 };
 
-/** The client reads these by itself, for its commands and outside of the receiver: `src/client/commands/settings.ts`. */
+/** The client reads these by itself, for its commands and outside of the receiver: `src/client/settings.ts`. */
 const client = {
   SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
   SERVICE_TOKEN: z.string().optional().describe('The token'),

@@ -4,7 +4,7 @@ import type { Delivery } from '../../callbacks/delivery.ts';
 import { Rejection } from '../../callbacks/rejection.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { storeDeliveries } from '../../receiver/gate/gate.ts';
-import { readRejected } from '../../receiver/intake/quarantine.ts';
+import { readRejected } from '../../receiver/intake/quarantine-body.ts';
 import { faultOf } from '../../receiver/store/errors.ts';
 import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';

@@ -9,7 +9,7 @@ import { networkList } from '../../common/networks.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { DatabaseClock } from '../store/clock.ts';
 import { addressOf } from './address.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './request-errors.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Log } from '../../common/log.ts';
 import { requests } from '../metrics.ts';
-import { NotFound } from './errors.ts';
+import { NotFound } from './request-errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
 export interface AppDependencies {

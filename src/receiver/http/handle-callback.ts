@@ -7,8 +7,8 @@ import type { Intake, Route } from '../intake/intake.ts';
 import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';
 import type { Access } from './access.ts';
-import { RequestAborted } from './errors.ts';
 import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
+import { RequestAborted } from './request-errors.ts';
 import { callbackStatuses, sendJson, sendProblem } from './responses.ts';
 
 export interface CallbackDependencies {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, RequestAborted, TooManyBodies } from './errors.ts';
+import { BodyTooLarge, MethodNotAllowed, RequestAborted, TooManyBodies } from './request-errors.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {

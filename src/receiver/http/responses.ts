@@ -9,7 +9,7 @@ import {
 } from '../../callbacks/rejection.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { Unavailable } from '../store/errors.ts';
-import * as request from './errors.ts';
+import * as request from './request-errors.ts';
 
 /** The errors that the handler of a callback responds with. */
 const ofCallbacks = {

@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../common/config/config.ts';
 import { byBothClocks } from '../store/clock.ts';
-import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './errors.ts';
+import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './request-errors.ts';
 
 type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
 

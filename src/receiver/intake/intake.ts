@@ -20,7 +20,7 @@ import { byBothClocks, type DatabaseClock } from '../store/clock.ts';
 import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createDrift } from './drift.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import { createQuarantine } from './quarantine.ts';
+import { createQuarantine } from './quarantine-body.ts';
 import { countUnstored } from './unstored.ts';
 
 /** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */

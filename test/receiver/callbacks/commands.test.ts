@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { addClientCommands } from '../../../src/client/commands/index.ts';
-import { features } from '../../../src/features.ts';
+import { addClientCommands } from '../../../src/app/commands/platform.ts';
+import { addSandboxCommands } from '../../../src/app/commands/sandbox.ts';
+import { features } from '../../../src/app/features.ts';
 import { addInboxCommands } from '../../../src/inbox/commands.ts';
 import { listDeliveries } from '../../../src/inbox/list-deliveries.ts';
 import { listQuarantine } from '../../../src/inbox/replay.ts';
 import type { Core } from '../../../src/receiver/feature.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
-import { addSandboxCommands } from '../../../src/sandbox/commands.ts';
 import { until } from '../../support/until.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/database.ts';

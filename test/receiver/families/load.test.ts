@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { FamiliesInvalid, loadFamilies } from '../../../src/app/load-families.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { FamiliesInvalid, loadFamilies } from '../../../src/callbacks/families/load.ts';
 import { InvalidConfiguration } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
@@ -76,7 +76,7 @@ it('Node.js imports modules that are written with the package, or without', asyn
     'bill.js': `export default ${plain}`,
   });
   const program = `
-    import { loadFamilies } from ${JSON.stringify(pathToFileURL(join(root, 'dist/callbacks/families/load.js')))};
+    import { loadFamilies } from ${JSON.stringify(pathToFileURL(join(root, 'dist/app/load-families.js')))};
     console.log((await loadFamilies(process.argv[1])).slice(-2).map(({ name }) => name).join());`;
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--input-type=module',

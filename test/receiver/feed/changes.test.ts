@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FeedCore, trimChanges } from '../../../src/feed/page.ts';
-import { createRoute } from '../../../src/feed/route.ts';
+import { createRoute } from '../../../src/feed/changes-route.ts';
+import { type FeedCore, trimChanges } from '../../../src/feed/read-changes.ts';
 import { createApp } from '../../../src/receiver/http/app.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';

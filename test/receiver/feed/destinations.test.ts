@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { addDestinationsCommand } from '../../../src/feed/commands.ts';
 import { checkDestinations, defaultLimits, findDue, type Limits } from '../../../src/feed/destinations.ts';
-import type { FeedCore } from '../../../src/feed/page.ts';
+import type { FeedCore } from '../../../src/feed/read-changes.ts';
 import { sendChanges } from '../../../src/feed/send.ts';
 import { createCopy } from '../../support/database.ts';
 import { until } from '../../support/until.ts';

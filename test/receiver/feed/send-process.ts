@@ -2,7 +2,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { FeedCore } from '../../../src/feed/page.ts';
+import type { FeedCore } from '../../../src/feed/read-changes.ts';
 import { sendChanges } from '../../../src/feed/send.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { families } from '../../../src/callbacks/families/index.ts';
 import type { Config } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { FeedCore } from '../../../src/feed/page.ts';
+import type { FeedCore } from '../../../src/feed/read-changes.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';

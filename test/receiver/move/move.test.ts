@@ -1,10 +1,10 @@
 import { Command } from 'commander';
+import { addFeatureCommands } from '../../../src/app/service.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { readRows } from '../../../src/embedded/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { logAccess } from '../../../src/receiver/store/log-access.ts';
-import { addFeatureCommands } from '../../../src/service.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { captureOutput } from '../../support/output.ts';

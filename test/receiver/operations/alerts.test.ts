@@ -1,3 +1,4 @@
+import { startTasks } from '../../../src/app/tasks.ts';
 import { parseConfig } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { createTellOutage, type Delays, tellFindings } from '../../../src/operations/alerts.ts';
@@ -5,7 +6,6 @@ import { createHeartbeat, trim } from '../../../src/operations/heartbeat.ts';
 import type { Core, Task } from '../../../src/receiver/feature.ts';
 import { requests } from '../../../src/receiver/metrics.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
-import { startTasks } from '../../../src/tasks.ts';
 import { startMailServer, startWebhook } from '../../support/alert-channels.ts';
 import { canary } from '../../support/canary.ts';
 import { until } from '../../support/until.ts';

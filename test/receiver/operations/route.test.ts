@@ -1,10 +1,10 @@
+import { startParts } from '../../../src/app/start-parts.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import type { Config } from '../../../src/common/config/config.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { operations } from '../../../src/operations/feature.ts';
 import type { Check } from '../../../src/receiver/feature.ts';
 import { startReceiver } from '../../../src/receiver/receiver.ts';
-import { startParts } from '../../../src/start-parts.ts';
 import { allowConnections } from '../../support/database.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InvalidConfiguration } from '../../common/config/config.ts';
-import type { Family } from './family.ts';
-import { families as documented } from './index.ts';
-import { familySchema } from './shape.ts';
+import type { Family } from '../callbacks/families/family.ts';
+import { families as documented } from '../callbacks/families/index.ts';
+import { familySchema } from '../callbacks/families/shape.ts';
+import { InvalidConfiguration } from '../common/config/config.ts';
 
 /** Raised with all faults of the folder of `FAMILIES`, a line each: the file, and what to do. */
 export class FamiliesInvalid extends InvalidConfiguration {

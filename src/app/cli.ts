@@ -1,15 +1,15 @@
 import { Command } from 'commander';
-import { pathsOf } from './callbacks/families/family.ts';
-import { families } from './callbacks/families/index.ts';
-import { addClientCommands } from './client/commands/index.ts';
-import { reportError } from './commands/report-error.ts';
-import { addStartCommands } from './commands/start.ts';
-import { findMisspelt, refuseFormer } from './common/config/config.ts';
-import { readEnvironment } from './common/config/read-environment.ts';
-import { printable } from './common/printable.ts';
-import { version } from './common/version.ts';
-import { addSandboxCommands } from './sandbox/commands.ts';
+import { pathsOf } from '../callbacks/families/family.ts';
+import { families } from '../callbacks/families/index.ts';
+import { findMisspelt, refuseFormer } from '../common/config/config.ts';
+import { readEnvironment } from '../common/config/read-environment.ts';
+import { printable } from '../common/printable.ts';
+import { version } from '../common/version.ts';
+import { addClientCommands } from './commands/platform.ts';
+import { addSandboxCommands } from './commands/sandbox.ts';
+import { reportError } from './report-error.ts';
 import { addFeatureCommands } from './service.ts';
+import { addStartCommands } from './start.ts';
 
 const paths = families.map(pathsOf);
 const env = await readEnvironment(process.env, paths).catch(async (error) =>

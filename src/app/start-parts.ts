@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { Log } from './common/log.ts';
-import type { OnStop } from './receiver/receiver.ts';
+import type { Log } from '../common/log.ts';
+import type { OnStop } from '../receiver/receiver.ts';
 
 /**
  * Starts parts, and closes them in reverse order at the end, or where one of them cannot be started.

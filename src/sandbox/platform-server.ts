@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { faultInjector, sendError, sendInvalid } from './faults.ts';
 import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
-import { newRecords, type Records, reading } from './records.ts';
+import { newRecords, type Records, reading } from './platform-records.ts';
 import { registration } from './registration.ts';
 import { subscriptions } from './subscriptions.ts';
 

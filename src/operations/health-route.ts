@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { isSameSecret } from '../common/secret.ts';
 import type { Core } from '../receiver/feature.ts';
-import { NotAdmin } from '../receiver/http/errors.ts';
+import { NotAdmin } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
 import { type Readiness, readReadiness } from './process-checks.ts';
 import { createScrape } from './scrape.ts';

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Environment } from '../common/config/config.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
-import { openService, type Service } from '../service.ts';
 import { provideAdminToken } from './admin-token.ts';
 import { consoleToLog } from './console-to-log.ts';
 import { greeting } from './greeting.ts';
+import { openService, type Service } from './service.ts';
 
 const timeoutMs = 20_000;
 

@@ -3,9 +3,9 @@ import { Router } from 'express';
 import { z } from 'zod';
 import { isSameSecret } from '../common/secret.ts';
 import { addressOf } from '../receiver/http/address.ts';
-import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/errors.ts';
+import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
-import { type FeedCore, familiesInFeed, findPosition, readHead, readPage } from './page.ts';
+import { type FeedCore, familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';
 
 /** Pages that are read at once: each is some megabytes. */
 const maxPages = 2;

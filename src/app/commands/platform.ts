@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { createServiceClient, type ServiceClient } from '../../client/service-client.ts';
+import * as errors from '../../client/service-errors.ts';
+import { MissingSettings, parseSettings } from '../../client/settings.ts';
+import { eventNames } from '../../client/subscription-schemas.ts';
 import { parseCount } from '../../common/arguments.ts';
-import * as errors from '../errors.ts';
-import { createServiceClient, type ServiceClient } from '../service-client.ts';
-import { eventNames } from '../subscription-schemas.ts';
-import { MissingSettings, parseSettings } from './settings.ts';
-import { searchTable, subscriptionsJson, subscriptionsTable } from './tables.ts';
+import { searchTable, subscriptionsJson, subscriptionsTable } from './platform-tables.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

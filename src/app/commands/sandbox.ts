@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type CallbacksOptions, callbacks } from './callbacks.ts';
-import { type Family, families } from './families.ts';
-import { type Callback, history } from './history.ts';
-import { seededRandom } from './random.ts';
-import { type SendOptions, type Summary, sendCallbacks } from './sender.ts';
-import { sandboxToken, startSandbox } from './server.ts';
-import { type Env, eventsUrl, registeredUrls } from './urls.ts';
+import { type CallbacksOptions, callbacks } from '../../sandbox/callback-sequence.ts';
+import { type Family, families } from '../../sandbox/families.ts';
+import { type Callback, history } from '../../sandbox/history.ts';
+import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
+import { seededRandom } from '../../sandbox/random.ts';
+import { type SendOptions, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
+import { type Env, eventsUrl, registeredUrls } from '../../sandbox/urls.ts';
 
 /** The options of sending, as parsed by commander. */
 interface SendFlags

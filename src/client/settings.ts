@@ -1,5 +1,5 @@
-import { loginTokenSource } from '../login-token-source.ts';
-import { parseBaseUrl, type ServiceClientOptions } from '../service-client.ts';
+import { loginTokenSource } from './login-token-source.ts';
+import { parseBaseUrl, type ServiceClientOptions } from './service-client.ts';
 
 /** The environment lacks the platform's address or token; the message says what to set. */
 export class MissingSettings extends Error {
