@@ -3,7 +3,7 @@ import { compileErrors, validate } from '@readme/openapi-parser';
 import { acknowledgement, openApiDocument, openApiText, problem } from '../docs/openapi-document.ts';
 import { families } from '../src/callbacks/families/index.ts';
 import { InvalidCallback } from '../src/callbacks/rejection.ts';
-import { id, serve } from './receiver/support/serve.ts';
+import { id, serve } from './support/serve.ts';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const text = openApiText(openApiDocument(families, version));

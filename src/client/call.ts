@@ -4,7 +4,7 @@ import type { Operation, ResponseOf } from './operations.ts';
 import { secretsOf } from './redact.ts';
 import { registrationHeaders } from './registration-schemas.ts';
 import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
-import { sendRequest } from './send-request.ts';
+import { type Endpoint, sendRequest } from './send-request.ts';
 import {
   type ErrorContext,
   RefusedInput,
@@ -12,14 +12,11 @@ import {
   Unauthorized,
   Unavailable,
 } from './service-errors.ts';
+import { withTimeout } from './time-limit.ts';
 import { getToken, type TokenSource } from './token-source.ts';
-import { withTimeout } from './with-timeout.ts';
 
-export interface Connection {
-  readonly baseUrl: URL;
+export interface Connection extends Endpoint {
   readonly token: TokenSource;
-  readonly serviceIdentifierField: string;
-  readonly timeoutMs: number;
   readonly clientId: string | undefined;
   readonly retry: RetryPolicy;
 }

@@ -1,7 +1,6 @@
 export type { CallOptions, RegistrationOptions } from './call.ts';
 export * from './login-token-source.ts';
-export type { WithRaw } from './operations.ts';
-export { type Answered, type Operation, type OperationName, operations, resources } from './operations.ts';
+export { type Operation, type OperationName, operations, resources } from './operations.ts';
 export * from './reading-schemas.ts';
 export * from './registration-schemas.ts';
 export type { RetryPolicy } from './retry.ts';
@@ -10,3 +9,4 @@ export { createServiceClient, type ServiceClient, type ServiceClientOptions } fr
 export * from './service-errors.ts';
 export * from './subscription-schemas.ts';
 export type { TokenFunction, TokenSource } from './token-source.ts';
+export type { Answered, WithRaw } from './with-raw.ts';

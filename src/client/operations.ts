@@ -3,18 +3,7 @@ import * as reading from './reading-schemas.ts';
 import * as registration from './registration-schemas.ts';
 import * as search from './search-schemas.ts';
 import * as subscriptions from './subscription-schemas.ts';
-
-/** A response: the fields of the interface, and the body as received, for those that it does not name. */
-export type WithRaw<T> = T & {
-  /** It has every field, `svc` under its real name. Nothing of it was validated. */
-  readonly raw: Readonly<Record<string, unknown>>;
-};
-
-/** A response of a read operation. */
-export type Answered<T> = WithRaw<T> & {
-  /** The `Date` of the response, accurate to a second; without one, when its request was sent. */
-  readonly answeredAt: Date;
-};
+import type { Answered, WithRaw } from './with-raw.ts';
 
 /** One operation: of section 4, or of the platform's public documentation. */
 export interface Operation {

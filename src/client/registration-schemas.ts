@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WithRaw } from './operations.ts';
+import type { WithRaw } from './with-raw.ts';
 
 // Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
 // would cost the user a registration.

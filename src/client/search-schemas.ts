@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WithRaw } from './operations.ts';
+import type { WithRaw } from './with-raw.ts';
 
 const text = z.string().nullish();
 const anyObject = z.record(z.string(), z.unknown()).nullish();

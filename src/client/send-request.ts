@@ -1,14 +1,20 @@
-import type { Connection } from './call.ts';
 import type { Operation, ResponseOf } from './operations.ts';
 import { readResponse } from './read-response.ts';
 import { type ErrorContext, Unavailable } from './service-errors.ts';
-import { withTimeout } from './with-timeout.ts';
+import { withTimeout } from './time-limit.ts';
 
 /** What is sent, and what no error may quote of it. */
 export interface Outgoing {
   readonly request: object;
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
+}
+
+/** Where requests go. */
+export interface Endpoint {
+  readonly baseUrl: URL;
+  readonly serviceIdentifierField: string;
+  readonly timeoutMs: number;
 }
 
 const connectErrors = new Set([
@@ -29,7 +35,7 @@ const maxBytes = 2 * 1024 * 1024;
  * @throws ServiceError; the outer signal's reason
  */
 export function sendRequest<O extends Operation>(
-  connection: Pick<Connection, 'baseUrl' | 'timeoutMs' | 'serviceIdentifierField'>,
+  endpoint: Endpoint,
   operation: O,
   { request, headers, secrets }: Outgoing,
   context: ErrorContext,
@@ -42,7 +48,7 @@ export function sendRequest<O extends Operation>(
     fields.delete(field);
     return encodeURIComponent(value);
   });
-  const url = new URL(path, connection.baseUrl);
+  const url = new URL(path, endpoint.baseUrl);
   const type = 'application/json';
   const hasBody = method === 'POST';
   if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
@@ -52,7 +58,7 @@ export function sendRequest<O extends Operation>(
     body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
   };
   const timedOut = (message: string) => new Unavailable(message, context, 'time-out', true);
-  return withTimeout(connection.timeoutMs, timedOut, outer, async (signal) => {
+  return withTimeout(endpoint.timeoutMs, timedOut, outer, async (signal) => {
     const sentAt = Date.now();
     const response = await fetch(url, { ...init, signal }).catch((error: unknown) => {
       signal.throwIfAborted();
@@ -63,7 +69,7 @@ export function sendRequest<O extends Operation>(
       signal.throwIfAborted();
       return { failure: codeOf(error) };
     });
-    const { serviceIdentifierField } = connection;
+    const { serviceIdentifierField } = endpoint;
     return readResponse(response, { ...body, sentAt }, operation, serviceIdentifierField, secrets, context);
   });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import type { WithRaw } from './operations.ts';
+import type { WithRaw } from './with-raw.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 

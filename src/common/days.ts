@@ -3,7 +3,7 @@
 
 const dayMs = 86_400_000;
 
-/** The first and the last day that reports count on, see db/migrations/0043_days.sql: every moment has one of these. */
+/** The days of the first and the last moment that PostgreSQL has. */
 const firstDay = '4713-01-01 BC';
 const lastDay = '275760-01-01';
 

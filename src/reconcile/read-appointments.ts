@@ -1,6 +1,6 @@
 import type { ServiceClient } from '../client/index.ts';
 import { addDays } from '../common/days.ts';
-import { type Window, windowsOf } from './days.ts';
+import { type Window, windowsOf } from './compared-days.ts';
 
 /** The documented size of a page. */
 const pageSize = 30;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import supertest from 'supertest';
-import { openApp } from '../receiver/console/support.ts';
-import { useReceiverDatabase } from '../receiver/support/database.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { openApp } from './support.ts';
 
 const database = useReceiverDatabase();
 const css = readFileSync('assets/console/console.css', 'utf8');

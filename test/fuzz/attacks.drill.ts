@@ -3,9 +3,9 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { paths } from '../support/callbacks.ts';
 import { killProcesses, spawnService, type TestProcess } from '../support/process.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { useReceiverDatabase } from '../receiver/support/database.ts';
 import { paths, samples } from '../support/callbacks.ts';
 import { killProcesses, spawnService } from '../support/process.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { openBrowser, signIn } from '../console/browser.ts';
-import { apply } from '../receiver/reporting/apply.ts';
-import { useReceiverDatabase } from '../receiver/support/database.ts';
+import { apply } from '../db/apply.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { killProcesses, spawnService } from '../support/process.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
 const adminToken = 'an-admin-token-of-tests';

@@ -4,10 +4,10 @@ import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import { startReceiver } from '../../src/receiver/receiver.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { useReceiverDatabase } from './support/database.ts';
 
 const database = useReceiverDatabase('test');
 let redis: TestRedis;

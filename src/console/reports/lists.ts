@@ -1,9 +1,9 @@
+import { operations } from './definitions/about-receiver.ts';
 import { accountant } from './definitions/accountant.ts';
 import { admissions } from './definitions/admissions.ts';
 import { appointments } from './definitions/appointments.ts';
 import { certificates } from './definitions/certificates.ts';
 import { money } from './definitions/money.ts';
-import { operations } from './definitions/operations.ts';
 import type { Report } from './report.ts';
 
 /** A clinic's reports, by what they are about; and those about the receiver itself. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type pg from 'pg';
 import type { AnyCallback } from '../../callbacks/callback.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
@@ -7,12 +8,12 @@ import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts'
 import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/secrets.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
 import { readTime } from '../../callbacks/times.ts';
+import type { Log } from '../../common/log.ts';
 import { uuidV8 } from '../../common/uuid.ts';
-import { StoreUnavailable } from '../store/circuit.ts';
+import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import type { IntakeOptions } from './intake.ts';
 
 /** A body that passed the access checks and was rejected. */
 export interface RejectedBody {
@@ -70,9 +71,15 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** What PostgreSQL does for a subject takes as long as for so many bytes. */
 const bytesOfSubject = 100;
 
+interface QuarantineOptions {
+  pool: pg.Pool;
+  families: readonly Family[];
+  circuit: Pick<Circuit, 'run' | 'timeoutMs'>;
+  log: Log;
+}
+
 /** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
-export function createQuarantine(options: Pick<IntakeOptions, 'circuit' | 'families' | 'log' | 'pool'>) {
-  const { pool, families, circuit, log } = options;
+export function createQuarantine({ pool, families, circuit, log }: QuarantineOptions) {
   const commits = createGroupCommit({
     commit: async (rejected: (RejectedBody & ReturnType<typeof readRejected>)[]) => {
       const rows = rejected.map((one) => {

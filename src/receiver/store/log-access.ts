@@ -20,7 +20,7 @@ export interface Access {
   actor: Actor;
   /** What was done, such as `reveal`, `export` or `erase`. */
   action: string;
-  /** The subjects of the patients, see families/subjects.ts; the log has their salted hashes. */
+  /** The subjects of the patients, see callbacks/subjects.ts; the log has their salted hashes. */
   subjects?: readonly string[];
   /** The selection, without anything that somebody has typed. */
   filter?: Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { csvWriter, parseCsv } from '../../../src/common/csv.ts';
-import { openApp, visitAs } from '../../receiver/console/support.ts';
-import { apply } from '../../receiver/reporting/apply.ts';
-import { useReceiverDatabase } from '../../receiver/support/database.ts';
+import { apply } from '../../db/apply.ts';
 import { receiptCallback } from '../../support/callbacks.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { openApp, visitAs } from '../support.ts';
 import { readXlsx } from './read-files.ts';
 
 const database = useReceiverDatabase();

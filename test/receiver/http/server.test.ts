@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listen, PortUnavailable } from '../../../src/receiver/http/server.ts';
+import { id, serve } from '../../support/serve.ts';
 import { until } from '../../support/until.ts';
-import { id, serve } from '../support/serve.ts';
 
 const raw = async (url: string, request: string) => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');

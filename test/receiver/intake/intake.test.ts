@@ -4,8 +4,8 @@ import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts
 import { createLog } from '../../../src/common/log.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
-import { useReceiverDatabase } from '../support/database.ts';
-import { openIntake, paths, routeOf } from '../support/intake.ts';
+import { openIntake, paths, routeOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
 const eventTime = Math.floor(Date.now() / 1000);

@@ -7,9 +7,9 @@ import {
   openQueue,
   type QueueOptions,
 } from '../../../src/receiver/queue/delivery-queue.ts';
+import { closeLater, startAddress, startOwnRedis } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
-import { closeLater, startAddress, startOwnRedis } from '../support/fallback.ts';
 
 const waitingKey = '{receiver}:deliveries:wait';
 

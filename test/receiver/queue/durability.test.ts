@@ -2,9 +2,6 @@ import { once } from 'node:events';
 import { createLog } from '../../../src/common/log.ts';
 import { NotKept, watchDurability } from '../../../src/receiver/queue/durability.ts';
 import { connectProducer } from '../../../src/receiver/queue/redis.ts';
-import type { TestRedis } from '../../support/redis.ts';
-import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
-import { until } from '../../support/until.ts';
 import {
   appendSoon,
   appends,
@@ -15,7 +12,10 @@ import {
   startAddress,
   startOwnRedis,
   stream,
-} from '../support/fallback.ts';
+} from '../../support/fallback.ts';
+import type { TestRedis } from '../../support/redis.ts';
+import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
+import { until } from '../../support/until.ts';
 
 let redis: TestRedis;
 beforeEach(async () => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
-import type { TestRedis } from '../../support/redis.ts';
-import { until } from '../../support/until.ts';
 import {
   appendSoon,
   appends,
@@ -13,7 +11,9 @@ import {
   startAddress,
   startOwnRedis,
   stream,
-} from '../support/fallback.ts';
+} from '../../support/fallback.ts';
+import type { TestRedis } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
 
 let redis: TestRedis;
 beforeEach(async () => {

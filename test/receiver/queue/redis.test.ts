@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 import { createLog } from '../../../src/common/log.ts';
 import { checkRedis, RedisUnusable } from '../../../src/receiver/queue/redis.ts';
+import { closeLater, startOwnRedis } from '../../support/fallback.ts';
 import { selfSigned } from '../../support/self-signed.ts';
-import { closeLater, startOwnRedis } from '../support/fallback.ts';
 
 const log = createLog('silent');
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { byBothClocks, createDatabaseClock } from '../../../src/receiver/store/clock.ts';
 import { allowConnections } from '../../support/database.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import { useReceiverDatabase } from '../support/database.ts';
 
 const database = useReceiverDatabase();
 const dayMs = 24 * 60 * 60 * 1000;

@@ -9,10 +9,10 @@ import { openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
+import { openCore } from '../../operations/support.ts';
+import { deliveryOf } from '../../support/intake.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
-import { openCore } from '../operations/support.ts';
-import { deliveryOf } from '../support/intake.ts';
 
 it('a damaged page of what waits hides only itself, is named with its remedy, and that heals it', async () => {
   const server = await startTestServer();

@@ -26,9 +26,9 @@ import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
+import { deliveryOf } from '../../support/intake.ts';
+import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import { createReceiverDatabase, useReceiverDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 
 const database = useReceiverDatabase();
 const log = createLog('silent');

@@ -4,8 +4,8 @@ import { createDatabaseClock } from '../../../src/receiver/store/clock.ts';
 import { storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
-import { apply } from '../reporting/apply.ts';
-import { useReceiverDatabase } from '../support/database.ts';
+import { apply } from '../../db/apply.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
 const openSessions = (connections = 3) =>

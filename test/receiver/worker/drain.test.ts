@@ -6,8 +6,6 @@ import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { type DrainOptions, drainFallback } from '../../../src/receiver/worker/drain.ts';
-import { until } from '../../support/until.ts';
-import { useReceiverDatabase } from '../support/database.ts';
 import {
   appendSoon,
   closeLater,
@@ -16,8 +14,10 @@ import {
   spilled,
   startOwnRedis,
   stream,
-} from '../support/fallback.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+} from '../../support/fallback.ts';
+import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
 const mebibyte = 1024 * 1024;

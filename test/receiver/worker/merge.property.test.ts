@@ -9,8 +9,8 @@ import { keyOf } from '../../../src/receiver/store/columns.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { samples } from '../../../src/sandbox/samples.ts';
-import { useReceiverDatabase } from '../support/database.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
 const merge = () =>

@@ -7,9 +7,9 @@ import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
+import { deliveryOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import { useReceiverDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 import { race } from './race.ts';
 
 const database = useReceiverDatabase('test');

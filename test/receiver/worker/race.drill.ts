@@ -1,5 +1,5 @@
 import { startPgBouncer } from '../../support/pgbouncer.ts';
-import { useReceiverDatabase } from '../support/database.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { race } from './race.ts';
 
 const database = useReceiverDatabase('test');

@@ -7,9 +7,9 @@ import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { deliveryOf } from '../../support/intake.ts';
+import type { ReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import type { ReceiverDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 
 const fields = ['name', 'mobile', 'net_amount', 'clinic_id', 'further'];
 const start = Math.floor(Date.now() / 1000) - 86_400;

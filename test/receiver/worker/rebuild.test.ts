@@ -14,9 +14,9 @@ import { insertDeliveries, insertQuery } from '../../../src/receiver/store/inser
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { deliveryOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import { useReceiverDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');

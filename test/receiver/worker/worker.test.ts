@@ -8,9 +8,9 @@ import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
 import { allowConnections } from '../../support/database.ts';
+import { deliveryOf } from '../../support/intake.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
-import { useReceiverDatabase } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');

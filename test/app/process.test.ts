@@ -1,0 +1,176 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { callbacks } from '../../src/sandbox/callback-sequence.ts';
+import { sendCallbacks } from '../../src/sandbox/sender.ts';
+import { registeredUrls } from '../../src/sandbox/urls.ts';
+import { paths } from '../support/callbacks.ts';
+import { createEmptyDatabase } from '../support/database.ts';
+import { deliveryOf } from '../support/intake.ts';
+import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { post } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase('test');
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterEach(killProcesses);
+afterAll(() => redis.stop());
+
+it('SIGTERM stops every role, with exit code 0', async () => {
+  const services = await Promise.all(
+    ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
+  );
+  expect(await Promise.all(services.map((service) => service.end('SIGTERM')))).toEqual([0, 0, 0]);
+});
+
+it('a bad configuration ends with exit code 78 and a line for each error', async () => {
+  const command = spawnReceiver(['start'], { PORT: 'x', ROLE: 'y', DATABASE_URL: 'z' });
+  expect(await command.end()).toBe(78);
+  const lines = command.output().trim().split('\n');
+  expect(lines.map((line) => line.split(' ')[0]).toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
+});
+
+it.each([
+  ['no such database', { pathname: '/nowhere' }, 'database "nowhere" does not exist'],
+  ['a wrong password', { password: 'wrong' }, 'password authentication failed'],
+])('%s ends the start, also with a fallback store, and names DATABASE_URL', async (_, wrong, reason) => {
+  const DATABASE_URL = Object.assign(new URL(database.url), wrong).href;
+  const command = spawnReceiver(['start'], { DATABASE_URL, REDIS_URL: redis.url, PORT: '0' });
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(
+    new RegExp(`^DATABASE_URL: \\w+ ${reason}.*: start PostgreSQL, make the database, or`, 'm'),
+  );
+});
+
+it.each([['start'], ['sql', 'select 1']])(
+  'PostgreSQL that is away ends %s, and names the variable',
+  async (...args) => {
+    const DATABASE_URL = Object.assign(new URL(database.url), { host: 'localhost:1' }).href;
+    const command = spawnReceiver(args, { DATABASE_URL, PORT: '0' });
+    expect(await command.end()).toBe(1);
+    expect(command.output()).toMatch(/^DATABASE_URL: .*ECONNREFUSED.*: start PostgreSQL/m);
+    expect(command.output()).not.toContain('AggregateError');
+  },
+);
+
+it('a role that may not make tables ends the start, with what to do', async () => {
+  const fresh = await createEmptyDatabase();
+  const role = `r_${randomBytes(4).toString('hex')}`;
+  await fresh.rows(`create role ${role} login password 'p'`);
+  const DATABASE_URL = Object.assign(new URL(fresh.url), { username: role, password: 'p' }).href;
+  const command = spawnReceiver(['start'], { DATABASE_URL, PORT: '0' });
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(/insufficient_privilege\. Migrate as the owner of the database/);
+  await fresh.rows(`drop role ${role}`);
+  await fresh.close();
+});
+
+it('DATABASE_URL leads to the socket in a folder', async () => {
+  const { hostname, port, pathname, username, password } = new URL(database.url);
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-socket-'));
+  const socket = createServer((from) => {
+    const to = connect(Number(port), hostname);
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const)
+      one.on('error', () => other.destroy()).pipe(other);
+  }).listen(join(folder, '.s.PGSQL.5432'));
+  await once(socket, 'listening');
+  const DATABASE_URL = `postgresql://${username}:${password}@${pathname}?host=${folder}`;
+  const command = spawnReceiver(['sql', '--json', 'select 7 as seven'], { DATABASE_URL });
+  expect([await command.end(), command.output()]).toEqual([0, '{"seven":"7"}\n']);
+  socket.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('prints the addresses for every event and of the families of the interface, and a curl command that the receiver accepts', async () => {
+  const service = await spawnService({ DATABASE_URL: database.url });
+  await until(() => service.output().includes('npx receiver sql'));
+  for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)
+    expect(service.output()).toContain(service.url + paths[name]);
+  const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(
+    service.output(),
+  )!;
+  expect((await post(address!, body)).status).toBe(200);
+});
+
+it('migrate makes the tables of an empty database once, and sql prints rows', async () => {
+  const fresh = await createEmptyDatabase();
+  const run = async (...args: string[]) => {
+    const command = spawnReceiver(args, { DATABASE_URL: fresh.url });
+    expect(await command.end()).toBe(0);
+    return command.output();
+  };
+  expect(await run('migrate')).toContain('0001_receiver');
+  expect(await run('migrate')).not.toContain('tables made or updated');
+  expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toContain('12.50');
+  await fresh.close();
+});
+
+it('what may identify a patient is read from standard input, as others see the arguments of a process', async () => {
+  const run = (input: string, ...args: string[]) =>
+    spawnSync(process.execPath, ['bin/receiver.js', ...args, '-'], {
+      ...{ input, encoding: 'utf8' },
+      env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    });
+  expect(run('98765 43210\n', 'find').stdout).toContain('found by');
+  expect(run('platform:P1\npartner:b1:7\n', 'patient', 'hold', '--').stdout).toContain('Hold placed');
+  expect(await database.rows('select count(*)::int as n from receiver.holds')).toEqual([{ n: 2 }]);
+  expect(run('platform:P1', 'audit', 'list', '--patient').stdout).toContain('hold');
+});
+
+it('two receivers and two workers apply everything exactly once', async () => {
+  const roles = ['receiver', 'receiver', 'worker', 'worker'];
+  const started = await Promise.all(
+    roles.map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url, REDIS_URL: redis.url })),
+  );
+  const sent = [...callbacks({ seed: 7, count: 600, duplicates: 0.2, shuffle: true })];
+  const summaries = await Promise.all(
+    [0, 1].map((index) =>
+      sendCallbacks(
+        sent.filter((_, n) => n % 2 === index),
+        { urlOf: registeredUrls(started[index]!.url), connections: 16, resendOnFailure: true },
+      ),
+    ),
+  );
+  expect(summaries.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBe(600);
+  const distinct = new Set(sent.map(({ body }) => deliveryOf(JSON.parse(body)).id)).size;
+  await until(async () => {
+    const rows = await database.rows(`select from deliveries where status = 'applied'`);
+    return rows.length === distinct;
+  });
+  // A commit that timed out is sent again, so that none is counted less.
+  const [counted] = await database.rows(
+    'select sum(delivery_count)::int as n, count(*)::int as all from deliveries',
+  );
+  expect(counted).toMatchObject({ all: distinct });
+  expect(counted!.n).toBeGreaterThanOrEqual(600);
+  await Promise.all(started.map((service) => service.end('SIGTERM')));
+});
+
+it('a stop completes the requests in progress: acknowledged callbacks, and no others, are stored', async () => {
+  const service = await spawnService({ DATABASE_URL: database.url });
+  const data = (receipt_id: number) => ({
+    event: 'receipt.created',
+    event_time: 1_763_000_000,
+    data: { receipt_id },
+  });
+  const responses = Array.from({ length: 200 }, (_, n) =>
+    post(service.url + paths.receipt, data(n)).then(({ status }) => status),
+  );
+  await Promise.race(responses);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const statuses = await Promise.allSettled(responses);
+  const acknowledged = statuses.filter((one) => one.status === 'fulfilled' && one.value === 200).length;
+  expect(await database.rows('select count(*)::int as n from deliveries')).toEqual([{ n: acknowledged }]);
+});

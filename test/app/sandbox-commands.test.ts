@@ -1,0 +1,183 @@
+import { Command, CommanderError } from 'commander';
+import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
+import { documentedEvents } from '../../src/sandbox/families.ts';
+import { accept, startReceiver } from '../sandbox/receiver.ts';
+import { until } from '../support/until.ts';
+
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+beforeEach(async () => {
+  receiver = await startReceiver(accept);
+});
+afterEach(async () => {
+  await receiver.close();
+  process.exitCode = undefined;
+});
+
+function begin(
+  env: Record<string, string>,
+  args: string[],
+  untilEnd?: Parameters<typeof addSandboxCommands>[2],
+) {
+  const said = { out: '', err: '', code: 0 };
+  const program = new Command('receiver').exitOverride().configureOutput({
+    writeOut: (text) => {
+      said.out += text;
+    },
+    writeErr: (text) => {
+      said.err += text;
+    },
+  });
+  addSandboxCommands(program, env, untilEnd);
+  const ended = program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
+    if (!(error instanceof CommanderError)) throw error;
+    said.code = error.exitCode;
+  });
+  return { said, ended };
+}
+
+async function run(env: Record<string, string>, ...args: string[]) {
+  const { said, ended } = begin(env, args);
+  await ended;
+  return said;
+}
+const send = (...args: string[]) => run({}, 'send', '--url', receiver.url, ...args);
+const bodies = () => receiver.got.map((g) => String(g.body));
+
+it('sends every event to its documented path, and ends with a summary', async () => {
+  const { out } = await send('--count', '1000', '--seed', '5');
+  const documented = new Map(documentedEvents.map(({ event, path }) => [event, path]));
+  for (const { path, body } of receiver.got)
+    expect(path).toBe(documented.get(JSON.parse(String(body)).event));
+  expect(new Set(receiver.got.map(({ path }) => path)).size).toBeGreaterThan(15);
+  expect(out).toMatch(/^sent {5}1000 callbacks in [\d.]+ s \(\d+\/s\), 1000 acknowledged, 0 resent$/m);
+  expect(out).toMatch(/^outcomes 200 accepted 1000$/m);
+  expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
+  expect(out).toMatch(/^seed {5}5$/m);
+  expect(process.exitCode).toBeUndefined();
+});
+
+it('the same seed sends the same callbacks again', async () => {
+  for (let times = 0; times < 2; times++) await send('--count', '30', '--seed', '7');
+  expect(bodies().slice(30).sort()).toEqual(bodies().slice(0, 30).sort());
+});
+
+it('takes host, port, paths, key and header from the environment', async () => {
+  const { hostname: HOST, port: PORT } = new URL(receiver.url);
+  const names = ['--families', 'receipt,consent_form'];
+  const paths = { RECEIPTS_PATH: '/r/unguessable', CONSENT_FORMS_PATH: '/c/unguessable', EVENTS_PATH: '/e' };
+  const signed = { SIGNING_KEYS: 'first,second', SIGNATURE_HEADER: 'X-Our-Signature' };
+  const env = { HOST, PORT, ...paths, ...signed };
+  await run(env, 'send', '--count', '100', '--seed', '1', ...names);
+  expect(new Set(receiver.got.map((g) => g.path))).toEqual(new Set(['/r/unguessable', '/c/unguessable']));
+  expect(receiver.got[0]?.headers['x-our-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+  await run(env, 'send', '--count', '5', '--to-events');
+  expect(receiver.got.slice(100).map((g) => g.path)).toEqual(Array(5).fill('/e'));
+});
+
+it('sends the shares of duplicates, lean and invalid callbacks', async () => {
+  await send(
+    '--count',
+    '300',
+    '--seed',
+    '2',
+    '--duplicates',
+    '30%',
+    '--invalid',
+    '20%',
+    '--lean',
+    '50%',
+    '--shuffle',
+  );
+  expect(receiver.got).toHaveLength(300);
+  expect(new Set(bodies()).size).toBeLessThan(295);
+  expect(bodies().some((body) => !body.endsWith('}}'))).toBe(true);
+});
+
+it('exits with 1 when a valid callback was not acknowledged', async () => {
+  await receiver.close();
+  expect((await send('--count', '3')).out).toContain('ECONNREFUSED 3');
+  expect(process.exitCode).toBe(1);
+  receiver = await startReceiver(accept);
+});
+
+it.each([
+  ['--duplicates', '200%'],
+  ['--rate', '0'],
+  ['--connections', '0'],
+  ['--count', '-1'],
+  ['--families', 'receipts'],
+  ['--url', 'ftp://127.0.0.1'],
+])('refuses %s %s', async (option, value) => {
+  const said = await run({}, 'send', `${option}=${value}`);
+  expect(said).toMatchObject({ code: 1, err: expect.stringContaining(`'${option} <`) });
+});
+
+it('serves a week of a clinic, of whose appointments some are never sent', async () => {
+  const interrupt = new AbortController();
+  const args = [
+    'sandbox',
+    '--port',
+    '0',
+    '--token',
+    'ours',
+    '--send-to',
+    receiver.url,
+    '--history',
+    '--seed',
+    '4',
+  ];
+  const { said, ended } = begin({}, [...args, '--unsent', '20%'], (work) => work(interrupt.signal));
+  await until(() => said.out.includes('acknowledged'));
+  const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(said.out)!;
+  const listed = new Map<string, string>();
+  const [from, to] = [7, 0].map((days) =>
+    new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
+  );
+  for (let page = 0, size = 30; size === 30; page++) {
+    const list = `${url}/dr/v1/appointment?start_date=${from}&end_date=${to}&page_no=${page}`;
+    const { appointments } = await (await fetch(list, { headers: { auth: 'ours' } })).json();
+    for (const one of appointments) listed.set(one.appointment_id, one.status);
+    size = appointments.length;
+  }
+  interrupt.abort();
+  await ended;
+
+  const told = new Map<string, string>();
+  for (const body of bodies()) {
+    const { event, data } = JSON.parse(body);
+    if (/^appointment\.(created|updated|statuschange|assessments)/.test(event))
+      told.set(data.appointment_id, data.status);
+  }
+  expect(listed.size).toBeGreaterThan(100);
+  const missing = [...listed.keys()].filter((id) => !told.has(id));
+  const differing = [...told].filter(([id, status]) => listed.has(id) && listed.get(id) !== status);
+  for (const { length } of [missing, differing]) {
+    expect(length).toBeGreaterThan(0);
+    expect(length).toBeLessThan(listed.size / 2);
+  }
+});
+
+it('without a past, the sandbox sends callbacks until it is interrupted', async () => {
+  const interrupt = new AbortController();
+  const args = ['sandbox', '--port', '0', '--send-to', receiver.url, '--rate', '1000'];
+  const { ended } = begin({ SIGNING_KEYS: 'key' }, args, (work) => work(interrupt.signal));
+  await until(() => receiver.got.length >= 20);
+  interrupt.abort();
+  await ended;
+  expect(receiver.got[0]?.headers).toHaveProperty('x-webhook-signature');
+});
+
+it('reports in one line that the sandbox cannot listen', async () => {
+  const { port } = new URL(receiver.url);
+  expect(await run({}, 'sandbox', '--port', port)).toEqual({
+    ...{ out: '', err: `sandbox: cannot listen on 127.0.0.1:${port} (EADDRINUSE)\n`, code: 69 },
+  });
+});
+
+it.each([
+  [{}, 'http://127.0.0.1:8080'],
+  [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000'],
+  [{ HOST: '::1' }, 'http://[::1]:8080'],
+])('finds the receiver of %j at %s', (env, address) => {
+  expect(receiverAddress(env)).toBe(address);
+});

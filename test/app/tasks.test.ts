@@ -1,0 +1,61 @@
+import { openService } from '../../src/app/service.ts';
+import { createLog } from '../../src/common/log.ts';
+import { newRecords } from '../../src/sandbox/platform-records.ts';
+import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
+import { startWebhook } from '../support/alert-channels.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase('test');
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+});
+
+/** Starts the real service, with every feature on. */
+async function start(env: Record<string, string>) {
+  const [platform, webhook] = [await startSandbox({ records: newRecords('b-1') }), await startWebhook()];
+  stops.push(platform.close, webhook.stop);
+  const { config, start: startService } = await openService({
+    ...{ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, ALERT_WEBHOOK_URL: webhook.url },
+    ...{ RECONCILE: '7d', SERVICE_BASE_URL: platform.url, SERVICE_TOKEN: sandboxToken, ...env },
+  });
+  const { stop } = await startService(config, createLog('silent'), new AbortController().signal);
+  stops.push(stop);
+}
+
+const tasks = async (where: string) => {
+  const rows = await database.rows(`select name from receiver.tasks where ${where} order by name`);
+  return rows.map(({ name }) => name as string);
+};
+
+it('the service runs each task of each feature, and does their work', async () => {
+  const old = '018f0000-0000-8000-8000-000000000001';
+  await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body, last_received_at)
+    values ('${old}', '/', '', 'invalid', '[]', '', now() - interval '91 days')`);
+  await database.rows(`insert into receiver.erasures (id, actor, until, names, subjects)
+    values ('${old}', 'test', now(), '{}', '{}')`);
+  await start({});
+  const daily = ['changes', 'directory', 'reconciliation', 'retention', 'stale', 'subscriptions', 'trim'];
+  const frequent = ['alerts', 'destinations', 'erasures'];
+  await until(async () => {
+    const done = [
+      ...(await tasks(`due_at > now() + interval '1 hour'`)),
+      // It goes on for as long as the process.
+      ...(await tasks(`name in ('alerts', 'erasures') and due_at > now() or name = 'destinations'`)),
+    ];
+    return [...daily, ...frequent].every((name) => done.includes(name));
+  });
+  expect(await tasks('failing_since is null')).toEqual([...daily, ...frequent].toSorted());
+  expect(await database.rows('select id from receiver.quarantine')).toEqual([]);
+  expect(await database.rows('select id from receiver.erasures where completed_at is null')).toEqual([]);
+  expect(await database.rows('select error from receiver.reconciliations')).toEqual([{ error: null }]);
+  await until(async () => (await database.rows('select from receiver.heartbeats')).length > 0);
+});
+
+it('a process with role receiver leaves tasks to workers, but for alerts, and says that it lives', async () => {
+  await start({ ROLE: 'receiver' });
+  await until(async () => (await database.rows('select from receiver.heartbeats')).length > 0);
+  await until(async () => (await tasks('due_at > now()')).length > 0);
+  expect(await tasks('true')).toEqual(['alerts']);
+});

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe } from '../../src/callbacks/describe.ts';
+import { classOf, type Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { versionOf, versionWith } from '../../src/callbacks/identify.ts';
+import { createParse } from '../../src/callbacks/parse.ts';
+import { deliveryOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+
+const database = useReceiverDatabase();
+const parse = createParse(families, ({ name }) => name);
+
+const ms = fc.integer({ min: 946_684_800_000, max: 4_000_000_000_000 });
+const near = fc
+  .tuple(fc.integer({ min: 1_763_000_000, max: 1_763_000_003 }), fc.constantFrom(0, 1, 500, 999))
+  .map(([s, rest]) => s * 1000 + rest);
+const time = fc.oneof(near, ms);
+const versioned = fc.record({
+  eventMs: time,
+  class: fc.constantFrom('reconciled' as const, 'created' as const, 'updated' as const, 'deleted' as const),
+  changeMs: fc.option(time, { nil: undefined }),
+  timestampMs: fc.oneof(fc.constant(0), time),
+  receivedAt: time.map((one) => one * 1000),
+  id: fc.uuid({ version: 8 }),
+});
+
+const parts = ['eventMs', 'class', 'changeMs', 'timestampMs', 'receivedAt'] as const;
+
+const second = (one: number) => Math.floor(one / 1000);
+const classes = ['reconciled', 'created', 'updated', 'deleted'];
+/** The order as the design says it. */
+function compare(a: VersionedOf, b: VersionedOf): number {
+  const change = ({ class: kind, changeMs, eventMs }: VersionedOf) =>
+    changeMs ?? (kind === 'deleted' ? Number.POSITIVE_INFINITY : eventMs);
+  const keys = (one: VersionedOf) => [
+    second(one.eventMs),
+    second(change(one)),
+    classes.indexOf(one.class),
+    change(one),
+    one.eventMs,
+    one.timestampMs,
+    one.receivedAt,
+  ];
+  const [first, other] = [keys(a), keys(b)];
+  const at = first.findIndex((key, index) => key !== other[index]);
+  if (at >= 0) return first[at]! < other[at]! ? -1 : 1;
+  // The end of the id.
+  const [end, otherEnd] = [a.id.slice(24), b.id.slice(24)];
+  return end === otherEnd ? 0 : end < otherEnd ? -1 : 1;
+}
+type VersionedOf = Parameters<typeof versionOf>[0];
+
+it('versions sort bytewise as the order says: a total order', () => {
+  fc.assert(
+    // Also of two that are equal but for some of it.
+    fc.property(versioned, versioned, fc.subarray([...parts]), (a, other, equal) => {
+      const b = { ...other, ...Object.fromEntries(equal.map((name) => [name, a[name]])) };
+      const [first, last] = [versionOf(a), versionOf(b)];
+      expect(first < last ? -1 : first > last ? 1 : 0).toBe(compare(a, b));
+      expect(versionWith(first, b.id)).toBe(versionOf({ ...a, id: b.id }));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it('an absent change time is the time of the event, and in a deletion the latest', () => {
+  const base = { event_time: 1_763_000_000, business_id: 'b' };
+  const update = (data: object, event = 'receipt.updated') =>
+    deliveryOf({ ...base, event, data: { receipt_id: 1, ...data } }).version;
+  expect(update({}) > update({ updated_at: 1_762_999_999 })).toBe(true);
+  expect(update({}) < update({ updated_at: 1_763_000_001 })).toBe(true);
+  expect(update({}, 'receipt.deleted') > update({ updated_at: 1_763_000_001 })).toBe(true);
+  // A time that says nothing is absent.
+  expect(update({ updated_at: 0 }) > update({ updated_at: 1_762_999_999 })).toBe(true);
+});
+
+it.each([
+  ['7', 7],
+  ['7', '07'],
+  ['7', '7'],
+  ['9223372036854775807', '9223372036854775807'],
+])('the record of a receipt is %s for %p', (recordId, receipt_id) => {
+  expect(
+    deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } }).recordId,
+  ).toBe(recordId);
+});
+
+it.each(['9223372036854775808', 1e19, 'seven', 1.5, null, true])(
+  'a receipt with the id %p is refused',
+  (receipt_id) => {
+    const callback = { event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } };
+    expect(() => deliveryOf(callback)).toThrow();
+  },
+);
+
+it.each(['', 'x'.repeat(201), 1.5, null, true, {}])('a consent form with the id %p is refused', (id) => {
+  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
+  expect(() => deliveryOf(callback)).toThrow('not a valid callback');
+});
+
+it.each([
+  [7, '7'],
+  [1e19, '10000000000000000000'],
+])('a text id that came as the number %p is its digits', (id, digits) => {
+  const callback = { event: 'mcert.created', event_time: 1_763_000_000, data: { id } };
+  expect(deliveryOf(callback).recordId).toBe(digits);
+});
+
+it('a resend with another timestamp is the same delivery, and what has no identity in its data tells transactions apart', () => {
+  const of = (envelope: object, event: string, data: object) =>
+    deliveryOf({ event, event_time: 1_763_000_000, ...envelope, data }).id;
+  const receipt = (envelope: object) => of(envelope, 'receipt.updated', { receipt_id: 1 });
+  expect(receipt({ timestamp: 1 })).toBe(receipt({ timestamp: 2, client_id: '' }));
+  expect(receipt({ transaction_id: 'a' })).toBe(receipt({ transaction_id: 'b' }));
+  const reminder = (envelope: object) => of(envelope, 'vaccination.reminder', { patient_id: '1' });
+  expect(reminder({ partition_id: 'a' })).not.toBe(reminder({ partition_id: 'b' }));
+  const estimate = (envelope: object) => of(envelope, 'ipd_admissions_estimates.created', { id: '1' });
+  expect(estimate({ transaction_id: 'a' })).not.toBe(estimate({ transaction_id: 'b' }));
+  expect(receipt({ business_id: 0 })).not.toBe(receipt({}));
+  const unknown = (envelope: object) => of(envelope, 'rec.uploaded', {});
+  expect(unknown({ transaction_id: 'a' })).not.toBe(unknown({ transaction_id: 'b' }));
+});
+
+it('the id, record, version and subjects of a stored body are those of the raw one', async () => {
+  const number = fc.constantFrom(
+    '1',
+    '1.0',
+    '1e2',
+    '-0',
+    '0.1234567890123456789',
+    '100000000000000000001',
+    '12.50',
+  );
+  const text = fc
+    .string({ unit: 'grapheme', maxLength: 8 })
+    .filter((one) => !one.includes('\0') && one.isWellFormed());
+  const value = fc.oneof(
+    number,
+    text.map((one) => JSON.stringify(one)),
+    fc.constantFrom('null', 'true', '{}', '[1, "a"]', '{"b":1,"a":{"pid":5}}'),
+  );
+  const key = fc.oneof(
+    fc.constantFrom('net_amount', 'name', 'patient_oid', 'aid', 'updated_at', 'é', 'Z', '1'),
+    text,
+  );
+  const data = fc.array(fc.tuple(key, value), { maxLength: 8 });
+  const event = fc.constantFrom('receipt.updated', 'receipt.deleted', 'x.unknown', 'google_review.request');
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(event, data), { minLength: 5, maxLength: 20 }), async (callbacks) => {
+      const bodies = callbacks.map(
+        ([one, members]) =>
+          `{ "event":"${one}", "event_time":1763000000,"business_id":"b","transaction_id":"t",
+             "data":{"receipt_id": 07`.replace('07', '7') +
+          members.map(([name, of]) => `,${JSON.stringify(name)}:${of}`).join('') +
+          '}}',
+      );
+      const stored = await database.rows(
+        'select b::jsonb::text as body from unnest($1::text[]) with ordinality as t(b, n) order by n',
+        [bodies],
+      );
+      const read = (body: string) => {
+        // Lists of names, without an order.
+        const { data: _, misfits: __, subjects, ...rest } = describe(parse(Buffer.from(body), other), 1);
+        return { ...rest, subjects: subjects.toSorted() };
+      };
+      expect(stored.map(({ body }) => read(body as string))).toEqual(bodies.map(read));
+    }),
+    { numRuns: 60 },
+  );
+});
+const other = (families as readonly Family[]).find(({ name }) => name === 'other')!;
+
+it('an event that no family lists, also one named like a property of objects, is an update', () => {
+  expect(classOf(other, 'constructor')).toBe('updated');
+  expect(deliveryOf({ event: 'constructor', event_time: 1_763_000_000, data: {} }).family).toBe('other');
+});

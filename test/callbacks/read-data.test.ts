@@ -1,0 +1,148 @@
+import { describe } from '../../src/callbacks/describe.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { createParse } from '../../src/callbacks/parse.ts';
+import { deliveryOf } from '../support/intake.ts';
+
+const eventTime = 1_763_000_000;
+const receipt = (data: object, event = 'receipt.updated') =>
+  deliveryOf({ event, event_time: eventTime, business_id: 'b', data: { receipt_id: 7, ...data } });
+const merged = (data: object, event?: string) => JSON.parse(receipt(data, event).data ?? 'null');
+
+it('data that needs no reading is not stored again', () => {
+  expect(receipt({ net_amount: 450.5, mobile: 919900000001, name: null, further: 1 }).data).toBeNull();
+  expect(receipt({ net_amount: '450.50', archive: '1', updated_at: '1763000000' }).data).toBeNull();
+});
+
+it('a value that does not fit its column is kept under a mark, and the rest is read', () => {
+  expect(merged({ net_amount: 'a lot', archive: true, name: { first: 'x' }, amount_paid: 5 })).toEqual({
+    receipt_id: 7,
+    amount_paid: 5,
+    '\u0001net_amount': 'a lot',
+    '\u0001archive': true,
+    '\u0001name': { first: 'x' },
+  });
+});
+
+it.each([0, '', '0001-01-01T00:00:00Z', 1000, eventTime + 2 * 86_400, '0'])(
+  'a time %p of something done to the record says nothing',
+  (created_at) => {
+    expect(merged({ created_at })).toEqual({ receipt_id: 7 });
+  },
+);
+
+it('a planned time may be ahead of the event, and says nothing where it is empty', () => {
+  const admission = (admission_date: unknown) =>
+    deliveryOf({ event: 'ipd_admissions.created', event_time: eventTime, data: { id: 'a', admission_date } })
+      .data;
+  expect(admission(eventTime + 30 * 86_400)).toBeNull();
+  for (const empty of [0, '', 1_000]) expect(JSON.parse(admission(empty)!)).toEqual({ id: 'a' });
+});
+
+it.each([
+  ['2026-11-26T14:34:05,250+05:30', '2026-11-26T09:04:05.250Z'],
+  ['2026-11-26T14:34:05+05:30[Asia/Kolkata][u-ca=iso8601]', '2026-11-26T09:04:05.000Z'],
+  ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+  ['2016-12-31 23:59:60.123456 Z', '2017-01-01T00:00:00.123Z'],
+])('a time with a comma, a zone in brackets or a leap second is read: %s', (value, time) => {
+  const data = { event: 'receipt.updated', event_time: value, data: { receipt_id: 7, updated_at: value } };
+  const { eventMs, data: merged } = deliveryOf(data);
+  expect([new Date(eventMs).toISOString(), JSON.parse(merged!).updated_at]).toEqual([time, time]);
+});
+
+it('a name in brackets is no zone: what is no time is no public value either', () => {
+  const data = { receipt_id: 7, created_at: '2026-11-26T14:34:05Z[Asha Rao 98765]' };
+  expect(merged(data)).toEqual({ receipt_id: 7, '\u0001created_at': data.created_at });
+});
+
+it('a null that is said is a value, also of a time', () => {
+  expect(receipt({ created_at: null }).data).toBeNull();
+});
+
+it('a blank where no text is meant is null, and a text may be blank', () => {
+  expect(merged({ net_amount: '', remarks: '' })).toEqual({ receipt_id: 7, net_amount: null, remarks: '' });
+});
+
+it('a whole number that fits no bigint, or a fraction, fits no whole number', () => {
+  expect(merged({ archive: 1.5 })).toEqual({ receipt_id: 7, '\u0001archive': 1.5 });
+  expect(Object.keys(merged({ archive: '9223372036854775808' }))).toContain('\u0001archive');
+  expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
+});
+
+it('spaces that PostgreSQL does not take, and times before the year 1, are misfits', () => {
+  for (const [name, value] of [
+    ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
+    ['created_at', '\ufeff1763000000'],
+    ['updated_at', -1e15],
+  ] as const)
+    expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
+});
+
+it('a misfit among facts that belong together leaves its column as it was', () => {
+  const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
+  expect(Object.keys(data)).not.toContain('additional_discount_value');
+});
+
+it('in a deletion null says nothing', () => {
+  expect(merged({ name: null, net_amount: 5, further: null }, 'receipt.deleted')).toEqual({
+    receipt_id: 7,
+    net_amount: 5,
+  });
+});
+
+it('with the first of a fact come the others, and what is lacking of them is null', () => {
+  expect(merged({ additional_discount_amount: 5 })).toEqual({
+    receipt_id: 7,
+    additional_discount_amount: 5,
+    additional_discount_type: null,
+    additional_discount_value: null,
+  });
+  expect(receipt({ additional_discount_amount: 5 }, 'receipt.deleted').data).toBeNull();
+});
+
+it('a field with another name has its documented one, and what only the envelope says is a field', () => {
+  const prescription = deliveryOf({
+    event: 'prescription.created',
+    event_time: eventTime,
+    data: { rx_id: 'p-1', doctor_id: 'd' },
+  });
+  expect(prescription.recordId).toBe('p-1');
+  expect(JSON.parse(prescription.data!)).toEqual({ prescription_id: 'p-1', doctor_id: 'd' });
+  const clearance = deliveryOf({
+    event: 'ipd_admissions_clearances.created',
+    event_time: eventTime,
+    transaction_id: 'ipd/b/admissions/a-1/clearances/pharmacy',
+    data: { type: 'pharmacy', status: 'done', completed_at: eventTime },
+  });
+  expect(clearance.recordId).toBe('ipd/b/admissions/a-1/clearances/pharmacy');
+  expect(JSON.parse(clearance.data!)).toMatchObject({ admission_id: 'a-1', completed_by: null });
+  expect(clearance.subjects).toEqual(['r:admission::a-1']);
+});
+
+it('an amount over 10^12, or of many digits, and a container where a scalar is meant, do not fit', () => {
+  for (const net_amount of [1e30, -1e13, '9'.repeat(30), `0.${'1'.repeat(70)}`])
+    expect(merged({ net_amount })).toEqual({ receipt_id: 7, '\u0001net_amount': net_amount });
+  expect(
+    receipt({ net_amount: 1e12, amount_due: 5.6e-17, amount_paid: '-1000000000000.00' }).data,
+  ).toBeNull();
+  for (const receipt_number of [{ name: 'Asha' }, ['Asha']])
+    expect(merged({ receipt_number })).toEqual({ receipt_id: 7, '\u0001receipt_number': receipt_number });
+  // One that may be personal anyway.
+  expect(receipt({ receipt_number: 7, flavour: { a: 1 } }).data).toBeNull();
+});
+
+it('a number that a double cannot represent is read wherever a number is', () => {
+  const long = '12345678901234567890';
+  const body = `{"event":"ipd_admissions_clearances.updated","event_time":${eventTime}.123456789,"timestamp":${eventTime}.123456789,
+    "business_id":${long},"client_id":1${long},"transaction_id":${long},"data":{"updated_at":${eventTime}.987654321}}`;
+  const parsed = createParse(families, ({ name }) => name)(Buffer.from(body));
+  const { version: _, ...described } = describe(parsed, 1);
+  expect(described).toMatchObject({ businessId: long, clientId: `1${long}`, recordId: long, misfits: [] });
+  expect(described.eventMs).toBe(eventTime * 1000 + 123);
+  expect(JSON.parse(described.data!).transaction_id).toBe(long);
+});
+
+it('every digit of a number is merged', () => {
+  const body = `{"event":"receipt.updated","event_time":${eventTime},"data":{"receipt_id":7,"net_amount":0.1234567890123456789,"archive":""}}`;
+  const parsed = createParse(families, ({ name }) => name)(Buffer.from(body));
+  expect(describe(parsed, 1).data).toContain('1234567890123456789e-19');
+});

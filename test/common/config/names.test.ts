@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { pathsOf } from '../../../src/callbacks/families/family.ts';
+import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
+import {
+  findFormer,
+  findMisspelt,
+  InvalidConfiguration,
+  parseConfig,
+} from '../../../src/common/config/config.ts';
+import { variableGroups } from '../../../src/common/config/environment-schema.ts';
+import { formerVariables } from '../../../src/common/config/former-variables.ts';
+import { killProcesses, spawnReceiver } from '../../support/process.ts';
+
+const families = documentedFamilies.map(pathsOf);
+
+afterAll(killProcesses);
+
+const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
+
+it('each variable of version 1 that is set is refused with what to use instead, unless it is empty', () => {
+  const former = Object.entries(formerVariables).filter(([name]) => !known.includes(name));
+  for (const [name, instead] of former) {
+    expect(findFormer({ [name]: 'x' }, families)).toEqual([`${name} is no variable any more: ${instead}`]);
+    expect(findFormer({ [name]: '' }, families)).toEqual([]);
+  }
+});
+
+it('the start ends with 78, and names former variables together with all other errors', async () => {
+  const env = { SOCKET: '/run/receiver.sock', RATE_LIMIT: '5', PORT: 'x' };
+  expect(() => parseConfig(env, families)).toThrow(InvalidConfiguration);
+  const { child, output } = spawnReceiver(['start'], env);
+  expect(await once(child, 'exit')).toEqual([78, null]);
+  for (const [name, rest] of [
+    ['SOCKET', formerVariables.SOCKET],
+    ['RATE_LIMIT', formerVariables.RATE_LIMIT],
+    ['PORT', 'must be a whole number'],
+  ])
+    expect(output()).toMatch(new RegExp(`${name} .*${rest}`));
+});
+
+it('a variable that is nearly one of ours is named, also in other case; ours, and those of others, are not', () => {
+  const meant = (name: string) => findMisspelt({ [name]: 'x' }, families)[0]?.match(/mean (\w+)/)?.[1];
+  expect(
+    [
+      'node_env',
+      'SIGNING_KEY',
+      'EVENT_PATH',
+      'PORTS',
+      'RETENTIONS',
+      'DATABASE_URI',
+      'TRUSTED_PROXY',
+      'LOGLEVEL',
+    ].map(meant),
+  ).toEqual([
+    'NODE_ENV',
+    'SIGNING_KEYS',
+    'EVENTS_PATH',
+    'PORT',
+    'RETENTION',
+    'DATABASE_URL',
+    'TRUST_PROXY',
+    'LOG_LEVEL',
+  ]);
+  const others = [
+    'PATH',
+    'HOSTNAME',
+    'HOME',
+    'SITE_URL',
+    'RECEIVER_SERVICE_HOST',
+    'OTEL_SERVICE_NAME',
+    'PGHOST',
+  ];
+  expect([...known, ...others].map(meant).filter(Boolean)).toEqual([]);
+});

@@ -1,0 +1,18 @@
+import { addDays, addMonths, daysBetween, monthStart } from '../../../src/common/days.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
+
+const database = useReceiverDatabase();
+
+it('days are added and compared as PostgreSQL does', async () => {
+  const days = await database.rows(`
+    select day::text, (day + n)::text as later, (day + make_interval(months => n))::date::text as months_later,
+           date_trunc('month', day::timestamp)::date::text as month, n
+    from (
+      select date '4600-01-01 BC' + i * 13999 as day, i * 7919 % 2000 - 1000 as n from generate_series(1, 500) i
+      union all values (date '0001-12-31 BC', 1), ('0001-01-01', -1), ('9999-12-31', 1), ('10000-02-29', 12), ('0001-02-28 BC', 1)
+    ) chosen`);
+  for (const { day, later, months_later, month, n } of days as Record<string, never>[]) {
+    expect([addDays(day!, n!), addMonths(day!, n!), monthStart(day!)]).toEqual([later, months_later, month]);
+    expect(daysBetween(day!, later!)).toBe(n);
+  }
+});

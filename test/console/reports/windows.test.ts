@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import type { ReportFilter } from '../../../src/console/reports/filter.ts';
+import { reports } from '../../../src/console/reports/lists.ts';
+import { askReport, queryRows, readPage } from '../../../src/console/reports/queries.ts';
+import { read, readBusinesses } from '../../../src/console/reports/read.ts';
+import { countedRows, readTotals } from '../../../src/console/reports/totals.ts';
+import { readColumns } from '../../../src/console/reports/view-columns.ts';
+import { apply } from '../../db/apply.ts';
+import { samples } from '../../support/callbacks.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
+
+const database = useReceiverDatabase();
+
+const ask = async (view: string, filter: ReportFilter) => {
+  const report = reports.find((one) => one.view === view)!;
+  const columns = await readColumns(database.db, report);
+  const businesses = await readBusinesses(database.db);
+  return askReport({ report, columns, filter, businesses });
+};
+
+const dayAgo = (days: number) =>
+  new Date(Date.now() + 5.5 * 3_600_000 - days * 86_400_000).toISOString().slice(0, 10);
+
+it('a page has the newest rows of all days, however many days they are spread over', async () => {
+  await apply(
+    database,
+    ['b0', 'b1'].map((business_id) => samples.review_request({ business_id })),
+  );
+  const spread = fc.record({
+    rows: fc.integer({ min: 1, max: 700 }),
+    days: fc.constantFrom(1, 2, 10, 100, 1_500),
+    future: fc.integer({ min: 0, max: 40 }),
+    form: fc.constantFrom<ReportFilter[]>(
+      {},
+      { business: 'b1' },
+      { from: dayAgo(364), to: dayAgo(0) },
+      { from: '2020-01-01', to: '2030-01-01' },
+      { to: '2024-05-05' },
+      { from: '2024-05-05' },
+    ),
+    view: fc.constantFrom('receipts', 'all_receipts', 'receipts_daily', 'businesses_daily'),
+    page: fc.integer({ min: 1, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(spread, async ({ rows, days, future, form, view, page }) => {
+      await database.rows('truncate receipts');
+      await database.rows(
+        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, net_amount, doctor_oid)
+         select 'b' || n % 2, n, 'c', 'receipt.created', now() + (($3 - n * 7 % $2) || ' days')::interval, '{}',
+           gen_random_uuid(), n, 'd' || n % 5
+         from generate_series(1, $1) n`,
+        [rows, days, future],
+      );
+      const asked = await ask(view, form);
+      expect(await readPage(database.db, asked, page)).toEqual(
+        await read(database.db, queryRows(asked, page)),
+      );
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it('rows are counted up to a limit, and beyond it not summed', async () => {
+  const insert = (from: number, to: number) =>
+    database.rows(
+      `insert into notices (business_id, client_id, last_event, event_time, extra, delivery_id)
+       select 'b1', 'c', 'notice', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
+      [from, to],
+    );
+  const asked = await ask('notices', {});
+  await insert(1, countedRows);
+  expect(await readTotals(database.db, asked)).toMatchObject({ rows: countedRows });
+  await insert(0, 0);
+  expect(await readTotals(database.db, asked)).toEqual({ rows: countedRows + 1, sums: {} });
+});

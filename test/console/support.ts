@@ -1,0 +1,61 @@
+import type { Express } from 'express';
+import supertest from 'supertest';
+import type { Config } from '../../src/common/config/config.ts';
+import type { Role } from '../../src/common/config/value-types.ts';
+import { console as feature } from '../../src/console/feature.ts';
+import type { Page } from '../../src/console/page.ts';
+import { pages } from '../../src/console/pages/index.ts';
+import { hashOf, newSession, sessionCookie } from '../../src/console/sign-in/cookies.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { createApp } from '../../src/receiver/http/app.ts';
+import { coreOf } from '../support/core.ts';
+import type { ReceiverDatabase } from '../support/receiver-database.ts';
+import { testConfig } from '../support/service.ts';
+
+export const adminToken = 'an-admin-token-of-tests';
+const origin = 'http://clinic.invalid';
+
+/** The app with the console, on a test's database. */
+export function openApp(
+  database: ReceiverDatabase,
+  given: Partial<Config> = {},
+  wrap = (core: Core) => core,
+) {
+  const config = testConfig({ adminToken, publicUrl: origin, ...given });
+  const core = wrap(coreOf(database, config));
+  return { core, app: createApp({ routes: [feature.routes!(core)], log: core.log }) };
+}
+
+export interface Visitor {
+  get: (path: string) => supertest.Test;
+  /** Posts a form as the console's own pages do. */
+  post: (path: string, fields?: Record<string, string | string[]>) => supertest.Test;
+}
+
+export const visitWith = (app: Express, cookie: string): Visitor => ({
+  get: (path) => supertest(app).get(`/console${path}`).set('Cookie', cookie),
+  post: (path, fields = {}) =>
+    supertest(app).post(`/console${path}`).set({ Cookie: cookie, Origin: origin }).type('form').send(fields),
+});
+
+/** Somebody with these roles, as if the identity provider had signed them in. */
+export async function visitAs(app: Express, database: ReceiverDatabase, roles: Role[]): Promise<Visitor> {
+  const cookie = newSession();
+  const actor = `subject-${roles.join('-')}`;
+  const session = { hash: hashOf(cookie, [adminToken, undefined]), actor, actor_name: null, roles };
+  await database.db
+    .insertInto('receiver.sessions')
+    .values({ ...session, address: '192.0.2.1' })
+    .execute();
+  return visitWith(app, `${sessionCookie}=${cookie}`);
+}
+
+/** All routes of all pages, with the least role of each. */
+export function allRoutes() {
+  const found: { method: 'get' | 'post'; path: string; takes: Role }[] = [];
+  const add = (method: 'get' | 'post') => (path: string, takes: string) =>
+    void found.push({ method, path, takes: takes as Role });
+  const dependencies = { config: testConfig({}) } as Parameters<Page>[1];
+  for (const page of pages) page({ get: add('get'), post: add('post') }, dependencies);
+  return found;
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import type { Delivery } from '../../src/callbacks/delivery.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { deliveryOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { apply } from './apply.ts';
+
+const database = useReceiverDatabase();
+const start = Math.floor(Date.now() / 1000) - 86_400;
+
+const amount = fc.constantFrom(undefined, null, 100, 250.5);
+const drawn = fc.record({
+  id: fc.nat(1),
+  kind: fc.constantFrom('created', 'updated', 'updated', 'deleted'),
+  second: fc.nat(3),
+  client_id: fc.constantFrom('', 'c1', 'c2'),
+  data: fc.record({
+    name: fc.constantFrom(undefined, null, 'A', 'B'),
+    net_amount: amount,
+    amount_paid: amount,
+    amount_due: amount,
+    created_at: fc.constantFrom(undefined, null, start - 90),
+    archive: fc.constantFrom(undefined, 1, 'much'),
+  }),
+});
+type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
+interface Stored extends Drawn {
+  delivery: Delivery;
+  storedAt: string;
+}
+
+const shown = `jsonb_build_object(
+  'id', receipt_id, 'name', name, 'net', net_amount, 'paid', paid_amount, 'due', due_amount, 'archive', archive, 'client', client_id,
+  'issued', extract(epoch from issued_at)::int, 'event', %, 'deleted', deleted_at is not null, 'delivery', delivery_id)`;
+
+/** What a page shows that reads callbacks in the order of their versions; undefined: there are none. */
+function pageOf(stored: readonly Stored[]) {
+  const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+  const newest = ordered.at(-1);
+  if (!newest) return undefined;
+  const said: Partial<Drawn['data']> = {};
+  for (const { kind, data } of ordered)
+    for (const [name, value] of Object.entries(data))
+      if (value !== undefined && value !== 'much' && !(kind === 'deleted' && value === null))
+        Object.assign(said, { [name]: value });
+  const {
+    name = null,
+    net_amount: net = null,
+    amount_paid: paid = null,
+    amount_due = null,
+    archive = null,
+  } = said;
+  return {
+    ...{
+      id: newest.id,
+      name,
+      net,
+      paid,
+      archive,
+      delivery: newest.delivery.id,
+      event: `receipt.${newest.kind}`,
+    },
+    due: net !== null && paid !== null ? net - paid : amount_due,
+    client: ordered.findLast(({ client_id }) => client_id)?.client_id ?? '',
+    issued: said.created_at ?? start + Math.min(...ordered.map(({ second }) => second)),
+    deleted: newest.kind === 'deleted',
+  };
+}
+const pagesOf = (stored: readonly Stored[]) =>
+  [0, 1].flatMap((id) => pageOf(stored.filter((one) => one.id === id)) ?? []);
+
+it('receipts as of a moment, and their history, are what pages show that read the callbacks stored by then', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(drawn, { minLength: 1, maxLength: 8 }), async (history) => {
+      await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receipts');
+      const stored: Stored[] = [];
+      for (const [n, one] of history.entries()) {
+        const { kind, second: at, id, data, client_id } = one;
+        const envelope = { event: `receipt.${kind}`, event_time: start + at, business_id: 'b', client_id };
+        // Each is another one, also of equal content.
+        const delivery = deliveryOf({ ...envelope, partition_id: n, data: { receipt_id: id, ...data } });
+        await insertDeliveries(database.pool, [delivery], 60_000);
+        const [row] = await database.rows('select stored_at::text as at from receiver.inbox where id = $1', [
+          delivery.id,
+        ]);
+        stored.push({ ...one, delivery, storedAt: row!.at as string });
+      }
+      await apply(database, []);
+      const asOf = (moment: string) =>
+        database.rows(
+          `select ${shown.replace('%', 'last_event')} as page from reporting.receipts_as_of($1) order by receipt_id`,
+          [moment],
+        );
+      for (const [n, { storedAt }] of stored.entries())
+        expect((await asOf(storedAt)).map(({ page }) => page)).toEqual(pagesOf(stored.slice(0, n + 1)));
+      expect(await asOf('-infinity')).toEqual([]);
+      // And as of now they are the rows of the table.
+      expect(
+        await database.rows('select * from reporting.receipts_as_of(now()) order by receipt_id'),
+      ).toEqual(await database.rows('select * from reporting.all_receipts order by receipt_id'));
+      const versions = await database.rows(
+        `select version::int, ${shown.replace('%', 'event')} as page from reporting.receipt_history order by receipt_id, version`,
+      );
+      expect(versions).toEqual(
+        [0, 1].flatMap((id) => {
+          const own = stored
+            .filter((one) => one.id === id)
+            .toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+          return own.map((_, n) => ({ version: n + 1, page: pageOf(own.slice(0, n + 1)) }));
+        }),
+      );
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { samples } from '../../src/sandbox/samples.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { apply } from './apply.ts';
+
+const database = useReceiverDatabase();
+
+/** The views that people and scripts rely on, with their columns. */
+const promised = readFileSync(join(import.meta.dirname, 'columns.txt'), 'utf8')
+  .trim()
+  .split('\n');
+/** A text that nobody may see who must not see personal data. */
+const canary = 'CANARY';
+
+beforeAll(async () => {
+  const callbacks = (families as readonly Family[]).map((family) => {
+    const sample = samples[family.name as keyof typeof samples];
+    const personal = Object.entries(family.fields)
+      .filter(([, { personal }]) => personal !== false)
+      .map(([name, { kind }]) => [
+        name,
+        kind === 'nested' ? { id: canary, name: canary, phone: canary } : canary,
+      ]);
+    const data = {
+      ...sample.data,
+      ...Object.fromEntries(personal),
+      [canary]: canary,
+      start_time: 1_700_000_000,
+    };
+    return { business_id: 'b', event_time: 1_700_000_000, ...sample, data };
+  });
+  const receipt = { ...callbacks[0]!, event_time: 1_700_000_100 };
+  const another = { ...receipt, data: { ...receipt.data, receipt_id: 4712, amount_paid: 0 } };
+  const gone = { ...receipt, event: 'receipt.deleted', data: { receipt_id: 4713 } };
+  const hidden = { ...callbacks[0]!, data: { ...callbacks[0]!.data, receipt_id: 4713 } };
+  await apply(database, [
+    ...callbacks,
+    another,
+    { ...another, data: { ...another.data, receipt_id: 4714 } },
+    hidden,
+    gone,
+  ]);
+  await database.rows(`
+    insert into receiver.quarantine (id, path, family, business_id, reason, errors, body)
+    values (gen_random_uuid(), '/${canary}', 'receipt', 'b', 'invalid', '["${canary}"]', '${canary}');
+    insert into receiver.counters values ('drift', '["receipt.created", "/${canary}", "value", "${canary}"]', 1, now(), now());
+    update receiver.inbox set received_at = now();
+    insert into receiver.heartbeats values ('2026-01-01'), ('2026-01-02');
+    insert into receiver.aliases values ('doctor', 'd', '${canary}', now(), 'platform');
+    insert into receiver.pending_deliveries (id, family, next_at, error)
+    select id, family, 'infinity', '${canary}' from receiver.inbox where record_id = '4714'`);
+});
+
+interface View {
+  view: string;
+  columns: string;
+  about: string | null;
+  readable: string[] | null;
+}
+
+const views = () =>
+  database.rows(
+    `select relname as view, string_agg(attname, ' ' order by attnum) as columns, obj_description(c.oid, 'pg_class') as about,
+       array_agg(attname::text) filter (where has_column_privilege('reporting_masked', c.oid, attnum, 'select')) as readable
+     from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0
+     where relnamespace = 'reporting'::regnamespace group by c.oid, relname order by relname`,
+  ) as Promise<unknown> as Promise<View[]>;
+
+async function as<T>(
+  role: string,
+  run: (rows: (query: string) => Promise<Record<string, unknown>[]>) => Promise<T>,
+) {
+  const session = await database.pool.connect();
+  try {
+    await session.query(`set role ${role}`);
+    return await run(async (query) => (await session.query(query)).rows);
+  } finally {
+    session.release(true);
+  }
+}
+
+it('every view has the columns that people rely on, and a comment', async () => {
+  const all = await views();
+  const building = ['activities_daily', 'receipt_callbacks'];
+  const lines = all
+    .filter(({ view }) => !building.includes(view))
+    .map(({ view, columns }) => `${view}: ${columns}`);
+  expect(lines).toEqual(promised);
+  expect(all.filter(({ about }) => !about)).toEqual([]);
+});
+
+const tables = [...families.map(({ table }) => `public.${table}`), 'public.deliveries', 'public.quarantine'];
+
+it('reporting_reader reads every view, the tables of families and the public views, and changes nothing', () =>
+  as('reporting_reader', async (rows) => {
+    for (const { view } of await views())
+      expect([view, (await rows(`table reporting.${view}`)).length]).not.toEqual([view, 0]);
+    for (const table of tables) expect((await rows(`table ${table}`)).length).toBeGreaterThan(0);
+    expect(await rows('select from reporting.receipts_as_of(now())')).toHaveLength(4);
+    for (const query of [
+      'delete from reporting.consent_forms',
+      'delete from receipts',
+      'table receiver.inbox',
+    ])
+      await expect(rows(query)).rejects.toMatchObject({ code: '42501' });
+  }));
+
+it('reporting_masked reads of every view what is not personal, and no table', () =>
+  as('reporting_masked', async (rows) => {
+    for (const { view, readable } of await views()) {
+      const found = await rows(`select ${readable!.map((name) => `${name}::text`)} from reporting.${view}`);
+      expect([view, found.length]).not.toEqual([view, 0]);
+      expect([view, JSON.stringify(found)]).toEqual([view, expect.not.stringContaining(canary)]);
+    }
+    for (const query of [
+      ...tables.map((name) => `select from ${name}`),
+      'select from reporting.receipts_as_of(now())',
+    ])
+      await expect(rows(query)).rejects.toMatchObject({ code: '42501' });
+  }));
+
+it('a merge looks rows up by their keys, also of a new table: every other index of it is partial', async () => {
+  const others = `select indexrelid::regclass::text as name, indpred is not null as is_partial from pg_index
+    where indrelid::regclass::text = any($1) and not indisprimary`;
+  const found = await database.rows(others, [families.map(({ table }) => table)]);
+  expect(found.length).toBeGreaterThan(3);
+  expect(found.filter(({ is_partial }) => !is_partial)).toEqual([]);
+});

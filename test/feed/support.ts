@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { families } from '../../src/callbacks/families/index.ts';
+import type { Config } from '../../src/common/config/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import type { FeedCore } from '../../src/feed/read-changes.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { fingerprintOf } from '../../src/receiver/store/migrate.ts';
+import { createMerge } from '../../src/receiver/worker/merge.ts';
+import { deliveryOf } from '../support/intake.ts';
+import type { ReceiverDatabase } from '../support/receiver-database.ts';
+import { testConfig } from '../support/service.ts';
+
+/** A change, as it is sent. */
+export type Item = { cursor: string; id: string; version: number; record: Record<string, unknown> | null };
+
+export const token = 'a-token-of-a-reader-1';
+const tokens = [token, `${token}-public`].map((one, n) => ({ token: one, isPublic: n === 1 }));
+const seconds = Math.floor(Date.now() / 1000) - 86_400;
+
+/** What the feed works with, on a test's database. */
+export function openCore(
+  { db, pool }: Pick<ReceiverDatabase, 'db' | 'pool'>,
+  given: Partial<Config> = {},
+  logAccess: FeedCore['logAccess'] = async () => {},
+): FeedCore {
+  const log = createLog('silent');
+  const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
+  const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log, limits });
+  const config = testConfig({ changes: { tokens }, ...given });
+  return { config, families, db, pool, merge, log, features: [], logAccess };
+}
+
+/** Numbers from 0 to 1, the same in each run. */
+export function createRandom(seed: number) {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+let events = 0;
+
+/** Stores a callback of a receipt that is newer than those before, and merges it. */
+export async function change({ merge, pool }: FeedCore, id: number, data = {}, event = 'updated') {
+  events += 1;
+  const about = { event: `receipt.${event}`, event_time: seconds + events, business_id: `b${id % 2}` };
+  await insertDeliveries(pool, [deliveryOf({ ...about, data: { receipt_id: id, ...data } })], 60_000);
+  return merge('receipt', { records: [{ businessId: about.business_id, recordId: String(id) }] });
+}
+
+/** The positions of all changes, in order. */
+export const positions = async ({ rows }: Pick<ReceiverDatabase, 'rows'>, where = 'true') =>
+  (await rows(`select position::int as n from receiver.changes where ${where} order by 1`)).map(
+    ({ n }) => n as number,
+  );
+
+const closes: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closes.splice(0).toReversed()) await close();
+});
+/** Registers what ends a part; the last is ended first. */
+export const closeLater = (close: () => unknown) => closes.push(close);
+
+/** @returns the address of a server */
+export async function listen(handle: RequestListener): Promise<string> {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeLater(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { Command } from 'commander';
+import { addClientCommands } from '../../src/app/commands/platform.ts';
+import { addSandboxCommands } from '../../src/app/commands/sandbox.ts';
+import { features } from '../../src/app/features.ts';
+import { addInboxCommands } from '../../src/inbox/commands.ts';
+import { listDeliveries } from '../../src/inbox/list-deliveries.ts';
+import { listQuarantine } from '../../src/inbox/replay.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
+import { deliveryOf, openIntake, paths, routeOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase();
+let core: Core;
+beforeEach(async () => {
+  core = coreOf(database, {
+    paths: paths as Core['config']['paths'],
+    timeLimits: { databaseMs: 60_000 } as Core['config']['timeLimits'],
+    authentication: {
+      allowedClientIds: [],
+      allowedBusinessIds: [],
+    } as unknown as Core['config']['authentication'],
+  });
+  await database.rows(
+    'truncate receiver.inbox, receiver.pending_deliveries, receiver.quarantine, public.access_log, receipts',
+  );
+});
+const run = (...args: string[]) => runCommand(core, addInboxCommands, ...args);
+const logged = () =>
+  database.rows(
+    'select action, filter, rows, cardinality(subjects) as patients from public.access_log order by entry',
+  );
+
+const receipt = (receipt_id: unknown, data: object = {}) => ({
+  ...{ event: 'receipt.created', event_time: Math.floor(Date.now() / 1000) - 60, business_id: 'b1' },
+  data: { receipt_id, ...data },
+});
+async function store(...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((one) => deliveryOf(one));
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
+/** Has bodies refused, and returns their ids. */
+async function refuse(...bodies: string[]): Promise<string[]> {
+  const intake = openIntake(database);
+  for (const body of bodies) await intake.receive(Buffer.from(body), routeOf('receipt')).catch(() => {});
+  await intake.close();
+  return (await listQuarantine(core, {})).map(({ id }) => id);
+}
+
+it('no command of a feature has the name of another one', () => {
+  const program = new Command();
+  for (const { commands } of features) commands?.(program, () => async () => {});
+  addClientCommands(program, {});
+  addSandboxCommands(program, {});
+  expect(program.commands.map((one) => one.name())).toEqual(
+    expect.arrayContaining(['find', 'search', 'send']),
+  );
+});
+
+it('find prints records with their people, behind an entry with whom they are about', async () => {
+  const [id] = await store(receipt(7, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1' }));
+  expect(await run('find', '98765 43210')).toMatch(/receipt .* b1 .* 7 .* phone .* Asha Rao .* 9876543210/);
+  expect(await run('find', id!)).toContain(`delivery ${id}`);
+  expect(await logged()).toEqual([
+    { action: 'search', filter: { by: ['phone'] }, rows: 1, patients: 1 },
+    { action: 'search', filter: { by: [] }, rows: 1, patients: 0 },
+  ]);
+});
+
+it('replay lets the failed callbacks of a family, or the given ones, wait again, and names unknown ids', async () => {
+  const [id] = await store(receipt(7));
+  await database.rows(
+    `insert into receiver.pending_deliveries (id, family, next_at) values ($1, 'receipt', 'infinity')`,
+    [id],
+  );
+  await expect(run('replay', '--family', 'nothing')).rejects.toThrow('--family must be one of');
+  await expect(run('replay', 'no-id')).rejects.toThrow('UUID');
+  expect(await run('replay', '--family', 'consent_form')).toContain('0 wait');
+  expect(await run('replay')).toContain('1 waits for a worker');
+  expect(await run('replay', id!, randomUUID())).toMatch(
+    /1 waits[\s\S]*1 of the ids is of no stored callback/,
+  );
+  expect(await listDeliveries(core, { status: 'received' }, 10)).toMatchObject([{ id }]);
+  expect(await logged()).toMatchObject([
+    { action: 'replay' },
+    { action: 'replay' },
+    { filter: { given: 2 } },
+  ]);
+});
+
+it('rebuild brings rows back that somebody has changed or deleted', async () => {
+  await store(receipt(7, { net_amount: 5 }), receipt(8, { net_amount: 6 }));
+  await database.rows('update receipts set net_amount = 0 where receipt_id = 7');
+  await database.rows('delete from receipts where receipt_id = 8');
+  expect(await run('rebuild')).toContain('rebuild');
+  expect(await database.rows('select net_amount from receipts order by receipt_id')).toEqual([
+    { net_amount: '5' },
+    { net_amount: '6' },
+  ]);
+});
+
+it('quarantine lists and shows bodies, replays what is right by now, and says why the others stay', async () => {
+  await refuse(JSON.stringify(receipt({}, { patient_oid: 'P1' })), '{');
+  const listed = await run('quarantine', 'list', '--business', 'b1', '--reason', 'invalid');
+  expect(listed).toContain('/data/receipt_id');
+  const [id] = /[\da-f]{8}-[\da-f-]{27}/.exec(listed)!;
+  expect(await run('quarantine', 'show', id)).toMatch(/^# .* invalid\n[\s\S]*"patient_oid": "P1"/);
+  await expect(run('quarantine', 'show', randomUUID())).rejects.toThrow('not in the quarantine');
+  await expect(run('quarantine', 'replay')).rejects.toThrow('Select bodies, or use --all');
+  expect(await run('quarantine', 'replay', '--all')).toMatch(/rejected/);
+  await database.rows('update receiver.quarantine set body = $1 where id = $2', [
+    JSON.stringify(receipt(7)),
+    id,
+  ]);
+  expect(await run('quarantine', 'replay', id, '--dry-run')).toContain('nothing was changed');
+  expect(await database.rows('select from receiver.inbox')).toHaveLength(0);
+  expect(await run('quarantine', 'replay', id)).toContain('accepted');
+  expect(await database.rows('select from receiver.inbox')).toHaveLength(1);
+  expect(await run('quarantine', 'list')).not.toContain(id);
+  expect(await run('quarantine', 'list', '--replayed', '--limit', '5')).toContain(id);
+  expect(await logged()).toMatchObject([
+    { action: 'body', patients: 1, rows: 1 },
+    { action: 'body', rows: 0 },
+    { action: 'quarantine replay', rows: 2 },
+    { action: 'quarantine replay', rows: 1 },
+  ]);
+});
+
+it('quarantine drops the given bodies, and none where nothing selects them', async () => {
+  const [first, second] = await refuse('{', '[');
+  await expect(run('quarantine', 'drop')).rejects.toThrow('Select bodies, or use --all');
+  await expect(run('quarantine', 'list', '--limit', 'x')).rejects.toThrow('must be a whole number');
+  await database.rows('update receiver.quarantine set replayed_at = now() where id = $1', [first]);
+  await run('quarantine', 'drop', '--all');
+  expect(await listQuarantine(core, { replayed: true })).toMatchObject([{ id: first }]);
+  await run('quarantine', 'drop', first!, second!);
+  expect(await listQuarantine(core, { replayed: true })).toEqual([]);
+  expect(await logged()).toMatchObject([
+    { action: 'quarantine drop', rows: 1 },
+    { action: 'quarantine drop', rows: 1 },
+  ]);
+});
+
+it('more bodies than a statement has parameters are dropped at once', async () => {
+  await database.rows(`
+    insert into receiver.quarantine (id, path, family, reason, errors, body)
+    select gen_random_uuid(), '/', 'receipt', 'invalid', '[]', '' from generate_series(1, 70000)`);
+  expect(await run('quarantine', 'drop', '--all')).toContain('70000 dropped');
+});
+
+describe('sql', () => {
+  // Other files run the command on the same server.
+  const made = () => database.rows(`select rolname from pg_roles where rolname like 'receiver_sql_%'`);
+
+  it('prints rows as a table or as JSON, also very many, behind an entry without the statement', async () => {
+    expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toMatch(
+      /12\.50[\s\S]*1 row\n/,
+    );
+    expect(await run('sql', '--json', `select 1 as a, '{2}'::int[] as a`)).toBe('{"a":"1","a_2":"{2}"}\n');
+    expect(await run('sql', 'select generate_series(1, 12000)')).toContain('12000 rows');
+    expect(await logged()).toEqual(
+      [1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
+    );
+    await until(async () => (await made()).length === 0);
+  });
+
+  it.each([
+    'delete from receipts',
+    'create temp table mine ()',
+    'set transaction read write',
+    `do $$ begin set transaction read write; delete from receipts; end $$`,
+    `select 1; select 2`,
+  ])('changes nothing: %s', async (statement) => {
+    await expect(run('sql', statement)).rejects.toThrow(/read-only|read-write mode|multiple commands/);
+    // An error may say what there is.
+    expect(await logged()).toMatchObject([{ action: 'sql', rows: null }]);
+  });
+
+  it.each([
+    `copy (select 1) to program 'true'`,
+    `do $$ begin execute 'reset role'; execute 'reset session authorization'; copy (select 1) to program 'true'; end $$`,
+    `select set_config('role', 'none', false), query_to_xml('select pg_read_file(''PG_VERSION'')', true, true, '')`,
+    `select lo_export(1, '/tmp/none')`,
+  ])('runs no program and reads no file of the server: %s', async (statement) => {
+    await expect(run('sql', statement)).rejects.toThrow('permission denied');
+    await until(async () => (await made()).length === 0);
+  });
+});

@@ -1,0 +1,126 @@
+import { listDeliveries, replayDeliveries } from '../../src/inbox/list-deliveries.ts';
+import {
+  dropQuarantined,
+  listQuarantine,
+  readQuarantined,
+  replayQuarantined,
+} from '../../src/inbox/replay.ts';
+import { erasePatient } from '../../src/privacy/erase.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
+import { deliveryOf, openIntake, paths, routeOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+
+const database = useReceiverDatabase('test');
+let core: Core;
+beforeEach(() => {
+  core = coreOf(database, settings());
+});
+const settings = (allowedBusinessIds: string[] = []) => ({
+  paths: paths as Core['config']['paths'],
+  timeLimits: { databaseMs: 60_000 } as Core['config']['timeLimits'],
+  authentication: { allowedClientIds: [], allowedBusinessIds } as unknown as Core['config']['authentication'],
+});
+
+const now = Math.floor(Date.now() / 1000);
+const receipt = (receipt_id: unknown, data: object = {}, business_id = 'b1') => ({
+  ...{ event: 'receipt.created', event_time: now - 60, business_id },
+  data: { receipt_id, ...data },
+});
+
+/** Has a callback refused at a path, and returns its id in the quarantine. */
+async function refuse(callback: object | string, family = 'receipt'): Promise<string> {
+  const intake = openIntake(database);
+  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
+  await expect(intake.receive(body, routeOf(family))).rejects.toThrow();
+  await intake.close();
+  const { rows } = await database.pool.query(
+    `update receiver.quarantine set received_at = '2026-02-03T04:05:06Z' where replayed_at is null returning id`,
+  );
+  return rows.at(-1)!.id;
+}
+const inbox = () => database.rows(`select record_id, received_at from receiver.inbox order by id`);
+
+it('a body that is replayed is applied once, keeps its arrival, and is listed no more', async () => {
+  const id = await refuse(receipt(7), 'consent_form');
+  const dry = await replayQuarantined(core, [id], { dryRun: true });
+  expect(dry.get(id)).toMatchObject({ outcome: 'accepted' });
+  expect(await inbox()).toEqual([]);
+  const twice = await Promise.all([replayQuarantined(core, [id]), replayQuarantined(core, [id])]);
+  expect(twice.flatMap((one) => [...one.values()].map(({ outcome }) => outcome))).toContain('accepted');
+  expect(await replayQuarantined(core, [id])).toEqual(new Map());
+  expect(await inbox()).toEqual([{ record_id: '7', received_at: new Date('2026-02-03T04:05:06Z') }]);
+  await mergeAll(core);
+  expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '7' }]);
+  expect(await listQuarantine(core, {})).toEqual([]);
+  expect(await listQuarantine(core, { replayed: true })).toMatchObject([{ id, count: 1 }]);
+});
+
+it('a body that is refused again stays, also for the filter of businesses; a correction takes its place', async () => {
+  const id = await refuse(receipt({}));
+  const results = await replayQuarantined(core, [id]);
+  expect(results.get(id)).toMatchObject({ outcome: 'rejected', errors: [{ path: '/data/receipt_id' }] });
+  const corrected = JSON.stringify(receipt(8));
+  const elsewhere = coreOf(database, settings(['b2']));
+  const refused = await replayQuarantined(elsewhere, [id], { corrected });
+  expect(refused.get(id)).toMatchObject({ outcome: 'rejected', reason: 'This business_id is not allowed.' });
+  expect(await listQuarantine(core, {})).toMatchObject([{ id, replayed_at: null, count: 1 }]);
+  await replayQuarantined(core, [id], { corrected });
+  expect(await inbox()).toMatchObject([{ record_id: '8', received_at: new Date('2026-02-03T04:05:06Z') }]);
+  expect(await dropQuarantined(core, [id])).toBe(1);
+  expect(await readQuarantined(core, id)).toBeUndefined();
+});
+
+it('a body of a person who was erased is corrected and replayed without what is personal', async () => {
+  const sent = receipt(9, { name: 'CANARY', patient_oid: 'P1' });
+  const readable = await refuse(sent, 'consent_form');
+  expect((await readQuarantined(core, readable))!.subjects).toEqual(['p:platform:P1']);
+  const id = await refuse(`${JSON.stringify(sent)},`);
+  await erasePatient(core, ['p:platform:P1'], { actor: 'somebody' });
+  expect(await readQuarantined(core, readable)).toBeUndefined();
+  await replayQuarantined(core, [id], { corrected: JSON.stringify(sent) });
+  await mergeAll(core);
+  expect(await database.rows('select receipt_id, name from receipts')).toEqual([
+    { receipt_id: '9', name: null },
+  ]);
+  const [row] = await database.rows('select subjects from receiver.quarantine');
+  expect(row!.subjects).toEqual(['p:platform:P1']);
+});
+
+it('failed deliveries, or the given ones, are merged again', async () => {
+  const deliveries = [1, 2, 3].map((n) =>
+    deliveryOf({ ...receipt(n, { amount_paid: n }), event_time: now - n }),
+  );
+  const ids = deliveries.map(({ id }) => id);
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  await database.rows('alter table receipts add constraint c check (receipt_id <> 2)');
+  await mergeAll(core);
+  const states = async () =>
+    (await listDeliveries(core, {}, 10)).map(({ id, status }) => [ids.indexOf(id), status]);
+  expect(await states()).toEqual([
+    [0, 'applied'],
+    [1, 'failed'],
+    [2, 'applied'],
+  ]);
+  expect(
+    await listDeliveries(core, { status: 'failed', family: 'receipt', business: 'b1' }, 10),
+  ).toMatchObject([{ id: ids[1], error: expect.stringContaining('23514') }]);
+  await database.rows('alter table receipts drop constraint c');
+  expect(await replayDeliveries(core, { family: 'consent_form' })).toBe(0);
+  expect(await replayDeliveries(core, {})).toBe(1);
+  expect(await listDeliveries(core, { status: 'received' }, 10)).toMatchObject([{ id: ids[1] }]);
+  await mergeAll(core);
+  expect((await listDeliveries(core, { status: 'applied' }, 10)).map(({ id }) => id)).toEqual(ids);
+  await database.rows('delete from receipts');
+  expect(
+    await replayDeliveries(core, { ids: [ids[0]!, ids[0]!.replace(/.$/, (c) => (c === '0' ? '1' : '0'))] }),
+  ).toBe(1);
+  await mergeAll(core);
+  expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
+  // Pages and days.
+  expect(await listDeliveries(core, { before: ids[0] }, 1)).toMatchObject([{ id: ids[1] }]);
+  const until = new Date((now - 2) * 1000);
+  expect((await listDeliveries(core, { until }, 10)).map(({ id }) => id)).toEqual([ids[2]]);
+  expect((await listDeliveries(core, { since: until }, 10)).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+});

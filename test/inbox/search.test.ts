@@ -1,0 +1,168 @@
+import type { Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { search } from '../../src/inbox/find.ts';
+import { readDelivery } from '../../src/inbox/list-deliveries.ts';
+import { hidden, maskRow, readableBody } from '../../src/inbox/mask.ts';
+import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
+import { listAccess } from '../../src/privacy/audit.ts';
+import { erasePatient } from '../../src/privacy/erase.ts';
+import { identifyPatient } from '../../src/privacy/patient.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { canary, canaryOf } from '../support/canary.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
+import { deliveryOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+
+const database = useReceiverDatabase('test');
+let core: Core;
+beforeEach(() => {
+  core = coreOf(database);
+});
+
+const now = Math.floor(Date.now() / 1000);
+const actor = { id: 'somebody' };
+
+async function store(...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((one) => deliveryOf(one));
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
+const receipt = (receipt_id: number, data: object, business_id = 'b1') => ({
+  ...{ event: 'receipt.created', event_time: now - receipt_id, business_id },
+  data: { receipt_id, ...data },
+});
+/** The records that a search shows, as `family id`. */
+async function found(text: string, mayNamePeople = true): Promise<string[]> {
+  const { hits, messages } = await search(core, text, { actor, mayNamePeople });
+  return [
+    ...hits.map(({ family, recordId }) => `${family.name} ${recordId}`),
+    ...messages.map(({ kind, id }) => `${kind} ${id}`),
+  ];
+}
+
+it('a search finds by an id of any kind, a phone number in any spelling, and words of a name', async () => {
+  const [first] = await store(
+    receipt(1, {
+      name: 'Asha Rao',
+      mobile: '+91 98765-43210',
+      patient_oid: 'P1',
+      aid: 'a-1',
+      receipt_number: 'R/7',
+    }),
+    receipt(2, { name: 'Ashok %', mobile: '09876543210', patient_oid: 'P2' }, 'b2'),
+    {
+      ...{ event: 'ipd_admissions.created', event_time: now - 9, business_id: 'b1' },
+      data: { id: 'adm', patient: { name: { first_name: 'Rao', last_name: 'Devi' }, phone: 9876543210 } },
+    },
+    {
+      ...{ event: 'appointment.created', event_time: now, business_id: 'b1' },
+      data: { appointment_id: 'a-1', partner_patient_id: 'mine', patient_id: 'P1' },
+    },
+  );
+  expect(await found('1')).toEqual(['receipt 1']);
+  expect(await found('01')).toEqual(['receipt 1']);
+  expect(await found(first!)).toEqual([`delivery ${first}`]);
+  expect(await found('R/7')).toEqual(['receipt 1']);
+  expect(await found('a-1')).toEqual(['appointment a-1', 'receipt 1']);
+  expect(await found('P1')).toEqual(['appointment a-1', 'receipt 1']);
+  expect(await found('mine')).toEqual(['appointment a-1']);
+  for (const text of ['9876543210', '+91 98765 43210', '(0) 98765.43210', '+919876543210'])
+    expect(await found(text)).toEqual(['receipt 1', 'receipt 2', 'admission adm']);
+  expect(await found('rao')).toEqual(['receipt 1', 'admission adm']);
+  expect(await found('rao ash')).toEqual(['receipt 1']);
+  expect(await found('sha')).toEqual([]);
+  expect(await found('')).toEqual([]);
+
+  type Entry = { subjects: string[]; filter: { by: string[] }; rows: number };
+  const select = `select subjects, filter, rows from public.access_log where action = 'search' order by entry desc`;
+  const entries = (await database.rows(select)) as unknown as Entry[];
+  const [{ hash }] = (await database.rows(`select receiver.hash_of('p:platform:P1') as hash`)) as [
+    { hash: string },
+  ];
+  const named = entries.filter(({ subjects }) => subjects.includes(hash));
+  expect(named.map(({ rows, filter }) => [filter.by, rows]).toReversed()).toEqual(
+    expect.arrayContaining([
+      [['phone'], 3],
+      [['name'], 1],
+      [['mention'], 2],
+    ]),
+  );
+  expect(JSON.stringify(entries)).not.toMatch(/98765|rao|P1/i);
+});
+
+it('a search compares texts, not their bytes: other normal forms, digits and dashes, joiners', async () => {
+  await store(
+    receipt(1, { name: 'রড়\u09cdয়\u200d Rao', receipt_number: 'R\u20117' }),
+    receipt(2, { name: 'রড\u09bc\u09cdয\u09bc Rao', receipt_number: 'R-8' }),
+    {
+      event: 'appointment.created',
+      event_time: now,
+      data: { appointment_id: 'caf\u00e9', patient_id: 'P\u0301' },
+    },
+  );
+  for (const text of ['রড়\u09cdয়', 'রড\u09bc\u09cdয\u09bc', 'র\u200cড়\u09cdয়'])
+    expect(await found(text)).toEqual(['receipt 1', 'receipt 2']);
+  expect(await found('R-7')).toEqual(['receipt 1']);
+  for (const text of ['R\u20118', 'Ｒ-8', 'R-৮']) expect(await found(text)).toEqual(['receipt 2']);
+  expect(await found('২')).toEqual(['receipt 2']);
+  for (const text of ['cafe\u0301', 'caf\u00e9', 'P\u0301'])
+    expect(await found(text)).toEqual(['appointment caf\u00e9']);
+});
+
+it('twenty thousand businesses stop neither the search nor the look-up of a patient', async () => {
+  await database.rows(`
+    insert into receiver.inbox select gen_random_uuid(), 'receipt', 'receipt.created', '', 'b' || n, n, '1', now(),
+      array['p:platform:P' || n, 'p:partner:b' || n || ':m' || n], '{"data": {}}', null, now() from generate_series(1, 20000) n`);
+  expect(await found('19999')).toEqual(['receipt 19999']);
+  expect(await found('P19999')).toEqual(['receipt 19999']);
+  // Of so many, an id of a partner says whose.
+  expect(await found('b19999:m19999')).toEqual(['receipt 19999']);
+  await expect(identifyPatient(core, ['m19999'])).rejects.toThrow('partner:<business>:<id>');
+  expect(await identifyPatient(core, ['partner:b19999:m19999'])).toEqual(['p:partner:b19999:m19999']);
+});
+
+it('an erased person is found nowhere', async () => {
+  const [first] = await store(
+    receipt(1, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1', aid: 'a-1' }),
+    {
+      event: 'abha.created',
+      event_time: now,
+      business_id: 'b1',
+      data: { abha_address: 'asha@abdm', oid: 'P1' },
+    },
+  );
+  expect(await found('asha@abdm')).toEqual(['health_account asha@abdm']);
+  await erasePatient(core, await identifyPatient(core, ['P1']), { actor: 'somebody' });
+  await mergeAll(core);
+  for (const text of ['P1', '9876543210', 'asha', 'Asha Rao', 'asha@abdm', first!])
+    expect(await found(text)).toEqual([]);
+  expect(await found('1')).toEqual(['receipt 1']);
+  const page = await readRecord(core, (await findRecord(core, 'receipt', 'b1', '1'))!);
+  expect(page!.versions).toMatchObject([{ isReduced: true, status: 'applied' }]);
+  expect(JSON.stringify(page)).not.toMatch(/asha|98765|P1/i);
+});
+
+it('who may not name people sees no personal value of any family, and searches by nothing personal', async () => {
+  for (const family of families as readonly Family[]) {
+    const patient = { id: 'CANARY-P', name: canary, entries: ['CONTENT'] };
+    const callback = canaryOf(family, { data: { patient, Entries: 'CONTENT' } });
+    const [id] = await store({ ...callback, more: canary });
+    const delivery = (await readDelivery(core, id!))!;
+    const { row, versions } = (await readRecord(core, delivery.record!))!;
+    const shown = JSON.stringify([maskRow(row!, family), readableBody(delivery.body, { family })]);
+    expect(shown).not.toMatch(/CANARY|CONTENT/);
+    expect(versions).toHaveLength(1);
+    const revealed = readableBody(delivery.body);
+    expect(revealed).toContain('CANARY');
+    expect(revealed).not.toContain('CONTENT');
+    const listed = await search(core, delivery.record!.recordId, { actor, mayNamePeople: false });
+    expect(JSON.stringify(listed)).not.toContain('CANARY');
+  }
+  for (const text of ['CANARY', 'CANARY-P', 'CANARY abha_address', 'CANARY mobile'])
+    expect(await found(text, false)).toEqual([]);
+  expect(await listAccess(core, {}, 10)).toEqual([]);
+  expect(readableBody('{"event": "abha", "entries": "CONTENT')).toBe(`{"event": "abha", "${hidden}`);
+  expect(readableBody('{"text": "{\\"entries\\": 1}"}')).not.toContain('1');
+});

@@ -1,0 +1,258 @@
+import { startTasks } from '../../src/app/tasks.ts';
+import { parseConfig } from '../../src/common/config/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { createTellOutage, type Delays, tellFindings } from '../../src/operations/alerts.ts';
+import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
+import type { Core, Task } from '../../src/receiver/feature.ts';
+import { requests } from '../../src/receiver/metrics.ts';
+import { openPool } from '../../src/receiver/store/pools.ts';
+import { startMailServer, startWebhook } from '../support/alert-channels.ts';
+import { canary } from '../support/canary.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { until } from '../support/until.ts';
+import { fallbackOf, openCore, stateOf } from './support.ts';
+
+const database = useReceiverDatabase('test');
+const log = createLog('silent');
+const delays: Delays = { afterMs: 0, outageMs: 0, settledMs: 0, repeatMs: 86_400_000 };
+const { signal } = new AbortController();
+let webhook: Awaited<ReturnType<typeof startWebhook>>;
+beforeEach(async () => {
+  webhook = await startWebhook();
+});
+afterEach(() => webhook.stop());
+
+const coreOf = (alerts: object = { webhookUrl: webhook.url }): Core =>
+  openCore(database, { alerts: alerts as Core['config']['alerts'] });
+const id = '018f0000-0000-8000-8000-000000000001';
+const fail = (family = 'receipt') =>
+  database.rows(`with stored as (
+      insert into receiver.inbox select gen_random_uuid(), '${family}', '', '', 'b', '${canary}', '', now(), '{}', '{}', null, now() returning id
+    ) insert into receiver.pending_deliveries select id, '${family}', 1, 'infinity', '${canary}' from stored`);
+const mend = () => database.rows('delete from receiver.pending_deliveries');
+const quarantine = () =>
+  database.rows(
+    `insert into receiver.quarantine (id, path, family, reason, errors, body) values ('${id}', '/', '', 'invalid', '[]', '')`,
+  );
+const titles = () => webhook.messages.map((text) => text.split('\n')[0]);
+
+it('two processes tell each fault once, also after a channel has failed, and its end once', async () => {
+  let passes = 0;
+  const task: Task = {
+    ...{ name: 'alerts', everyMs: 1 },
+    run: async (aborted) => {
+      await tellFindings(coreOf(), delays, aborted);
+      passes += 1;
+    },
+  };
+  const pools = [0, 1].map(() =>
+    openPool(database.url, log, { name: 'a', connections: 3, connectTimeoutMs: 60_000 }),
+  );
+  const stops = pools.map((pool) => startTasks([task], pool, log));
+  const morePasses = () => {
+    const before = passes;
+    return until(() => passes >= before + 5);
+  };
+  try {
+    await fail();
+    await until(() => webhook.messages.length > 0);
+    await morePasses();
+    expect(webhook.messages).toEqual([
+      expect.stringMatching(
+        /^Webhook receiver: 1 new\n\nNew:\n• Callbacks could not be applied \(receipt\) \[fail\]\. .*What to do: /,
+      ),
+    ]);
+    webhook.status = 500;
+    const { requests: before } = webhook;
+    await fail('consent_form');
+    await until(() => webhook.requests > before + 3);
+    webhook.status = 200;
+    await until(() => webhook.messages.length > 1);
+    await morePasses();
+    await mend();
+    await until(() => webhook.messages.length > 2);
+    await morePasses();
+  } finally {
+    await Promise.all(stops.map((stop) => stop()));
+    await Promise.all(pools.map((pool) => pool.end()));
+  }
+  const n = ['Webhook receiver: 1 new', 'Webhook receiver: 1 new', 'Webhook receiver: 2 resolved'];
+  expect(titles()).toEqual(n);
+  expect(webhook.messages.join()).not.toContain(canary);
+  expect(await database.rows('select from receiver.findings')).toEqual([]);
+});
+
+it('what a callback contains writes no line of an alert', async () => {
+  await fail('receipt\n• All is well\u2028• also here\u001b[2J');
+  await tellFindings(coreOf(), delays, signal);
+  expect(webhook.messages[0]!.split(/[\n\u2028]/)).toEqual([
+    ...['Webhook receiver: 1 new', '', 'New:'],
+    expect.stringMatching(/^• Callbacks could not be applied .*All is well\\u2028• also here\\u001b/),
+  ]);
+});
+
+it('mail goes out without a login, from ALERT_EMAIL_FROM', async () => {
+  const mail = await startMailServer();
+  const SMTP_URL = `smtp://${mail.url.split('@').at(-1)}`;
+  const env = { ALERT_EMAIL_TO: 'a@clinic.test', ALERT_EMAIL_FROM: 'b@clinic.test', SMTP_URL };
+  await fail();
+  await tellFindings(coreOf(parseConfig(env, []).alerts), delays, signal);
+  await mail.stop();
+  expect(mail.mails).toMatchObject([{ from: 'b@clinic.test', to: ['a@clinic.test'] }]);
+});
+
+it('a fault is told when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
+  const pass = (more: Partial<Delays> = {}) => tellFindings(coreOf(), { ...delays, ...more }, signal);
+  const later = (column: string, by: string) =>
+    database.rows(`update receiver.findings set ${column} = ${column} - interval '${by}'`);
+  await quarantine();
+  await pass({ afterMs: 60_000 });
+  expect(webhook.messages).toEqual([]);
+  await later('found_at', '1 minute');
+  await pass({ afterMs: 60_000 });
+  await pass();
+  await later('told_at', '1 day');
+  await pass();
+  await pass();
+  expect(titles()).toEqual(['Webhook receiver: 1 new', 'Webhook receiver: 1 still']);
+  await database.rows(`update receiver.findings set told = 'warn', status = 'fail'`);
+  await database.rows('update receiver.quarantine set acknowledged = true');
+  await pass({ settledMs: 60_000 });
+  expect(titles()[2]).toBe('Webhook receiver: 1 new');
+  await later('gone_at', '1 minute');
+  await pass({ settledMs: 60_000 });
+  expect(titles().slice(3)).toEqual(['Webhook receiver: 1 resolved']);
+});
+
+it('what cannot be read is told, and does not end what was found', async () => {
+  await fail();
+  const core = coreOf();
+  await tellFindings(core, delays, signal);
+  const broken = { name: 'broken', checks: () => Promise.reject(new Error(canary)) };
+  await tellFindings({ ...core, features: [broken] }, delays, signal);
+  await tellFindings(core, delays, signal);
+  expect(titles()).toEqual([1, 2, 3].map((n) => `Webhook receiver: 1 ${n === 3 ? 'resolved' : 'new'}`));
+  expect(webhook.messages[2]).toContain('The check broken');
+});
+
+it('a worker does not end what it cannot know', async () => {
+  await database.rows(
+    `insert into receiver.findings values ('webhook', 'access', '', 'warn', 'a', now(), null, 'warn', now())`,
+  );
+  const core = coreOf();
+  await tellFindings({ ...core, config: { ...core.config, role: 'worker' } }, delays, signal);
+  expect(webhook.messages).toEqual([]);
+  await tellFindings(core, delays, signal);
+  expect(titles()).toEqual(['Webhook receiver: 1 resolved']);
+});
+
+it('a channel that fails delays no other', async () => {
+  const mail = await startMailServer();
+  webhook.status = 500;
+  const env = { ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test', SMTP_URL: mail.url };
+  const { alerts } = parseConfig(env, []);
+  await fail();
+  await tellFindings(coreOf(alerts), delays, signal);
+  await tellFindings(coreOf(alerts), delays, signal);
+  await mail.stop();
+  expect(mail.mails.map(({ subject }) => subject)).toEqual(['Webhook receiver: 1 new']);
+  expect(await database.rows('select channel, told from receiver.findings order by 1')).toEqual([
+    { channel: 'e-mail', told: 'fail' },
+    { channel: 'webhook', told: null },
+  ]);
+});
+
+it('each process tells an outage of PostgreSQL, and its end, once', async () => {
+  let takes = true;
+  const circuit = { check: async () => takes };
+  const core = { ...coreOf(), process: stateOf({ circuit }) };
+  const pass = createTellOutage(core, delays);
+  await pass(signal);
+  takes = false;
+  webhook.status = 500;
+  await pass(signal);
+  webhook.status = 200;
+  await pass(signal);
+  await pass(signal);
+  expect(webhook.messages).toEqual([expect.stringContaining('Callbacks are kept in Redis')]);
+  takes = true;
+  await pass(signal);
+  await pass(signal);
+  expect(titles()).toEqual(['Webhook receiver: 1 new', 'Webhook receiver: 1 resolved']);
+});
+
+it('a receiver notes the minutes in which it could take callbacks, also those before PostgreSQL was back', async () => {
+  let [takes, keeps] = [true, true];
+  const circuit = { check: async () => takes };
+  const fallback = fallbackOf();
+  const state = {
+    ...fallback.state,
+    get acknowledges() {
+      return keeps;
+    },
+  };
+  const beat = createHeartbeat({
+    ...coreOf(),
+    process: stateOf({ circuit, fallback: { ...fallback, state } }),
+  });
+  const beats = async () => (await database.rows('select from receiver.heartbeats')).length;
+  [takes, keeps] = [false, false];
+  await beat();
+  keeps = true;
+  await beat();
+  expect(await beats()).toBe(0);
+  [takes, keeps] = [true, false];
+  await beat();
+  expect(await beats()).toBeGreaterThan(0);
+  await database.rows(`insert into receiver.heartbeats values (now() - interval '2 years')`);
+  const before = await beats();
+  await database.rows(`insert into receiver.counters
+    select name, '', 1, now() - interval '8 days', now() - interval '8 days' from unnest('{drift,rejections,stale}'::text[]) name`);
+  await trim(coreOf());
+  expect(await beats()).toBe(before - 1);
+  const counters = await database.rows('select name from receiver.counters order by 1');
+  expect(counters).toEqual([{ name: 'drift' }, { name: 'stale' }]);
+});
+
+it('refused requests are counted once, by their status', async () => {
+  const beat = createHeartbeat({ ...coreOf(), process: stateOf() });
+  await beat();
+  await database.rows('delete from receiver.counters');
+  for (const status of [200, 401, 401, 404, 403]) requests.inc({ family: 'receipt', status });
+  requests.inc({ family: 'none', status: 401 });
+  await beat();
+  await beat();
+  const rows = await database.rows(
+    `select split_part(key, ' ', 2) as status, count::int from receiver.counters order by 1`,
+  );
+  expect(rows).toEqual([
+    { status: '401', count: 2 },
+    { status: '403', count: 1 },
+  ]);
+});
+
+it('a task that fails is seen until it succeeds', async () => {
+  let isBroken = true;
+  const run = async () => {
+    if (isBroken) throw new Error('a');
+  };
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.pool, log);
+  const failing = async () =>
+    (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
+  await until(failing);
+  isBroken = false;
+  await until(async () => !(await failing()));
+  await stop();
+});
+
+it('a task runs that a process has taken, which is gone, with a clock that was ahead', async () => {
+  await database.rows(`insert into receiver.tasks (name, holder, held_until, due_at)
+    values ('t', gen_random_uuid(), now() + interval '1 hour', now() + interval '1 hour')`);
+  let runs = 0;
+  const run = async () => {
+    runs += 1;
+  };
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.pool, log);
+  await until(() => runs > 0);
+  await stop();
+});

@@ -1,0 +1,247 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import type pg from 'pg';
+import { families } from '../../src/callbacks/families/index.ts';
+import { type Config, InvalidConfiguration } from '../../src/common/config/config.ts';
+import { addOperationsCommands } from '../../src/operations/commands.ts';
+import { readReadiness } from '../../src/operations/process-checks.ts';
+import { readChecks } from '../../src/operations/read-checks.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { TablesRefused } from '../../src/receiver/store/errors.ts';
+import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
+import { openPool } from '../../src/receiver/store/pools.ts';
+import type { Tables } from '../../src/receiver/store/tables.ts';
+import { canary } from '../support/canary.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { runCommandOn } from '../support/run-command.ts';
+import { fallbackOf, faults, openCore, stateOf } from './support.ts';
+
+const database = useReceiverDatabase();
+let core: Core;
+beforeAll(() => {
+  core = openCore(database);
+});
+
+const id = '018f0000-0000-8000-8000-000000000001';
+const old = `now() - interval '2 minutes'`;
+const store = (family = 'receipt', stored = old, next = old) => `
+  insert into receiver.inbox values ('${id}', '${family}', 'receipt.created', '', 'b', '${canary}', '1', now(), '{p:platform:${canary}}',
+    '{"data": {"name": "${canary}"}}', null, now(), ${stored});
+  insert into receiver.pending_deliveries (id, family, next_at, error) values ('${id}', '${family}', ${next}, '${canary}')`;
+const unstore = 'delete from receiver.pending_deliveries; delete from receiver.inbox';
+const reject = (isAcknowledged: boolean) => `
+  insert into receiver.quarantine (id, path, family, reason, errors, body, acknowledged)
+  values ('${id}', '/${canary}', 'receipt', 'invalid', '[{"path": "/data", "message": "${canary}"}]', '${canary}', ${isAcknowledged})`;
+const count = (name: string, key = '') =>
+  `insert into receiver.counters values ('${name}', '${key}', 12, now(), now(), '${id}')`;
+const uncount = `update receiver.counters set first_at = '2020-01-01', last_at = '2020-01-01'`;
+const made = (fingerprint: string) =>
+  `update receiver.settings set value = '${fingerprint}' where name = 'families'`;
+const hourly = `
+  insert into receiver.inbox select gen_random_uuid(), 'receipt', 'receipt.created', '', 'b', '${canary}' || at, '1', at, '{}', '{}', null, at, at
+  from generate_series(now() - interval '30 days', now() - interval '2 days', '1 hour') at`;
+const gap = `insert into receiver.heartbeats values (now() - interval '1 hour'), (now() - interval '30 minutes')`;
+const failing = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now(), now() - interval '2 hours')`;
+const behind = `insert into receiver.changes (family, business_id, record_id, kind) values ('receipt', 'b', '${canary}', 'changed');
+  alter sequence receiver.changes_position_seq restart`;
+const late = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now() - interval '2 hours')`;
+
+it.each`
+  expected                          | breaks                                                                   | mends
+  ${'tables fail'}                  | ${made('of another version')}                                            | ${made(fingerprintOf(families))}
+  ${'waiting receipt fail'}         | ${store()}                                                               | ${unstore}
+  ${'waiting of-nobody fail'}       | ${store('of-nobody')}                                                    | ${unstore}
+  ${'failed receipt fail'}          | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
+  ${'quarantine invalid warn'}      | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
+  ${'acknowledged invalid fail'}    | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
+  ${'sequences .*seq fail'}         | ${behind}                                                                | ${'select receiver.advance_sequences()'}
+  ${'rights pg_monitor warn'}       | ${'grant insert on access_log to pg_monitor'}                            | ${'revoke all on access_log from pg_monitor'}
+  ${'unstored 0A000 fail'}          | ${count('unstored', `${id} 0A000`)}                                      | ${uncount}
+  ${'rejections 401 warn'}          | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
+  ${'quarantine-full invalid warn'} | ${count('quarantine', 'invalid')}                                        | ${uncount}
+  ${'drift warn'}                   | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
+  ${'stale warn'}                   | ${count('stale')}                                                        | ${uncount}
+  ${'silence b warn'}               | ${hourly}                                                                | ${unstore}
+  ${'outage .* warn'}               | ${gap}                                                                   | ${'delete from receiver.heartbeats'}
+  ${'task trim fail'}               | ${failing}                                                               | ${'delete from receiver.tasks'}
+  ${'task trim fail'}               | ${late}                                                                  | ${'delete from receiver.tasks'}
+`('$expected: it is seen, without personal data, and it ends', async ({ expected, breaks, mends }) => {
+  const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
+  const read = () => readChecks({ ...core, features: [...core.features, task] });
+  expect(faults(await read())).toEqual([]);
+  await database.rows(breaks);
+  const checks = await read();
+  expect(faults(checks)).toEqual([expect.stringMatching(new RegExp(`^${expected}$`))]);
+  expect(checks[0]!.todo).toBeTruthy();
+  expect(JSON.stringify(checks)).not.toContain(canary);
+  await database.rows(mends);
+  expect(faults(await read())).toEqual([]);
+});
+
+it('a business that stopped after a few callbacks is not said to send as usual', async () => {
+  await database.rows(hourly.replace(`'1 hour'`, `'7 days'`));
+  const silence = (await readChecks(core)).find(({ name }) => name === 'silence');
+  expect(silence).toMatchObject({
+    status: 'ok',
+    title: 'No business lacks five callbacks that it used to send',
+  });
+  await database.rows(unstore);
+});
+
+it('callbacks that only now wait, or that are replayed, are no fault', async () => {
+  await database.rows(store('receipt', 'now()'));
+  expect(faults(await readChecks(core))).toEqual([]);
+  await database.rows(`update receiver.inbox set stored_at = now() - interval '1 year'`);
+  await database.rows('update receiver.pending_deliveries set next_at = now()');
+  expect(faults(await readChecks(core))).toEqual([]);
+  await database.rows(unstore);
+});
+
+/** With a signature, and the overrides. */
+const checkedBy = (rules: Partial<Config['authentication']> = {}): Core => {
+  const signingKeys = ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c'];
+  const authentication = { ...core.config.authentication, signingKeys, ...rules };
+  return { ...core, config: { ...core.config, authentication } };
+};
+
+const away = { check: async () => false };
+const broken = { check: () => Promise.reject(new Error(canary)) };
+const keepsNothing = fallbackOf({ acknowledges: false });
+const undrained = fallbackOf({}, { count: 3, oldest: new Date(0) });
+const ahead = { current: async () => 0, aheadMs: () => 90_000 };
+
+it.each`
+  wrong                  | state                                                       | expected                              | ready
+  ${'nothing'}           | ${{}}                                                       | ${[]}                                 | ${true}
+  ${'PostgreSQL'}        | ${{ circuit: away }}                                        | ${['database fail']}                  | ${true}
+  ${'its driver'}        | ${{ circuit: broken }}                                      | ${['database fail']}                  | ${true}
+  ${'it, without Redis'} | ${{ circuit: away, queue: undefined, fallback: undefined }} | ${['database fail']}                  | ${false}
+  ${'it, and Redis'}     | ${{ circuit: away, fallback: fallbackOf({}, {}, false) }}   | ${['database fail']}                  | ${false}
+  ${'it, and settings'}  | ${{ circuit: away, fallback: keepsNothing }}                | ${['database fail', 'fallback warn']} | ${false}
+  ${'Redis'}             | ${{ queue: { isAvailable: false } }}                        | ${['queue fail']}                     | ${true}
+  ${'its settings'}      | ${{ fallback: keepsNothing }}                               | ${['fallback warn']}                  | ${true}
+  ${'the drain'}         | ${{ fallback: undrained }}                                  | ${['drain fail']}                     | ${true}
+  ${'the clock'}         | ${{ clock: ahead }}                                         | ${['clock fail']}                     | ${true}
+  ${'no clock'}          | ${{ clock: { ...ahead, aheadMs: () => undefined } }}        | ${['clock warn']}                     | ${true}
+  ${'the proxy'}         | ${{ access: { warning: () => 'X-Forwarded-For' } }}         | ${['access warn']}                    | ${true}
+`('of a process: $wrong', async ({ state, expected, ready }) => {
+  const found = await readReadiness(checkedBy(), stateOf(state));
+  expect({ faults: faults(found.checks), ready: found.ready }).toEqual({ faults: expected, ready });
+  expect(JSON.stringify(found)).not.toContain(canary);
+});
+
+it.each([
+  ['none', { signingKeys: [] }],
+  ['a list of clients alone', { signingKeys: [], allowedClientIds: ['c'] }],
+  ['addresses behind a proxy that does not count', { signingKeys: [], allowedIps: ['203.0.113.1'] }],
+])('access checks that may not do what they should: %s', async (_, rules) => {
+  const { checks } = await readReadiness(checkedBy(rules), stateOf());
+  expect(faults(checks)).toEqual(['access warn']);
+});
+
+/** Runs `receiver doctor`. */
+async function doctor(run: (action: (core: Core) => Promise<void>) => Promise<void>, ...args: string[]) {
+  const code = process.exitCode;
+  try {
+    const output = await runCommandOn(run, addOperationsCommands, 'doctor', ...args);
+    return { output, code: process.exitCode };
+  } finally {
+    process.exitCode = code;
+  }
+}
+
+it('doctor names every fault of the configuration, and what to do without PostgreSQL and Redis', async () => {
+  const invalid = await doctor(() =>
+    Promise.reject(new InvalidConfiguration(['PORT is wrong', 'HOST, too'])),
+  );
+  expect(invalid.code).toBe(1);
+  expect(invalid.output).toMatch(/^fail +configuration +PORT is wrong\nfail +configuration +HOST, too\n$/);
+  const { pool } = openCore(database);
+  const gone = {
+    query: async () => Promise.reject(Object.assign(new Error('password of "x"'), { code: '28P01' })),
+  };
+  const isolated = {
+    ...core,
+    pool: { ...pool, ...gone, connect: gone.query } as never,
+    config: { ...core.config, redisUrl: 'redis://127.0.0.1:1', queuePrefix: 'a' },
+  };
+  const { code, output } = await doctor((action) => action(isolated));
+  expect(code).toBe(1);
+  for (const text of [
+    'password of',
+    'PostgreSQL takes no callbacks',
+    'Redis is unavailable',
+    'other checks could not be read',
+  ])
+    expect(output).toContain(text);
+});
+
+it('doctor finds no fault in a receiver that could run', async () => {
+  const { output } = await doctor((action) => action(core));
+  expect(output).toMatch(/^warn +access/m);
+  // The server of tests need not outlive a crash.
+  expect(output.match(/^fail .*/gm)?.filter((line) => !line.includes('fsync')) ?? []).toEqual([]);
+});
+
+it('a callback that waits for a damaged page is shown with what to do about that page', async () => {
+  await database.rows(`${store()}; update receiver.pending_deliveries
+    set error = format('XX001 data_corrupted invalid page in block 0 of relation "%s"', pg_relation_filepath('receipts'))`);
+  const checks = await readChecks(core);
+  const todo = expect.stringMatching(
+    /^A page of public.receipts is damaged.* truncate public.receipts, .* rebuild$/,
+  );
+  expect(checks[0]).toMatchObject({ name: 'waiting', todo });
+  await database.rows(unstore);
+});
+
+it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full, and says why', async () => {
+  await database.rows(`
+    create function fill() returns trigger language plpgsql as $$ begin raise disk_full using message = 'no space'; end $$;
+    create trigger fill before insert on receiver.inbox for each row execute function fill()`);
+  const { output, code } = await doctor((action) => action(core));
+  expect([code, output]).toEqual([1, expect.stringMatching(/^fail +database .*53100 disk_full no space/m)]);
+  await database.rows('drop trigger fill on receiver.inbox');
+});
+
+it('a database in another encoding is refused, with the command that makes a right one', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const [version] = await database.rows(`select current_setting('server_version_num')::int as n`);
+  const locale = `${(version!.n as number) >= 150_000 ? 'locale_provider libc' : ''} lc_collate 'C' lc_ctype 'C'`;
+  const made: string[] = [];
+  const open = (suffix: string) => {
+    made.push(name + suffix);
+    const url = Object.assign(new URL(database.url), { pathname: `/${name}${suffix}` }).href;
+    return openPool(url, core.log, { name: 'test', connections: 2, connectTimeoutMs: 60_000 });
+  };
+  const migrateIn = (pool: pg.Pool) =>
+    migrate(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), families, core.log);
+  for (const encoding of ['SQL_ASCII', 'LATIN1']) {
+    await database.rows(
+      `create database ${name}_${encoding} encoding '${encoding}' ${locale} template template0`,
+    );
+    const pool = open(`_${encoding.toLowerCase()}`);
+    const error = await migrateIn(pool).catch((one) => one);
+    expect(error).toBeInstanceOf(TablesRefused);
+    const { output } = await doctor((action) => action({ ...core, pool }));
+    expect(output).toMatch(new RegExp(`^fail +server +The encoding of the database is ${encoding}`, 'm'));
+    const [command] = /create database .*/.exec(error.message)!;
+    expect(output).toContain(command);
+    await pool.end();
+    if (encoding === 'LATIN1') {
+      await database.rows(command.replace('receiver_utf8', `${name}_right`));
+      const right = open('_right');
+      expect(await migrateIn(right)).toContain('reporting');
+      await right.end();
+    }
+  }
+  for (const one of made) await database.rows(`drop database ${one}`);
+});
+
+it('a check that throws is a fault of its own, and hides no other', async () => {
+  const throws = { name: 'broken', checks: () => Promise.reject(new Error(canary)) };
+  await database.rows('alter table receiver.heartbeats rename to beats; drop view reporting.outages');
+  const checks = await readChecks({ ...core, features: [throws, ...core.features] });
+  expect(faults(checks)).toEqual(['unreadable broken fail', 'unreadable outage fail']);
+  expect(checks.length).toBeGreaterThan(10);
+  expect(JSON.stringify(checks)).not.toContain(canary);
+  await database.rows('alter table receiver.beats rename to heartbeats');
+});

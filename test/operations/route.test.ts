@@ -1,0 +1,98 @@
+import { startParts } from '../../src/app/start-parts.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import type { Config } from '../../src/common/config/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { operations } from '../../src/operations/feature.ts';
+import type { Check } from '../../src/receiver/feature.ts';
+import { startReceiver } from '../../src/receiver/receiver.ts';
+import { allowConnections } from '../support/database.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { openCore } from './support.ts';
+
+const database = useReceiverDatabase('test');
+const log = createLog('silent');
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+const stops: (() => Promise<void>)[] = [];
+afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
+
+/** @returns a function that reads a path of a receiver */
+async function serve(config: Partial<Config> = {}) {
+  const core = openCore(database, config);
+  const routes = (process: Parameters<NonNullable<Parameters<typeof startReceiver>[1]['routes']>>[0]) => [
+    operations.routes!({ ...core, process }),
+  ];
+  const options = { databaseUrl: database.url, families, log, routes };
+  const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop), log);
+  stops.push(stop);
+  return (path: string, token?: string) =>
+    fetch(result.url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});
+}
+
+it('a process that stops says so at /readyz before it refuses connections', async () => {
+  const read = await serve({ drainMs: 3_000 });
+  expect((await read('/readyz')).status).toBe(200);
+  const stopped = stops.pop()!();
+  const { status, headers } = await read('/readyz');
+  expect([status, headers.get('connection')]).toEqual([503, 'close']);
+  await stopped;
+  await expect(read('/readyz')).rejects.toThrow();
+});
+
+it.each([
+  ['with Redis', 'checked', ['database', 'queue', 'fallback', 'drain', 'clock', 'access'], true],
+  ['without Redis', undefined, ['database', 'clock', 'access'], false],
+  ['with REDIS_FALLBACK=off', 'off', ['database', 'queue', 'clock', 'access'], false],
+] as const)(
+  '%s, readiness is a 503 only where no store takes callbacks, and tells names and states',
+  async (_, mode, names, staysReady) => {
+    const read = await serve(mode && { redisUrl: redis.url, redisFallback: mode });
+    const ready = async () => {
+      const response = await read('/readyz');
+      const text = await response.text();
+      const { ready: isReady, checks } = JSON.parse(text) as { ready: boolean; checks: Check[] };
+      expect(isReady).toBe(response.status === 200);
+      // Anybody may ask.
+      for (const check of checks) expect(Object.keys(check)).toEqual(['name', 'status']);
+      // To be read in a terminal.
+      expect(text.split('\n')).toHaveLength(checks.length + 3);
+      return { status: response.status, checks };
+    };
+    const first = await ready();
+    expect(first.status).toBe(200);
+    expect(first.checks.map(({ name }) => name)).toEqual(names);
+    await allowConnections(database, false);
+    const isDown = async () => {
+      const { status, checks } = await ready();
+      return checks.some(({ name, status: of }) => name === 'database' && of === 'fail') && { status };
+    };
+    expect(await until(isDown)).toEqual({ status: staysReady ? 200 : 503 });
+    await allowConnections(database, true);
+    await until(async () => (await ready()).checks.every(({ status }) => status !== 'fail'));
+  },
+);
+
+it('metrics are for METRICS_TOKEN, and have the names that the alert rules use', async () => {
+  const metricsToken = 'a-token-of-a-scraper';
+  const read = await serve({ metricsToken, metricsCacheMs: 0 });
+  expect((await read('/metrics')).status).toBe(401);
+  expect((await read('/metrics', 'another-token-of-some')).status).toBe(401);
+  await database.rows(`with stored as (
+    insert into receiver.inbox select gen_random_uuid(), 'receipt', '', '', '', '', '', now(), '{}', '{}', null, now() returning id
+  ) insert into receiver.pending_deliveries (id, family, next_at) select id, 'receipt', 'infinity' from stored`);
+  const text = await (await read('/metrics', metricsToken)).text();
+  for (const line of [
+    'receiver_store_up{store="postgresql"} 1',
+    'receiver_unapplied_deliveries{status="failed"} 1',
+    'receiver_problems{kind="access",status="warn"} 1',
+    'receiver_requests_total{family="receipt",status="503"} 0',
+  ])
+    expect(text).toContain(line);
+  const without = await serve();
+  expect((await without('/metrics', metricsToken)).status).toBe(404);
+});

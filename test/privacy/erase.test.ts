@@ -1,0 +1,565 @@
+import fc from 'fast-check';
+import type { Delivery } from '../../src/callbacks/delivery.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { createLog } from '../../src/common/log.ts';
+import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
+import { gateLock } from '../../src/receiver/gate/gate.ts';
+import { insertQuery } from '../../src/receiver/store/insert-deliveries.ts';
+import { databaseCircuit } from '../../src/receiver/store/probe.ts';
+import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
+import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
+import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase();
+beforeEach(() => clear());
+const clear = () =>
+  database.rows(
+    'truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld, receiver.resends, receiver.holds, receiver.quarantine, receiver.counters, receipts, health_accounts, review_requests',
+  );
+
+const store = (...deliveries: Delivery[]) => storeIn(coreOf(database), ...deliveries);
+
+const erase = (...subjects: string[]) => erasePatient(coreOf(database), subjects, { actor: 'somebody' });
+
+const personal = ['name', 'mobile'] as const;
+const facts = ['net_amount', 'amount_paid', 'clinic_id'] as const;
+type Data = Record<string, unknown>;
+interface Said {
+  person: string;
+  delivery: Delivery;
+  record: number;
+  version: number;
+  data: Data;
+  isDeleted: boolean;
+}
+const start = Math.floor(Date.now() / 1000) - 86_400;
+
+/** Whom a callback is about, as far as anybody can know: the patient that it names, else of the nearest earlier version, else of the next. */
+function owner(one: Said, all: readonly Said[]): unknown {
+  if (one.data.patient_oid) return one.data.patient_oid;
+  const naming = all.filter(({ record, data }) => record === one.record && data.patient_oid);
+  const earlier = naming
+    .filter(({ version }) => version < one.version)
+    .sort((a, b) => b.version - a.version)[0];
+  const next = naming.filter(({ version }) => version > one.version).sort((a, b) => a.version - b.version)[0];
+  return (earlier ?? next)?.data.patient_oid;
+}
+
+const histories = fc.array(
+  fc.array(
+    fc.record({
+      person: fc.constantFrom('A', 'B', 'C'),
+      isCorrected: fc.integer({ min: 0, max: 6 }).map((one) => one === 0),
+      says: fc.boolean(),
+      has: fc.subarray([...personal, ...facts]),
+      isDeleted: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
+      order: fc.integer(),
+      value: fc.integer({ min: 0, max: 99 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  { minLength: 4, maxLength: 8 },
+);
+
+function play(
+  drawn: typeof histories extends fc.Arbitrary<infer T> ? T : never,
+): (Said & { order: number })[] {
+  return drawn.flatMap((versions, record) => {
+    let person = versions[0]!.person;
+    return versions.map(({ isCorrected, person: other, says, has, isDeleted, order, value }, version) => {
+      const changed = version > 0 && isCorrected && other !== person;
+      if (changed) person = other;
+      const data: Data = { receipt_id: record };
+      if (says || changed) data.patient_oid = person;
+      for (const key of changed ? [...has, ...personal] : has)
+        data[key] = (personal as readonly string[]).includes(key)
+          ? `${key} of ${person}, ${record}.${version}.${value};`
+          : key === 'clinic_id'
+            ? `c${value}`
+            : value;
+      const gone = version > 0 && isDeleted;
+      const callback = {
+        event: gone ? 'receipt.deleted' : version === 0 ? 'receipt.created' : 'receipt.updated',
+        event_time: start + version,
+        business_id: `b${record % 2}`,
+        data,
+      };
+      return { person, delivery: deliveryOf(callback), record, version, data, isDeleted: gone, order };
+    });
+  });
+}
+
+const merge = (list: readonly { data: Data; isDeleted: boolean }[]): Data =>
+  Object.assign({}, ...list.map(({ data, isDeleted }) => ({ ...data, gone: isDeleted })));
+
+it('an erasure beside random histories leaves nothing of the erased where anything says whose it is, and every fact and row of others', async () => {
+  const core = coreOf(database);
+  await fc.assert(
+    fc.asyncProperty(histories, fc.double({ min: 0, max: 1, noNaN: true }), async (drawn, share) => {
+      await clear();
+      const all = play(drawn);
+      const arriving = all.toSorted((a, b) => a.order - b.order);
+      const cut = Math.floor(arriving.length * share);
+      for (const { delivery } of arriving.slice(0, cut)) await store(delivery);
+      await Promise.all([
+        erase('p:platform:A'),
+        mergeAll(core),
+        ...arriving.slice(cut).map(({ delivery }) => store(delivery)),
+      ]);
+      await mergeAll(core);
+      await until(async () => (await continueErasures(core)) === 0);
+      const text = await everything(core);
+      for (const one of all.filter((callback) => owner(callback, all) === 'A'))
+        for (const key of personal) if (one.data[key]) expect(text).not.toContain(one.data[key]);
+      expect(text).not.toContain('platform:A');
+      const read = `select receipt_id::int as record, name, mobile, net_amount::int, amount_paid::int, clinic_id, deleted_at is not null as gone
+                    from receipts order by 1`;
+      const rows = await database.rows(read);
+      expect(rows.map(({ record }) => record)).toEqual([...new Set(all.map(({ record }) => record))]);
+      for (const row of rows) {
+        const said = all.filter(({ record }) => record === row.record);
+        const want = merge(said);
+        for (const key of [...facts, 'gone'])
+          expect([row.record, key, row[key]]).toEqual([row.record, key, want[key] ?? null]);
+        if (said.every(({ person }) => person !== 'A'))
+          for (const key of personal) expect([key, row[key]]).toEqual([key, want[key] ?? null]);
+      }
+      const { changed, rows: rebuilt } = await createRebuild(core)();
+      expect({ changed, rebuilt }).toEqual({ changed: 0, rebuilt: 0 });
+      for (const { delivery } of arriving) expect(await store(delivery)).toEqual(['duplicate']);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+const receipt = (data: object, envelope: object = {}) =>
+  deliveryOf({
+    event: 'receipt.updated',
+    event_time: start,
+    business_id: 'b',
+    ...envelope,
+    data: { receipt_id: 1, ...data },
+  });
+const bodies = async () =>
+  JSON.stringify(await database.rows('select envelope, data, subjects from receiver.inbox'));
+
+it('later visits come in whole, and refunds of an erased receipt count', async () => {
+  await store(receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 }));
+  await erase('p:platform:A');
+  expect(await bodies()).not.toMatch(/CANARY|p:platform:A/);
+  await store(receipt({ amount_paid: -500, remarks: 'CANARY' }, { event_time: start + 1 }));
+  expect(await bodies()).toContain('-500');
+  expect(await bodies()).not.toContain('CANARY');
+  expect(await database.rows('select from receiver.resends')).toEqual([]);
+  const later = Math.floor(Date.now() / 1000) + 60;
+  await store(
+    receipt(
+      { receipt_id: 2, patient_oid: 'A', name: 'ANEW' },
+      { event_time: later, event: 'receipt.created' },
+    ),
+  );
+  expect(await bodies()).toContain('ANEW');
+});
+
+it('what a new callback shows to be of somebody who was erased is reduced later, where it is too much at once', async () => {
+  const core = coreOf(database);
+  const nameless = Array.from({ length: 600 }, (_, n) =>
+    receipt({ remarks: `CANARY ${n}` }, { event_time: start + 1 + n }),
+  );
+  await store(...nameless, receipt({ receipt_id: 2, patient_oid: 'A' }));
+  expect(await erase('p:platform:A')).toMatchObject({ counts: { receipt: 1 } });
+  await store(receipt({ patient_oid: 'A' }));
+  expect(await bodies()).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await bodies()).not.toContain('CANARY');
+});
+
+it('a callback that only refers belongs to the patients of that record, whichever comes first', async () => {
+  const part = (event: string, id: string) =>
+    deliveryOf({
+      ...{ event, event_time: start, business_id: 'b', transaction_id: `ipd/b/admissions/a-1/events/${id}` },
+      data: { id, kind: 'x', by: 'CANARY', note: 'CANARY' },
+    });
+  const admission = (patient: string) =>
+    deliveryOf({
+      event: 'ipd_admissions.created',
+      event_time: start,
+      business_id: 'b',
+      data: { id: 'a-1', pid: patient, ipid: 'CANARY' },
+    });
+  await store(part('ipd_admissions_events.created', 'e-1'));
+  await erase('p:platform:A');
+  expect(await bodies()).toContain('CANARY');
+  await store(admission('A'));
+  await store(part('ipd_admissions_events.created', 'e-2'));
+  expect(await bodies()).not.toContain('CANARY');
+  expect(
+    await database.rows(
+      `select distinct data->>'admission_id' as id from receiver.inbox where family = 'admission_event'`,
+    ),
+  ).toEqual([{ id: 'a-1' }]);
+});
+
+it('receipts as of a moment before the erasure keep their amounts', async () => {
+  await store(receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 }));
+  await mergeAll(coreOf(database));
+  const [{ before }] = (await database.rows('select now()::text as before')) as [{ before: string }];
+  await erase('p:platform:A');
+  const asOf = 'select net_amount::int, name from reporting.receipts_as_of($1)';
+  expect(await database.rows(asOf, [before])).toEqual([{ net_amount: 500, name: null }]);
+});
+
+it('the feed is told that a row was changed by an erasure, and of nobody else’s', async () => {
+  await store(
+    receipt({ patient_oid: 'A', name: 'CANARY' }),
+    deliveryOf({
+      ...{ event: 'appointment.created', event_time: start, business_id: 'b' },
+      data: { appointment_id: '7', patient_id: 'B' },
+    }),
+  );
+  await mergeAll(coreOf(database));
+  const told = () => database.rows('select record_id, kind from receiver.changes order by position');
+  const before = await told();
+  await erase('p:platform:A');
+  expect(await told()).toEqual([...before, { record_id: '1', kind: 'erased' }]);
+});
+
+it('a value that does not fit its field goes, and so does what an id beside data names', async () => {
+  await store(
+    receipt({ patient_oid: 'A', net_amount: 'CANARY', amount_paid: 7 }),
+    receipt({ receipt_id: 2, name: 'CANARY' }, { patient: { id: 'A' } }),
+  );
+  await erase('p:platform:A');
+  expect(await bodies()).not.toMatch(/CANARY|"A"/);
+  expect(await bodies()).toContain('"amount_paid":7');
+});
+
+it('a lean callback belongs to whom the references of the one before it lead to', async () => {
+  await store(
+    deliveryOf({
+      event: 'appointment.created',
+      ...{ event_time: start, business_id: 'b', data: { appointment_id: 'a-1', patient_id: 'A' } },
+    }),
+    receipt({ aid: 'a-1', name: 'CANARY', net_amount: 5 }),
+    receipt({ mobile: 'CANARY' }, { event_time: start + 1 }),
+  );
+  await erase('p:platform:A');
+  await store(receipt({ remarks: 'CANARY' }, { event_time: start + 2 }));
+  expect(await bodies()).not.toContain('CANARY');
+});
+
+it('copies of a callback about somebody who was erased are stored once', async () => {
+  await store(receipt({ patient_oid: 'A' }));
+  await erase('p:platform:A');
+  const intake = openIntake(database);
+  const callback = { event: 'google_review.request', event_time: start, data: { patient_id: 'A' } };
+  const body = Buffer.from(JSON.stringify(callback));
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => intake.receive(body, routeOf('review_request'))),
+  );
+  await intake.close();
+  expect(results.filter(({ status }) => status === 'accepted')).toHaveLength(1);
+  expect(await database.rows(`select from receiver.inbox where family = 'review_request'`)).toHaveLength(1);
+});
+
+it('an erasure whose row was refused completes once it can be written', async () => {
+  const core = coreOf(database);
+  await store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+  await mergeAll(core);
+  await database.rows('alter table receipts add constraint named check (name is not null)');
+  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null });
+  // Neither is another one of the same patient.
+  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null });
+  await database.rows('alter table receipts drop constraint named');
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('a callback that names two people loses both', async () => {
+  const both = () =>
+    deliveryOf({
+      event: 'x.unknown',
+      event_time: start,
+      data: { patient_id: 'A', list: [{ pid: 'B', name: 'CANARY' }] },
+    });
+  await store(both());
+  await erase('p:platform:B');
+  expect(await bodies()).not.toMatch(/CANARY|"A"/);
+});
+
+it('what is identified by a patient’s address goes as a whole, and its resend is a duplicate', async () => {
+  const account = deliveryOf({
+    event: 'abha.created',
+    event_time: start,
+    data: { abha_address: 'canary@abdm', oid: 'A' },
+  });
+  await store(account);
+  await erase('p:platform:A');
+  expect(await bodies()).toBe('[]');
+  expect(await store(account)).toEqual(['duplicate']);
+  const late = deliveryOf({
+    event: 'abha.hip_profile_share',
+    event_time: start,
+    data: { abha_address: 'canary@abdm', oid: 'A' },
+  });
+  expect(await store(late)).toEqual(['accepted']);
+  expect(await bodies()).toBe('[]');
+  expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([{ n: 2 }]);
+});
+
+it('the row of an account goes, whatever is stored of it between the steps of an erasure', async () => {
+  const core = coreOf(database);
+  const account = (event: string) =>
+    deliveryOf({ event, event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } });
+  await store(account('abha.created'));
+  await mergeAll(core);
+  expect(await everything(core)).toContain('public.health_accounts');
+  // Ends behind the first step.
+  const erasing = erasePatient({ ...core, families: [] }, ['p:platform:A'], { actor: 'somebody' });
+  await expect(erasing).rejects.toThrow('other families');
+  await store(account('abha.hip_profile_share'));
+  await mergeAll(core);
+  await continueErasures(core);
+  expect(await continueErasures(core)).toBe(0);
+  expect(await everything(core)).not.toContain('canary@abdm');
+});
+
+it('the row of an account that is locked meanwhile goes later, also where originals are destroyed at once', async () => {
+  const core = coreOf(database, { erasure: { keepMs: 0 } });
+  await store(
+    deliveryOf({ event: 'abha.created', event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } }),
+  );
+  await mergeAll(core);
+  const other = await database.pool.connect();
+  await other.query('begin; select from health_accounts for update');
+  const erasing = erasePatient(core, ['p:platform:A'], { actor: 'somebody' });
+  expect(await erasing).toMatchObject({ completedAt: null });
+  await other.query('commit');
+  other.release();
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('canary@abdm');
+  expect(await database.rows('select from receiver.withheld')).toEqual([]);
+});
+
+it('an erasure is complete only once every row is written, and no earlier', async () => {
+  const core = coreOf(database);
+  await store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+  await mergeAll(core);
+  const other = await database.pool.connect();
+  await other.query('begin; select from receipts for update');
+  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null, counts: { receipt: 1 } });
+  expect(await everything(core)).toContain('CANARY');
+  await other.query('commit');
+  other.release();
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('a record with more callbacks than one step takes is erased', async () => {
+  const core = coreOf(database);
+  const count = 1_200;
+  await store(
+    ...Array.from({ length: count }, (_, n) =>
+      receipt({ patient_oid: 'A', name: `CANARY ${n}` }, { event_time: start + n }),
+    ),
+  );
+  await mergeAll(core);
+  expect(await erase('p:platform:A')).toMatchObject({
+    completedAt: expect.any(Date),
+    counts: { receipt: count },
+  });
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('a callback about one patient at the admission of another takes nothing of the other’s but what follows it', async () => {
+  const at = (seconds: number, event: string, data: object, transaction_id?: string) =>
+    deliveryOf({ event, event_time: start + seconds, business_id: 'b', transaction_id, data });
+  const part = (seconds: number, id: string, note: string) =>
+    at(seconds, 'ipd_admissions_events.created', { id, note }, `ipd/b/admissions/a-1/events/${id}`);
+  await store(
+    at(0, 'ipd_admissions.created', { id: 'a-1', pid: 'B', ipid: 'kept' }),
+    part(1, 'e-1', 'kept'),
+    at(2, 'ipd_admissions.updated', { id: 'a-1', pid: 'A', ipid: 'CANARY' }),
+    part(3, 'e-2', 'CANARY'),
+    at(4, 'ipd_admissions.updated', { id: 'a-1', pid: 'B', ipid: 'kept' }),
+    part(5, 'e-3', 'kept'),
+  );
+  await erase('p:platform:A');
+  await store(part(6, 'e-4', 'kept'));
+  expect(await bodies()).not.toContain('CANARY');
+  const kept = `select from receiver.inbox where envelope::text like '%kept%'`;
+  expect(await database.rows(kept)).toHaveLength(5);
+});
+
+it('a review request that is reduced leaves no row under its old id', async () => {
+  const core = coreOf(database);
+  await store(
+    deliveryOf({
+      event: 'google_review.request',
+      event_time: start,
+      data: { patient_id: 'A', name: 'CANARY' },
+    }),
+  );
+  await mergeAll(core);
+  await erase('p:platform:A');
+  expect(await everything(core)).not.toContain('CANARY');
+  expect(await database.rows('select count(*)::int as n from review_requests')).toEqual([{ n: 1 }]);
+});
+
+it('equal ids of two businesses, and the partner’s own ids of patients, never touch each other', async () => {
+  const of = (business_id: string) =>
+    deliveryOf({
+      event: 'appointment.created',
+      event_time: start,
+      business_id,
+      data: { appointment_id: 'a', partner_patient_id: 'A', partner_meta: `of ${business_id}` },
+    });
+  await store(of('b1'), of('b2'));
+  await erase('p:partner:b1:A');
+  expect(await bodies()).toContain('of b2');
+  expect(await bodies()).not.toContain('of b1');
+});
+
+it('the gate does not let a callback pass that was being stored while the erasure committed', async () => {
+  await database.rows(`
+    create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(2); return new; end $$;
+    create trigger slow before insert on receiver.inbox for each row execute function slow()`);
+  const untilWaits = (lock: string) =>
+    until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
+  const other = await database.pool.connect();
+  try {
+    await other.query('begin; select pg_advisory_xact_lock(2)');
+    // It has looked at what is erased, and is not stored.
+    const storing = store(receipt({ patient_oid: 'A', name: 'CANARY' }));
+    await untilWaits(`locktype = 'advisory'`);
+    const erasing = erase('p:platform:A');
+    await untilWaits(`relation = 'receiver.erased'::regclass`);
+    await other.query('commit');
+    expect(await storing).toEqual(['accepted']);
+    expect(await erasing).toMatchObject({ counts: { receipt: 1 } });
+    expect(await bodies()).not.toContain('CANARY');
+  } finally {
+    other.release();
+    await database.rows('drop function slow cascade');
+  }
+});
+
+it('a process that is frozen while it has the gate keeps nobody else from storing', async () => {
+  const frozen = await database.pool.connect();
+  frozen.on('error', () => {}); // PostgreSQL ends its session
+  await frozen.query(`begin; ${gateLock(60_000)}`);
+  expect(await store(receipt({ net_amount: 1 }))).toEqual(['accepted']);
+  frozen.release(true);
+});
+
+it('a resend of what a restored backup lacks is stored reduced, once', async () => {
+  const original = receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 });
+  const deleted = receipt({ patient_oid: 'A' }, { event: 'receipt.deleted', event_time: start + 1 });
+  await store(original, deleted);
+  await erase('p:platform:A');
+  await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receiver.withheld, receipts');
+  expect(await store(original, deleted)).toEqual(['accepted', 'accepted']);
+  expect(await store(original, deleted)).toEqual(['duplicate', 'duplicate']);
+  await mergeAll(coreOf(database));
+  expect(
+    await database.rows('select net_amount::int, name, deleted_at is not null as gone from receipts'),
+  ).toEqual([{ net_amount: 500, name: null, gone: true }]);
+});
+
+it('where what concerns an erasure cannot be stored, nothing of its commit is, and the retry says accepted', async () => {
+  await store(receipt({ patient_oid: 'A' }));
+  await erase('p:platform:A');
+  const stored: string[] = [];
+  const intake = openIntake(database, { onStored: (list) => stored.push(...list.map(({ id }) => id)) });
+  const send = () =>
+    Promise.allSettled(
+      ['A', 'B', 'C'].map((patient_oid, n) =>
+        intake.receive(receipt({ receipt_id: 10 + n, patient_oid }).body, routeOf('receipt')),
+      ),
+    );
+  await database.rows(
+    `alter table receiver.inbox add constraint broken check (not 'reduced' = any(subjects)) not valid`,
+  );
+  const first = await send();
+  await database.rows('alter table receiver.inbox drop constraint broken');
+  const second = await send();
+  // Of the first time the group commit has stored the others alone.
+  expect(first.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  const statuses = [...first.slice(1), second[0]!].map(
+    (one) => one.status === 'fulfilled' && one.value.status,
+  );
+  expect(statuses).toEqual(['accepted', 'accepted', 'accepted']);
+  expect(stored).toHaveLength(3);
+  expect(await database.rows('select count from receiver.resends')).toEqual([{ count: 1 }, { count: 1 }]);
+});
+
+it('a receiver with other families refuses what concerns an erasure, and takes the callbacks of others', async () => {
+  await store(receipt({ patient_oid: 'A' }));
+  await erase('p:platform:A');
+  const circuit = databaseCircuit(database.pool, createLog('silent'), 60_000);
+  const others = families.filter(({ name }) => name !== 'booking');
+  const intake = openIntake(database, { circuit, families: others });
+  const people = Array.from({ length: 40 }, (_, n) => (n % 10 === 3 ? 'A' : `P${n}`));
+  const results = await Promise.allSettled(
+    people.map((patient_oid, n) =>
+      intake.receive(receipt({ receipt_id: 100 + n, patient_oid, name: 'CANARY' }).body, routeOf('receipt')),
+    ),
+  );
+  circuit.stop();
+  expect(circuit.unavailableSince).toBeUndefined();
+  expect(results.map(({ status }) => status === 'fulfilled')).toEqual(people.map((person) => person !== 'A'));
+  expect(results[3]).toMatchObject({ reason: { name: 'Unavailable', cause: { name: 'OtherFamilies' } } });
+});
+
+it('an erasure waits for the commits that have begun before it, and sees what they store', async () => {
+  const storing = await database.pool.connect();
+  await storing.query('begin');
+  await storing.query(insertQuery([receipt({ patient_oid: 'A', name: 'CANARY' })], 60_000));
+  let isDone = false;
+  const erasing = erase('p:platform:A').finally(() => {
+    isDone = true;
+  });
+  const waits = `select from pg_locks where relation = 'receiver.erased'::regclass and not granted`;
+  await until(async () => isDone || (await database.rows(waits)).length > 0);
+  await storing.query('commit');
+  storing.release();
+  await erasing;
+  expect(await bodies()).not.toContain('CANARY');
+});
+
+it('names that are keys go with an erasure, from callbacks, rows, counts and the feed', async () => {
+  const core = coreOf(database);
+  const intake = openIntake(database);
+  const data = { receipt_id: 1, patient_oid: 'A', Canary: { '9900000001': 1 } };
+  const send = (event_time: number) =>
+    intake.receive(
+      Buffer.from(
+        JSON.stringify({ event: 'receipt.updated', event_time, business_id: 'b', Canary: 1, data }),
+      ),
+      routeOf('receipt'),
+    );
+  await send(start);
+  await intake.flush();
+  await mergeAll(core);
+  await send(start + 1);
+  expect(await everything(core)).toContain('Canary');
+  await erase('p:platform:A');
+  await send(start + 2);
+  await intake.close();
+  await mergeAll(core);
+  expect(await everything(core)).not.toMatch(/Canary|9900000001/);
+});
+
+it('a doctor’s id beside the patient’s lets no name come back with a later event of the record', async () => {
+  const admission = (event_time: number, ipid: string) =>
+    deliveryOf({
+      ...{ event: 'ipd_admissions.updated', event_time, business_id: 'b' },
+      data: { id: 'a-1', pid: 'A', doc: { oid: 'D' }, ipid },
+    });
+  await store(admission(start, 'CANARY'));
+  await erase('p:platform:A');
+  await store(admission(Math.floor(Date.now() / 1000) + 60, 'CANARY'));
+  expect(await bodies()).not.toContain('CANARY');
+});

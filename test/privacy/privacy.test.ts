@@ -1,0 +1,459 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { listAccess } from '../../src/privacy/audit.ts';
+import { addPrivacyCommands } from '../../src/privacy/commands.ts';
+import { continueErasures, erasePatient, previewErasure } from '../../src/privacy/erase.ts';
+import { applyErasures, exportErasures, listErasures } from '../../src/privacy/erasures.ts';
+import { holdPatient, releasePatient } from '../../src/privacy/holds.ts';
+import { exportPatient, identifyPatient, readPatient } from '../../src/privacy/patient.ts';
+import { applyRetention } from '../../src/privacy/retention.ts';
+import { answerRequest, checkUserDeletions } from '../../src/privacy/user-deletions.ts';
+import type { Core } from '../../src/receiver/feature.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { logAccess } from '../../src/receiver/store/log-access.ts';
+import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
+import { canary, canaryOf } from '../support/canary.ts';
+import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
+import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase('test');
+let core: Core;
+beforeEach(() => {
+  core = coreOf(database);
+});
+
+const day = 86_400;
+const now = Math.floor(Date.now() / 1000);
+
+/** Stores callbacks and merges them. */
+async function store(...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((one) => deliveryOf(one));
+  expect(await insertDeliveries(database.pool, deliveries, 60_000)).not.toContain('gated');
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
+const receipt = (receipt_id: number, data: object, event_time = now - day) => ({
+  ...{ event: 'receipt.created', event_time, business_id: 'b1' },
+  data: { receipt_id, ...data },
+});
+const actor = 'somebody';
+
+it('an erasure leaves nothing personal in any field of any family, and the feed, log and tables without the key of an account', async () => {
+  for (const family of families as readonly Family[]) {
+    await store(canaryOf(family, { data: { patient: { id: 'CANARY-P', name: canary } } }));
+  }
+  await erasePatient(core, await identifyPatient(core, ['CANARY-P']), { actor });
+  await mergeAll(core);
+  const left = (await everything(core)).split('\n');
+  expect(left.filter((line) => line.includes(canary))).toEqual([]);
+  expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([
+    { n: families.length },
+  ]);
+});
+
+it('an erasure that is killed in the middle is completed by a later process', async () => {
+  const count = 300;
+  await store(
+    ...Array.from({ length: count }, (_, n) => receipt(n, { patient_oid: 'CANARY', net_amount: 5 })),
+  );
+  const program = join(import.meta.dirname, 'erase-once.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', program, database.url, 'p:platform:CANARY'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await everything(core)).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  await mergeAll(core);
+  expect(await everything(core)).not.toContain('CANARY');
+  expect(
+    await database.rows('select sum(net_amount)::int as sum, count(name)::int as names from receipts'),
+  ).toEqual([{ sum: 5 * count, names: 0 }]);
+});
+
+it('an id that may mean several people has to be chosen', async () => {
+  const of = (business_id: string, data: object) => ({
+    ...{ event: 'appointment.created', event_time: now - day, business_id },
+    data: { appointment_id: 'a', ...data },
+  });
+  await store(
+    of('b1', { partner_patient_id: '7' }),
+    of('b2', { partner_patient_id: '7' }),
+    receipt(1, { patient_oid: '8' }),
+  );
+  await expect(identifyPatient(core, ['7'])).rejects.toThrow('Choose: partner:b1:7, partner:b2:7');
+  await expect(identifyPatient(core, ['9'])).rejects.toThrow('No stored callback names 9');
+  expect(await identifyPatient(core, ['partner:b2:7', '8'])).toEqual(['p:partner:b2:7', 'p:platform:8']);
+});
+
+it('a preview names what is reduced, what names somebody else too, and what has an id as text; a person decides about that', async () => {
+  const [, both, note] = await store(
+    receipt(1, { patient_oid: 'CANARY' }),
+    { event: 'x.y', event_time: now, data: { patient_id: 'CANARY', pid: 'B' } },
+    { event: 'x.note', event_time: now, data: { text: 'about CANARY' } },
+  );
+  await database.rows(
+    `insert into receiver.quarantine (id, path, family, reason, errors, body) values (gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', 'CANARY: not json')`,
+  );
+  const subjects = await identifyPatient(core, ['CANARY']);
+  const found = await previewErasure(core, subjects);
+  expect(found).toMatchObject({
+    callbacks: { 'receipt.created': 1, 'x.y': 1 },
+    shared: [both],
+    mentions: [{ id: note, where: 'callback' }, { where: 'quarantine' }],
+  });
+  await erasePatient(core, subjects, { actor, also: found.mentions.map(({ id }) => id) });
+  // The same body is not kept again.
+  const [withheld] = await database.rows(
+    `select id from receiver.withheld where family = 'receipt' and record_id is null`,
+  );
+  expect(
+    await database.rows(`select from receiver.erased where hash = receiver.hash_of('d:' || $1)`, [
+      withheld!.id,
+    ]),
+  ).toHaveLength(1);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('what a person has named for an erasure is reduced alone and for good; an unknown id is refused', async () => {
+  const [, note, lean] = await store(
+    receipt(1, { patient_oid: 'CANARY-A' }),
+    receipt(2, { patient_oid: 'B', remarks: 'as CANARY-A says' }),
+    { ...receipt(2, { remarks: 'kept' }, now - day + 1), event: 'receipt.updated' },
+  );
+  const subjects = await identifyPatient(core, ['CANARY-A']);
+  await expect(erasePatient(core, subjects, { actor, also: [randomUUID()] })).rejects.toThrow(
+    'No callback and no body',
+  );
+  expect(await database.rows('select from receiver.erasures')).toEqual([]);
+  await erasePatient(core, subjects, { actor, also: [note!] });
+  expect(await createRebuild(core)()).toMatchObject({ changed: 0, rows: 0 });
+  const text = await everything(core);
+  expect(text).not.toContain('CANARY-A');
+  expect(text).toContain('kept');
+  expect(text).toContain(lean);
+});
+
+/** Has a body refused. */
+async function refuse(callback: object, pool = database.pool) {
+  const intake = openIntake(database, { pool });
+  const body = Buffer.from(JSON.stringify(callback));
+  await expect(intake.receive(body, routeOf('receipt'))).rejects.toThrow();
+  await intake.close();
+}
+const quarantined = async () =>
+  (await database.rows(`select convert_from(body, 'UTF8') as body from receiver.quarantine`)).map(
+    ({ body }) => String(body),
+  );
+
+it('refused bodies of a patient go with an erasure, also those that come later, and nobody else’s', async () => {
+  const bad = (data: object, event_time: unknown = now - day) => ({
+    ...{ event: 'receipt.updated', event_time, business_id: 'b1', data },
+  });
+  await store(receipt(1, { patient_oid: 'PAT-A' }), receipt(2, { patient_oid: 'B', aid: 'a-1' }));
+  await refuse(bad({ patient_oid: 'PAT-A', name: 'CANARY' }));
+  await refuse(bad({ receipt_id: 1, name: 'CANARY' }, 0));
+  await refuse(bad({ patient_oid: 'B', name: 'kept' }));
+  await refuse(bad({ receipt_id: 2, name: 'kept' }, 0));
+  expect(await previewErasure(core, ['p:platform:PAT-A'])).toMatchObject({ bodies: 2, mentions: [] });
+  await erasePatient(core, ['p:platform:PAT-A'], { actor });
+  await refuse(bad({ patient_oid: 'PAT-A', name: 'CANARY', remarks: 'again' }));
+  await refuse(bad({ receipt_id: 1, name: 'CANARY', remarks: 'again' }, 0));
+  await refuse(bad({ patient_oid: 'PAT-A', name: 'CANARY', remarks: 'of a wrong clock' }, now + 40 * day));
+  await refuse({ ...bad({}), data: JSON.stringify({ patient_oid: 'PAT-A', name: 'CANARY' }) });
+  await refuse(bad({ patient_oid: 'PAT-A', name: 'kept' }, now + 60));
+  expect(await everything(core)).not.toContain(Buffer.from('CANARY').toString('hex'));
+  expect(await quarantined()).toHaveLength(3);
+  expect((await quarantined()).join()).not.toContain('CANARY');
+  expect(await database.rows('select from receiver.withheld where record_id is null')).toHaveLength(6);
+});
+
+it('a refused body that an erasure has taken out does not come back, though its record is also of another', async () => {
+  await store(receipt(1, { patient_oid: 'A' }), receipt(1, { patient_oid: 'B' }));
+  const lean = { event: 'receipt.updated', business_id: 'b1', data: { receipt_id: 1, name: 'CANARY' } };
+  await refuse(lean);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  await refuse(lean);
+  expect(await quarantined()).toEqual([]);
+});
+
+it('a refused body that is being kept while an erasure commits does not pass it', async () => {
+  const client = await database.pool.connect();
+  await client.query('begin');
+  await refuse({ event: 'x', data: { patient_oid: 'A' } }, client as never);
+  let isDone = false;
+  const erasing = erasePatient(core, ['p:platform:A'], { actor }).finally(() => {
+    isDone = true;
+  });
+  const waits = `select from pg_locks where relation = 'receiver.erased'::regclass and not granted`;
+  await until(async () => isDone || (await database.rows(waits)).length > 0);
+  await client.query('commit');
+  client.release();
+  await erasing;
+  expect(await quarantined()).toEqual([]);
+});
+
+it('retention takes old refused bodies, but for acknowledged and held ones, and old entries of the access log', async () => {
+  core = coreOf(database, { retention: { quarantine: 10 * day * 1000, access_log: 400 * day * 1000 } });
+  const bodies = ['gone', 'recent', 'acknowledged', 'HELD'];
+  for (const patient_oid of bodies)
+    await refuse({ event: 'receipt.updated', event_time: now, data: { patient_oid } });
+  const where = (text: string) => `position('${text}' in convert_from(body, 'UTF8')) > 0`;
+  await database.rows(
+    `update receiver.quarantine set last_received_at = now() - interval '9 days' where ${where('recent')}`,
+  );
+  await database.rows(
+    `update receiver.quarantine set last_received_at = now() - interval '11 days' where not ${where('recent')}`,
+  );
+  await database.rows(`update receiver.quarantine set acknowledged = true where ${where('acknowledged')}`);
+  await holdPatient(core, ['p:platform:HELD'], actor);
+  for (const days of [399, 401])
+    await database.rows(`insert into access_log (at, actor, action, subjects, filter)
+      values (now() - interval '${days} days', 'a', 'of ${days}', '{}', '{}')`);
+  expect(await applyRetention(core, { dryRun: true })).toMatchObject({ quarantine: 1 });
+  expect(await quarantined()).toHaveLength(4);
+  expect(await applyRetention(core)).toMatchObject({ quarantine: 1, access_log: 1 });
+  expect((await quarantined()).join()).not.toContain('gone');
+  expect(await quarantined()).toHaveLength(3);
+  expect(await database.rows('select action from access_log')).toEqual([{ action: 'of 399' }]);
+  await releasePatient(core, ['p:platform:HELD']);
+  expect(await applyRetention(core)).toMatchObject({ quarantine: 1, access_log: 0 });
+});
+
+it('a preview finds an id as people and JSON write it, and no part of another word', async () => {
+  const texts = [
+    'about 12-3456-7890-1234, who',
+    'about 12345678901234.',
+    'not 123456789012345',
+    'x-a"b_c',
+    'not x-a"bXc',
+  ];
+  const ids = await store(...texts.map((text) => ({ event: 'x.note', event_time: now, data: { text } })));
+  await database.rows(
+    `insert into receiver.quarantine (id, path, family, reason, errors, body)
+     values (gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', convert_to('{"n": "x-a\\"b_c"', 'UTF8'))`,
+  );
+  const mentions = async (subject: string) =>
+    (await previewErasure(core, [subject])).mentions.map(({ id, where }) =>
+      where === 'callback' ? id : where,
+    );
+  expect(await mentions('p:abha:12345678901234')).toEqual([ids[0], ids[1]].sort());
+  expect(await mentions('p:platform:x-a"b_c')).toEqual([ids[3], 'quarantine']);
+  // Nobody names it, so it has to be said what it is.
+  await expect(identifyPatient(core, ['x-a"b_c'])).rejects.toThrow('No stored callback names');
+  expect(await identifyPatient(core, ['platform:x:y'])).toEqual(['p:platform:x:y']);
+});
+
+it('an export has the callbacks and rows of the patient, nothing of others, and no contents of health records', async () => {
+  await store(
+    receipt(1, { patient_oid: 'A', name: 'Asha', amount_paid: 1 }),
+    { ...receipt(1, { net_amount: 70 }, now - day + 1), event: 'receipt.updated' },
+    receipt(2, { patient_oid: 'B', name: 'Berta' }),
+    {
+      event: 'abha.hiu_data_push',
+      event_time: now,
+      data: { oid: 'A', transaction_id: 't', entries: [{ content: 'SECRET' }] },
+    },
+  );
+  const data = await readPatient(core, ['p:platform:A']);
+  const text = await exportPatient(core, ['p:platform:A'], data);
+  expect(JSON.parse(text)).toMatchObject({
+    callbacks: [{ callback: { data: { name: 'Asha' } } }, { callback: { data: { net_amount: 70 } } }, {}],
+    rows: { receipts: [{ name: 'Asha', net_amount: 70 }] },
+  });
+  expect(text).not.toMatch(/Berta|SECRET/);
+});
+
+it('a record goes once its newest event is too old, unless it waits or is held; withheld data by its receipt', async () => {
+  const old = (days: number) => now - days * day;
+  core = coreOf(database, { retention: { receipt: 10 * day * 1000 }, erasure: { keepMs: 0 } });
+  await store(
+    receipt(1, { patient_oid: 'A' }, old(20)),
+    receipt(2, { patient_oid: 'B' }, old(20)),
+    { ...receipt(2, { net_amount: 1 }, old(5)), event: 'receipt.updated' },
+    receipt(3, { patient_oid: 'HELD' }, old(20)),
+    receipt(4, { patient_oid: 'C' }, old(20)),
+  );
+  await database.rows(`insert into receiver.pending_deliveries (id, family, next_at)
+    select id, family, 'infinity' from receiver.inbox where record_id = '4'`);
+  await database.rows(
+    `insert into receiver.resends select id, 1, now() from receiver.inbox where record_id in ('1', '2')`,
+  );
+  await holdPatient(core, ['p:platform:HELD'], actor);
+  expect(await applyRetention(core, { dryRun: true })).toMatchObject({ receipt: 1 });
+  // No record is at fault, so none is tried alone.
+  const ofAnother = { ...core, families: core.families.filter(({ name }) => name === 'receipt') };
+  await expect(applyRetention(ofAnother)).rejects.toMatchObject({ errors: [{ name: 'OtherFamilies' }] });
+  expect(await applyRetention(core)).toMatchObject({ receipt: 1 });
+  const ids = async () =>
+    (await database.rows('select receipt_id::int as id from receipts order by 1')).map(({ id }) => id);
+  expect(await ids()).toEqual([2, 3, 4]);
+  expect(await database.rows('select count(*)::int as n from receiver.resends')).toEqual([{ n: 2 }]);
+  expect(await database.rows(`select count(*)::int as n from receiver.inbox where record_id = '1'`)).toEqual([
+    { n: 0 },
+  ]);
+
+  await erasePatient(core, ['p:platform:HELD'], { actor });
+  const withheld = () => database.rows('select count(*)::int as n from receiver.withheld');
+  expect(await withheld()).toEqual([{ n: 1 }]);
+  expect(await releasePatient(core, ['p:platform:HELD'])).toBe(true);
+  expect(await applyRetention(core)).toMatchObject({ receipt: 1, withheld: 1 });
+  expect(await ids()).toEqual([2, 4]);
+});
+
+it('whoever is held keeps what was withheld of an erasure, and of somebody else’s that names the held one too', async () => {
+  core = coreOf(database, { retention: { other: 10 * day * 1000 }, erasure: { keepMs: 0 } });
+  const of = (data: object) => ({ event: 'x.y', event_time: now - 20 * day, data });
+  await store(of({ patient_id: 'A' }), of({ list: [{ pid: 'B' }, { pid: 'HELD' }] }));
+  await holdPatient(core, ['p:platform:A', 'p:platform:HELD'], actor);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  // Takes the gate of the first one over.
+  await erasePatient(core, ['p:platform:A', 'p:platform:B'], { actor });
+  const kept = async () => [
+    ...(await database.rows('select count(*)::int as withheld from receiver.withheld')),
+    ...(await database.rows('select count(*)::int as reduced from receiver.inbox')),
+  ];
+  await applyRetention(core);
+  expect(await kept()).toEqual([{ withheld: 2 }, { reduced: 2 }]);
+  await releasePatient(core, ['p:platform:A', 'p:platform:HELD']);
+  await mergeAll(core);
+  await applyRetention(core);
+  expect(await kept()).toEqual([{ withheld: 0 }, { reduced: 0 }]);
+});
+
+it('of an erased patient who is held, the originals of later callbacks are kept, too', async () => {
+  await store(receipt(1, { patient_oid: 'A' }));
+  await holdPatient(core, ['p:platform:A'], actor);
+  await erasePatient(core, ['p:platform:A'], { actor });
+  const later = deliveryOf(receipt(2, { patient_oid: 'A', name: 'late' }));
+  expect(await storeIn(core, later)).toEqual(['accepted']);
+  expect(
+    await database.rows(
+      `select delivery->'envelope'->'data'->>'name' as name from receiver.withheld order by 1`,
+    ),
+  ).toEqual([{ name: 'late' }, { name: null }]);
+});
+
+it('a list of erasures that was interrupted is continued', async () => {
+  const callbacks = Array.from({ length: 30 }, (_, n) =>
+    receipt(n, { patient_oid: 'CANARY', net_amount: 5 }),
+  );
+  await store(...callbacks);
+  await erasePatient(core, ['p:platform:CANARY'], { actor });
+  const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
+  await writeFile(file, await exportErasures(core));
+  await database.rows(
+    'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
+  );
+  await store(...callbacks);
+  const interrupted = applyErasures({ ...core, families: [] }, file);
+  await expect(interrupted).rejects.toThrow('other families');
+  expect(await everything(core)).toContain('CANARY');
+  await until(async () => (await continueErasures(core)) === 0);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
+it('the list of erasures erases again what a restored backup has brought back, and begins a new epoch of the feed', async () => {
+  const callbacks = [
+    receipt(1, { patient_oid: 'CANARY', net_amount: 5 }),
+    receipt(2, { patient_oid: 'B', name: 'Berta' }),
+  ];
+  await store(...callbacks);
+  const body = randomUUID();
+  const keepNamed = () =>
+    database.rows(
+      `insert into receiver.quarantine (id, path, family, reason, errors, body) values ($1, '/x', 'receipt', 'invalid', '[]', 'CANARY')`,
+      [body],
+    );
+  await keepNamed();
+  await erasePatient(core, ['p:platform:CANARY'], { actor, also: [body] });
+  const file = join(await mkdtemp(join(tmpdir(), 'erasures-')), 'list.json');
+  await writeFile(file, await exportErasures(core));
+  expect(await readFile(file, 'utf8')).not.toContain('CANARY');
+  // As before the erasure.
+  await database.rows(
+    'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receipts',
+  );
+  await store(...callbacks);
+  await keepNamed();
+  await refuse({ event: 'receipt.updated', event_time: now - day, data: { patient_oid: 'CANARY' } });
+  await database.rows(`update receiver.quarantine set received_at = now() - interval '1 day'`);
+  const epoch = () => database.rows(`select value from receiver.settings where name = 'feed_epoch'`);
+  const before = await epoch();
+  expect(await applyErasures(core, file)).toBe(1);
+  expect(await listErasures(core, 9)).toMatchObject([
+    { counts: { receipt: 1 }, completedAt: expect.any(Date) },
+  ]);
+  expect(await epoch()).not.toEqual(before);
+  const text = await everything(core);
+  expect(text).not.toContain('CANARY');
+  expect(text).toContain('Berta');
+  expect(await quarantined()).toEqual([]);
+  expect(await database.rows('select sum(net_amount)::int as sum from receipts')).toEqual([{ sum: 5 }]);
+  expect(await storeIn(core, deliveryOf(callbacks[0]!))).toEqual(['duplicate']);
+});
+
+it('a user.delete of the platform is a check until somebody has answered it', async () => {
+  const request = (patient: string) => ({ event: 'user.delete', event_time: now, data: { oid: patient } });
+  const [erased, answered] = await store(request('A'), request('B'));
+  expect((await checkUserDeletions(core)).map(({ subject }) => subject).sort()).toEqual(
+    [erased, answered].sort(),
+  );
+  await erasePatient(core, ['p:platform:A'], { actor });
+  await answerRequest(core, answered!, actor);
+  expect(await checkUserDeletions(core)).toEqual([]);
+  // The erasure of one of two is no answer, and retention takes none that waits for one.
+  await store({ event: 'user.delete', event_time: now - 9 * day, data: { oid: 'C', pid: 'D' } });
+  await erasePatient(core, ['p:platform:C'], { actor });
+  expect(await applyRetention(coreOf(database, { retention: { other: 5 * day * 1000 } }))).toMatchObject({
+    other: 0,
+  });
+  expect(await checkUserDeletions(core)).toHaveLength(1);
+  await erasePatient(core, ['p:platform:D'], { actor });
+  expect(await checkUserDeletions(core)).toEqual([]);
+});
+
+it('nothing is shown or done without an entry in the access log, which has no id', async () => {
+  await store(receipt(1, { patient_oid: 'CANARY' }));
+  const run = (...args: string[]) => runCommand(core, addPrivacyCommands, ...args);
+  expect(await run('patient', 'show', 'CANARY')).toContain('receipt.created');
+  const of = { subjects: ['p:platform:CANARY'] };
+  expect(await listAccess(core, of, 10)).toMatchObject([{ action: 'reveal', rows: 1 }]);
+  expect(JSON.stringify(await listAccess(core, {}, 10))).not.toContain('CANARY');
+  expect(await run('audit', 'list', '--patient', 'CANARY')).toContain('reveal');
+  const partner = (business_id: string) => ({
+    ...{ event: 'appointment.created', event_time: now, business_id },
+    data: { appointment_id: 'a', partner_patient_id: 'CANARY' },
+  });
+  await store(partner('b1'));
+  await expect(run('patient', 'show', 'CANARY')).rejects.toThrow('Choose');
+  expect(await listAccess(core, { action: 'reveal', subjects: ['p:partner:b1:CANARY'] }, 10)).toHaveLength(1);
+  await database.rows('truncate receiver.inbox cascade');
+  await store(receipt(1, { patient_oid: 'CANARY' }, now));
+
+  await database.rows('alter table access_log rename to away');
+  const commands = [
+    'patient show',
+    'patient export',
+    'patient hold',
+    'patient erase --yes',
+    'patient erase --dry-run',
+  ];
+  for (const command of commands)
+    await expect(run(...command.split(' '), 'CANARY')).rejects.toThrow('could not be written');
+  expect(await everything(core)).toContain('CANARY');
+  expect(await database.rows('select from receiver.holds')).toEqual([]);
+  await database.rows('alter table away rename to access_log');
+  await logAccess(core, { actor: { id: actor }, action: 'x', ...of });
+  expect(await listAccess(core, { actor, since: new Date(now * 1000) }, 10)).toHaveLength(1);
+});

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { SpilledDelivery } from '../../src/callbacks/delivery.ts';
+import { createLog } from '../../src/common/log.ts';
+import { isAway } from '../../src/receiver/queue/durability.ts';
+import {
+  createFallback,
+  type Fallback,
+  type FallbackOptions,
+  type SpilledEntry,
+} from '../../src/receiver/queue/fallback.ts';
+import { StoreUnavailable } from '../../src/receiver/store/circuit.ts';
+import { startTcpProxy } from '../chaos/tcp-proxy.ts';
+import { startRedis, type TestRedis } from './redis.ts';
+import { until } from './until.ts';
+
+const closes: (() => unknown)[] = [];
+
+/** Registers what a test has opened; the last is closed first. */
+export const closeLater = (close: () => unknown): void => {
+  closes.push(close);
+};
+afterEach(async () => {
+  for (const close of closes.splice(0).toReversed()) await close();
+});
+
+/** A Redis of one test. */
+export async function startOwnRedis(options: string[] = []): Promise<TestRedis> {
+  const redis = await startRedis(['--repl-diskless-sync-delay', '0', ...options]);
+  closeLater(redis.stop);
+  return redis;
+}
+
+export const stream = '{receiver}:fallback';
+export const owner = '{receiver}:owner';
+
+/** A fallback store of the database `a`, once it has looked at Redis. */
+export async function openFallback(url: string, options: Partial<FallbackOptions> = {}): Promise<Fallback> {
+  const fallback = createFallback({
+    url,
+    prefix: 'receiver',
+    mode: 'checked',
+    identity: Promise.resolve('a'),
+    timeoutMs: 1_300,
+    log: createLog('silent'),
+    lookEveryMs: 20,
+    claimEveryMs: 20,
+    ...options,
+  });
+  closeLater(fallback.close);
+  await until(() => fallback.state !== isAway);
+  return fallback;
+}
+
+let arrivals = Date.UTC(2026, 0, 1) * 1000;
+
+/** Deliveries that have arrived one after the other. */
+export const spilled = (count = 1, body = '{}'): SpilledDelivery[] =>
+  Array.from({ length: count }, () => {
+    arrivals += 1;
+    return { id: randomUUID(), family: 'receipt', receivedAt: arrivals, body: Buffer.from(body) };
+  });
+
+/** @returns whether the deliveries are acknowledged */
+export const appends = (fallback: Fallback, deliveries = spilled()): Promise<boolean> =>
+  fallback.append(deliveries).then(
+    () => true,
+    (error) => {
+      expect(error).toBeInstanceOf(StoreUnavailable);
+      return false;
+    },
+  );
+
+/** Appends until the deliveries are acknowledged. */
+export async function appendSoon(fallback: Fallback, deliveries = spilled()): Promise<SpilledDelivery[]> {
+  await until(() => appends(fallback, deliveries));
+  return deliveries;
+}
+
+/** Reads until at least `min` entries are there. */
+export async function readSoon(fallback: Fallback, min = 1): Promise<SpilledEntry[]> {
+  let entries: SpilledEntry[] = [];
+  await until(async () => {
+    entries = await fallback.read(100).catch(() => []);
+    return entries.length >= min;
+  });
+  return entries;
+}
+
+/** An address that new connections follow, while those that are there stay where they are. */
+export async function startAddress(port: number) {
+  const { port: own, leadTo, stop } = await startTcpProxy(port);
+  closeLater(stop);
+  return { url: `redis://127.0.0.1:${own}`, leadTo };
+}

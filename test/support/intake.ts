@@ -1,0 +1,41 @@
+import type { Delivery } from '../../src/callbacks/delivery.ts';
+import { describe } from '../../src/callbacks/describe.ts';
+import type { Family } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import { createParse } from '../../src/callbacks/parse.ts';
+import { createLog } from '../../src/common/log.ts';
+import { createIntake, type IntakeOptions } from '../../src/receiver/intake/intake.ts';
+import type { ReceiverDatabase } from './receiver-database.ts';
+
+/** The documented paths, as in Config. */
+export const paths: Record<string, readonly string[]> = Object.fromEntries(
+  families.map(({ name, path }) => [name, path.default]),
+);
+export const routeOf = (family: string) => ({ family, path: paths[family]![0]! });
+
+const parse = createParse(families, ({ name }) => name);
+let arrivals = Date.UTC(2026, 0, 1) * 1000;
+
+/** The delivery of a callback that has arrived after the ones before. */
+export function deliveryOf(callback: object | string, receivedAt?: number): Delivery {
+  arrivals += 1;
+  const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
+  const { misfits: _, ...described } = describe(parse(body, otherOf()), receivedAt ?? arrivals);
+  return { ...described, body };
+}
+
+const otherOf = () => (families as readonly Family[]).find(({ name }) => name === 'other')!;
+
+/** An intake on a test's database. */
+export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOptions> = {}) {
+  return createIntake({
+    config: { paths, retention: {}, authentication: { allowedClientIds: [], allowedBusinessIds: [] } },
+    families,
+    pool: database.pool,
+    circuit: { run: (call) => call(), timeoutMs: 60_000 },
+    clock: { current: async () => Date.now() },
+    onStored: () => {},
+    log: createLog('silent'),
+    ...options,
+  });
+}
