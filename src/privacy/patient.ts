@@ -52,9 +52,8 @@ export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly st
     const { subjects, isExplicit } = await candidatesOf({ db }, id);
     const { rows } = await sql<{ subject: string }>`
       select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
-      union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})`.execute(
-      db,
-    );
+      union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})
+      order by subject`.execute(db);
     if (rows.length !== 1)
       throw new UnclearPatient(
         id,
