@@ -106,7 +106,8 @@ it(`${count} requests: every status is documented, and every accepted callback i
   for (let done = 0; done < count; done += chunk)
     await Promise.all(fc.sample(anyCase, { numRuns: chunk, seed: seed + done }).map(send));
   expect(unexpected).toEqual([]);
-  expect(accepted).toBeGreaterThan(count / 20);
+  // About one in twenty is; far fewer would mean that these requests try nothing.
+  expect(accepted).toBeGreaterThan(count / 50);
   const rows = (where: string) => database.rows(`select error from deliveries where ${where}`);
   await until(async () => (await rows(`status = 'received'`)).length === 0);
   expect(await rows(`status = 'failed'`)).toEqual([]);
