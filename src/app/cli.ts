@@ -1,10 +1,9 @@
 import { Command } from 'commander';
 import { pathsOf } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import { findMisspelt, refuseFormer } from '../common/config/config.ts';
+import { findMisspelt, refuseFormer, version } from '../common/config/config.ts';
 import { readEnvironment } from '../common/config/read-environment.ts';
-import { printable } from '../common/printable.ts';
-import { version } from '../common/version.ts';
+import { printable } from '../common/terminal.ts';
 import { addClientCommands } from './commands/platform.ts';
 import { addSandboxCommands } from './commands/sandbox.ts';
 import { reportError } from './report-error.ts';

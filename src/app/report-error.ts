@@ -1,6 +1,6 @@
 import { type Environment, InvalidConfiguration } from '../common/config/config.ts';
 import { messageOf } from '../common/log.ts';
-import { printable } from '../common/printable.ts';
+import { printable } from '../common/terminal.ts';
 import { tryConnection } from '../embedded/server-process.ts';
 import { TablesRefused } from '../receiver/store/errors.ts';
 

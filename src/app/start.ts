@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Environment } from '../common/config/config.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
-import { provideAdminToken } from './admin-token.ts';
-import { consoleToLog } from './console-to-log.ts';
-import { greeting } from './greeting.ts';
+import { greeting, provideAdminToken } from './greeting.ts';
 import { openService, type Service } from './service.ts';
 
 const timeoutMs = 20_000;
@@ -88,4 +86,23 @@ function abortOnSignal(log: Log): AbortSignal {
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, stop);
   return stopping.signal;
+}
+
+/** Redirects what libraries print on the console, such as warnings of BullMQ and ioredis, to the log. */
+export function consoleToLog(log: Log): void {
+  const write =
+    (level: 'info' | 'warn' | 'error') =>
+    (...args: unknown[]) => {
+      const err = args.find((arg) => arg instanceof Error);
+      const text = args.filter((arg) => typeof arg === 'string').join(' ');
+      const output = text.replace(/\s+/g, ' ');
+      const kind = { output: output.replace(/\d+/g, '0').slice(0, 100) };
+      log.limited(level, kind, 'console output of a library', { ...(err ? { err } : {}), output });
+    };
+  Object.assign(globalThis.console, {
+    log: write('info'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  });
 }

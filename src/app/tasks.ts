@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type pg from 'pg';
 import type { Log } from '../common/log.ts';
-import { pause } from '../common/pause.ts';
+import { pause } from '../common/timeouts.ts';
 import type { Task } from '../receiver/feature.ts';
 
 /** How long a task stays with a process that is gone. */

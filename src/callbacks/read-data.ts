@@ -1,6 +1,5 @@
-import { cached } from '../common/cached.ts';
 import type { AnyCallback } from './callback.ts';
-import { classOf, type Family } from './families/family.ts';
+import { cached, classOf, type Family } from './families/family.ts';
 import { misfit, nothing, readField } from './families/field.ts';
 
 /** In front of the name of a value that does not fit its column. */

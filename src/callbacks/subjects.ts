@@ -1,6 +1,5 @@
-import { cached } from '../common/cached.ts';
 import type { AnyCallback } from './callback.ts';
-import type { Family } from './families/family.ts';
+import { cached, type Family } from './families/family.ts';
 import { isContainer, keyText } from './families/field.ts';
 
 // Whom a callback names: `p:<kind>:<id>` for each id of a patient, however nested. Kinds: `platform`; `partner`, whose ids

@@ -3,3 +3,30 @@ export const words = (name: string): string => name.replaceAll('_', ' ');
 
 /** The same, at the beginning of a line. */
 export const titled = (name: string): string => name[0]!.toUpperCase() + words(name).slice(1);
+
+const whole = new Intl.NumberFormat('en-IN');
+
+/** How often something was received: 2×. */
+export const formatTimes = (count: number) => `${whole.format(count)}×`;
+
+/** A count, or a number as PostgreSQL writes it. */
+export const formatCount = (value: number | string) => whole.format(value as number);
+
+/** A count with its noun: 1 body, 2 bodies. */
+export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
+
+// A currency is written as in its country, which the first two letters of its code are: rupees with Indian grouping.
+const monies = new Map<string, Intl.NumberFormat>();
+const moneyIn = (currency: string) => {
+  const style = { style: 'currency', currency, maximumFractionDigits: 20 } as const;
+  const money = monies.get(currency) ?? new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, style);
+  monies.set(currency, money);
+  return money;
+};
+
+/** An amount such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
+export function formatAmount(value: number | string, currency: string): string {
+  const exact = typeof value === 'number' ? value.toFixed(2) : value;
+  return /^-?\d+(\.\d+)?$/.test(exact) ? moneyIn(currency).format(exact as never) : exact;
+}

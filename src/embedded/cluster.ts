@@ -17,7 +17,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { readOrCreate } from '../common/private-files.ts';
+import { readOrCreate } from '../common/secrets.ts';
 import type { Place } from './place.ts';
 
 /** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */

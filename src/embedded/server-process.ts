@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { withTimeout } from '../common/with-timeout.ts';
+import { withTimeout } from '../common/timeouts.ts';
 import type { Place } from './place.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
@@ -109,4 +111,28 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/**
+ * A free port of 127.0.0.1 for a server that may be restarted. It is below the ephemeral ports, which an outgoing
+ * connection could occupy while the server is down.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    if (!(await findBindError(port))) return port;
+  }
+}
+
+/** Why no server can listen on a port now; undefined: one can. */
+export async function findBindError(port: number, host = '127.0.0.1'): Promise<Error | undefined> {
+  const probe = createServer((socket) => socket.destroy());
+  try {
+    await once(probe.listen(port, host), 'listening');
+  } catch (error) {
+    return error as Error;
+  }
+  probe.close();
+  await once(probe, 'close');
+  return undefined;
 }

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../common/log.ts';
-import { replaceFile } from '../common/private-files.ts';
+import { replaceFile } from '../common/secrets.ts';
 import { type Cluster, provideBinaries, provideCluster, urlOf } from './cluster.ts';
-import { findBindError, freePort } from './free-port.ts';
 import { findPlace, type Place } from './place.ts';
-import { findServer, spawnServer, tryConnection } from './server-process.ts';
+import { findBindError, findServer, freePort, spawnServer, tryConnection } from './server-process.ts';
 
 const startTimeoutMs = 60_000;
 const cannotConnectNow = '57P03';

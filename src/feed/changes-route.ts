@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Router } from 'express';
 import { z } from 'zod';
-import { isSameSecret } from '../common/secret.ts';
-import { addressOf } from '../receiver/http/address.ts';
+import { isSameSecret } from '../common/secrets.ts';
+import { addressOf } from '../receiver/http/access.ts';
 import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
 import { type FeedCore, familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { print, printTable } from '../common/output.ts';
+import { print, printTable } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';

@@ -1,6 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { pause } from '../common/pause.ts';
-import { withDeadline } from '../common/with-timeout.ts';
+import { pause, withDeadline } from '../common/timeouts.ts';
 import { type Destination, findDue, type Limits, moveTo, noteFailure, take } from './destinations.ts';
 import { type Change, type FeedCore, readHead, readPage } from './read-changes.ts';
 

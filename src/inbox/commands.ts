@@ -1,8 +1,14 @@
 import { type Command, Option } from 'commander';
 import { quarantineReasons } from '../callbacks/rejection.ts';
-import { orInput, parseCount, parseUuid } from '../common/arguments.ts';
-import { print, printTable, withProgress } from '../common/output.ts';
-import { printable } from '../common/printable.ts';
+import {
+  orInput,
+  parseCount,
+  parseUuid,
+  print,
+  printable,
+  printTable,
+  withProgress,
+} from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { createRebuild } from '../receiver/worker/rebuild.ts';

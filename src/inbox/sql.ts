@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { printRows } from '../common/output.ts';
+import { printRows } from '../common/terminal.ts';
 import type { Core } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 

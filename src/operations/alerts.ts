@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { printable } from '../common/printable.ts';
+import { printable } from '../common/terminal.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 import { type Channel, type Message, NotSent, openChannels } from './channels.ts';
 import { readReadiness } from './process-checks.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../common/config/config.ts';
-import { withDeadline } from '../common/with-timeout.ts';
+import { withDeadline } from '../common/timeouts.ts';
 
 /** A message to the people who operate the receiver; without personal data. */
 export interface Message {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { print } from '../common/output.ts';
-import { printable } from '../common/printable.ts';
+import { print, printable } from '../common/terminal.ts';
 import type { Check, OnCore } from '../receiver/feature.ts';
 import { NotSent, openChannels } from './channels.ts';
 import { checksOfError, diagnose } from './doctor.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { InvalidConfiguration } from '../common/config/config.ts';
 import { createLog, messageOf } from '../common/log.ts';
-import { pause } from '../common/pause.ts';
+import { pause } from '../common/timeouts.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 import { isAway } from '../receiver/queue/durability.ts';
 import { createFallback } from '../receiver/queue/fallback.ts';

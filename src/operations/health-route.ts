@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { isSameSecret } from '../common/secret.ts';
+import { isSameSecret } from '../common/secrets.ts';
 import type { Core } from '../receiver/feature.ts';
 import { NotAdmin } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';

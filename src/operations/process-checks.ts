@@ -1,5 +1,5 @@
 import type { Config } from '../common/config/config.ts';
-import { withTimeout } from '../common/with-timeout.ts';
+import { withTimeout } from '../common/timeouts.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
 import type { Fallback } from '../receiver/queue/fallback.ts';

@@ -1,4 +1,4 @@
-import { withTimeout } from '../common/with-timeout.ts';
+import { withTimeout } from '../common/timeouts.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 import { describeError, isDamaged } from '../receiver/store/errors.ts';
 import { readReadiness } from './process-checks.ts';

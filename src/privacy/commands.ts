@@ -1,9 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { linesOrInput, orInput, parseCount, parseTime, parseUuid } from '../common/arguments.ts';
-import { print, printCounts, printTable, withProgress } from '../common/output.ts';
-import { printable } from '../common/printable.ts';
+import {
+  linesOrInput,
+  orInput,
+  parseCount,
+  parseTime,
+  parseUuid,
+  print,
+  printable,
+  printCounts,
+  printTable,
+  withProgress,
+} from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type AccessFilter, listAccess } from './audit.ts';

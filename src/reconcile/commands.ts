@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDay } from '../common/arguments.ts';
 import { csvWriter, parseCsv } from '../common/csv.ts';
-import { print, printTable, withProgress } from '../common/output.ts';
+import { parseDay, print, printTable, withProgress } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import {

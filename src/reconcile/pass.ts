@@ -6,8 +6,7 @@ import type { Core } from '../receiver/feature.ts';
 import { storeDeliveries } from '../receiver/gate/gate.ts';
 import { describeError } from '../receiver/store/errors.ts';
 import { type Compared, compareAppointments, type Outcome } from './compare-appointments.ts';
-import type { Window } from './compared-days.ts';
-import { readAppointments } from './read-appointments.ts';
+import { readAppointments, type Window } from './read-appointments.ts';
 
 /** Numbers of appointments. `stored`: of those that are missing or differ. */
 export type Counts = Record<Outcome | 'compared' | 'stored', number>;

@@ -1,6 +1,5 @@
 import type { ServiceClient } from '../client/index.ts';
-import { addDays } from '../common/days.ts';
-import { type Window, windowsOf } from './compared-days.ts';
+import { addDays, daysBetween } from '../common/days.ts';
 
 /** The documented size of a page. */
 const pageSize = 30;
@@ -46,4 +45,22 @@ export async function* readAppointments(
       yield { appointments, askedMs: (Math.floor(asked / 1000) - 1) * 1000 };
     }
   }
+}
+
+export interface Window {
+  from: string;
+  to: string;
+}
+
+// The platform answers for days that are at most seven apart, and may leave out the last one.
+const windowDays = 7;
+
+/** The days from the first to the last, both included, in windows of at most seven days. */
+export function windowsOf({ from, to }: Window): Window[] {
+  const windows: Window[] = [];
+  for (let start = from; daysBetween(start, to) >= 0; start = addDays(start, windowDays)) {
+    const end = addDays(start, windowDays - 1);
+    windows.push({ from: start, to: daysBetween(end, to) > 0 ? end : to });
+  }
+  return windows;
 }

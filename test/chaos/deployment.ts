@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { freePort } from '../../src/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/server-process.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTestServer } from '../support/test-server.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from '../../src/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/server-process.ts';
 
 export interface TcpProxy {
   port: number;

@@ -7,7 +7,7 @@ import type { Page } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
 import { hashOf, newSession, sessionCookie } from '../../src/console/sign-in/cookies.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { createApp } from '../../src/receiver/http/app.ts';
+import { createApp } from '../../src/receiver/http/server.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute } from '../../src/feed/changes-route.ts';
 import { type FeedCore, trimChanges } from '../../src/feed/read-changes.ts';
-import { createApp } from '../../src/receiver/http/app.ts';
+import { createApp } from '../../src/receiver/http/server.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import { deliveryOf } from '../support/intake.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/server-process.ts';
 import { findProgram } from './programs.ts';
 import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';

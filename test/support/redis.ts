@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/embedded/free-port.ts';
+import { freePort } from '../../src/embedded/server-process.ts';
 
 export interface TestRedis {
   url: string;

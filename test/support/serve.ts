@@ -2,9 +2,8 @@ import type { Rejection } from '../../src/callbacks/rejection.ts';
 import { createLog } from '../../src/common/log.ts';
 import { rateLimit } from '../../src/common/rate-limit.ts';
 import { createAccess } from '../../src/receiver/http/access.ts';
-import { createApp } from '../../src/receiver/http/app.ts';
 import { createCallbacks } from '../../src/receiver/http/handle-callback.ts';
-import { listen } from '../../src/receiver/http/server.ts';
+import { createApp, listen } from '../../src/receiver/http/server.ts';
 import type { ReceiveResult, Route } from '../../src/receiver/intake/intake.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';

@@ -2,9 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/embedded/free-port.ts';
 import { findPlace, type Place } from '../../src/embedded/place.ts';
-import { spawnServer } from '../../src/embedded/server-process.ts';
+import { freePort, spawnServer } from '../../src/embedded/server-process.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { until } from './until.ts';
 

@@ -2,7 +2,7 @@ import Table from 'cli-table3';
 import { readTime } from '../../callbacks/times.ts';
 import type { SearchResponse } from '../../client/search-schemas.ts';
 import { eventNames, type Subscription, subscription } from '../../client/subscription-schemas.ts';
-import { printable } from '../../common/printable.ts';
+import { printable } from '../../common/terminal.ts';
 
 export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): string {
   const drugRows = drugs.map((d) => {

@@ -4,7 +4,7 @@ import { createServiceClient, type ServiceClient } from '../../client/service-cl
 import * as errors from '../../client/service-errors.ts';
 import { MissingSettings, parseSettings } from '../../client/settings.ts';
 import { eventNames } from '../../client/subscription-schemas.ts';
-import { parseCount } from '../../common/arguments.ts';
+import { parseCount } from '../../common/terminal.ts';
 import { searchTable, subscriptionsJson, subscriptionsTable } from './platform-tables.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

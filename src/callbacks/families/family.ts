@@ -1,3 +1,4 @@
+import { titled, words } from '../../common/words.ts';
 import type { Field } from './field.ts';
 
 /**
@@ -111,3 +112,27 @@ export const commonColumns = {
 export const pathsOf = ({ name, events, path }: Pick<Family, 'name' | 'events' | 'path'>) => ({
   ...{ name, events: Object.keys(events), path },
 });
+
+/** The function with its results kept, by the object that it is given. */
+export function cached<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const values = new WeakMap<Key, Value>();
+  return (key) => {
+    let value = values.get(key);
+    if (value === undefined) {
+      value = make(key);
+      values.set(key, value);
+    }
+    return value;
+  };
+}
+
+/** What people call a record of a family. */
+export const titleOf = ({ title, name }: Pick<Family, 'title' | 'name'>): string => title ?? words(name);
+
+/** What people call a field. */
+export const labelOf = ({ shown = {} }: Pick<Family, 'shown'>, field: string): string =>
+  Object.values(shown).find((fields) => fields[field])?.[field] ?? titled(field);
+
+/** What a value of a field means to people; a value without a known meaning is itself. */
+export const meaningOf = ({ fields }: Pick<Family, 'fields'>, field: string, value: string): string =>
+  fields[field]?.meanings?.[value] ?? value;

@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import leven from 'leven';
 import type { z } from 'zod';
-import { timeLimits } from '../time-limits.ts';
 import { environmentSchema, type FamilyPaths, variableGroups } from './environment-schema.ts';
 import { formerVariables } from './former-variables.ts';
 import { isUnguessable, partsOf } from './value-types.ts';
@@ -241,3 +241,23 @@ export function findMisspelt(env: Environment, families: readonly FamilyPaths[])
       : [];
   });
 }
+
+/** Time limits of the stores, in ms: what takes longer is an outage. */
+export interface TimeLimits {
+  /** The limit of a commit, a connection and a probe of PostgreSQL. */
+  databaseMs: number;
+  /** The limit of a commit in Redis. A request waits for both stores at most. */
+  redisMs: number;
+  /** The limit of each check of `/readyz`. */
+  readinessMs: number;
+}
+
+/** @param hasFallback whether Redis can take a callback: then nobody waits long for PostgreSQL */
+export const timeLimits = (hasFallback = false): TimeLimits => ({
+  databaseMs: hasFallback ? 2_000 : 10_000,
+  redisMs: 1_300,
+  readinessMs: 5_000,
+});
+
+/** The version of the receiver. */
+export const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };

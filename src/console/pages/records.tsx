@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Family } from '../../callbacks/families/family.ts';
-import { labelOf, meaningOf, titleOf } from '../../callbacks/families/labels.ts';
+import { type Family, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
   findRecord,

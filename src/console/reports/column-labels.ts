@@ -1,5 +1,5 @@
+import { labelOf } from '../../callbacks/families/family.ts';
 import { families } from '../../callbacks/families/index.ts';
-import { labelOf } from '../../callbacks/families/labels.ts';
 import { titled } from '../../common/words.ts';
 import { aliasKindOf } from './column-kinds.ts';
 import type { Report } from './report.ts';

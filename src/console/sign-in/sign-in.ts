@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { roles } from '../../common/config/value-types.ts';
 import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
-import { isSameSecret } from '../../common/secret.ts';
+import { isSameSecret } from '../../common/secrets.ts';
 import type { Core } from '../../receiver/feature.ts';
-import { addressOf } from '../../receiver/http/address.ts';
+import { addressOf } from '../../receiver/http/access.ts';
 import { type Actor, logAccess } from '../../receiver/store/log-access.ts';
 import type { Routes } from '../page.ts';
 import { actorOf, type Visit } from '../ui/context.ts';

@@ -1,12 +1,12 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import { formatDuration, formatMoment, parseMoment } from '../../common/local-times.ts';
-import { formatAmount, formatCount } from '../../common/numbers.ts';
+import { formatAmount, formatCount } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { VisitContext } from './context.ts';
 import { titled } from './links.ts';
 
-export * from '../../common/numbers.ts';
+export * from '../../common/words.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useContext(VisitContext);

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { print, printCounts, printTable, withProgress } from '../../common/output.ts';
+import { print, printCounts, printTable, withProgress } from '../../common/terminal.ts';
 import type { Core, Feature } from '../../receiver/feature.ts';
 import { OtherFamilies } from '../../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';

@@ -1,10 +1,10 @@
+import { withoutSecrets } from '../../callbacks/cut-secrets.ts';
 import type { Delivery } from '../../callbacks/delivery.ts';
 import { describe } from '../../callbacks/describe.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { createParse } from '../../callbacks/parse.ts';
 import { isReduced } from '../../callbacks/reduce.ts';
 import { InvalidCallback, Rejection } from '../../callbacks/rejection.ts';
-import { withoutSecrets } from '../../callbacks/secrets.ts';
 import type { StoredCallback } from './copy.ts';
 
 const dayMs = 86_400_000;

@@ -5,10 +5,9 @@ import { TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { Config } from '../../common/config/config.ts';
 import { isUnguessable } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
-import { networkList } from '../../common/networks.ts';
+import { networkList, plainAddress } from '../../common/networks.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { DatabaseClock } from '../store/clock.ts';
-import { addressOf } from './address.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './request-errors.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
@@ -101,3 +100,22 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
     warning: () => warning,
   };
 }
+
+/**
+ * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
+ * before the part that our own proxies wrote can be forged by the sender.
+ *
+ * @param proxies how many trusted proxies are in front of the receiver
+ * @returns a text that is no address, and so is on no list, where the proxies do not say it: not the address of a proxy
+ */
+export function addressOf(req: IncomingMessage, proxies: number): string {
+  const own = plainAddress(req.socket.remoteAddress ?? 'unknown');
+  if (proxies === 0) return own;
+  const forwarded = [req.headers['x-forwarded-for'] ?? []].flat().join(',');
+  const address = withoutPort(forwarded.split(',').at(-proxies)?.trim() ?? '');
+  return isIP(address) ? address : `unknown, behind ${own}`;
+}
+
+/** Some proxies write 192.0.2.1:443, [2001:db8::1]:443 or fe80::1%eth0. */
+const withoutPort = (hop: string) =>
+  plainAddress(hop.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2').replace(/%.*/, ''));

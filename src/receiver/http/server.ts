@@ -2,9 +2,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Express, Request, Response, Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
 import type { Config } from '../../common/config/config.ts';
-import { sendProblem } from './responses.ts';
+import type { Log } from '../../common/log.ts';
+import { requests } from '../metrics.ts';
+import { NotFound } from './request-errors.ts';
+import { sendJson, sendProblem } from './responses.ts';
 
 type Address = Pick<Config, 'host' | 'port'>;
 
@@ -82,4 +92,27 @@ export async function listen(
 
 function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+export interface AppDependencies {
+  /** What stands beside the callbacks. */
+  routes: readonly RequestHandler[];
+  log: Log;
+}
+
+/** Everything beside the registered paths. */
+export function createApp({ routes, log }: AppDependencies): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
+
+  app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
+  for (const route of routes) app.use(route);
+  app.use((_req, _res, next) => next(new NotFound()));
+  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+    const { status, isKnown } = sendProblem(res, error);
+    requests.inc({ family: 'none', status });
+    if (!isKnown) log.limited('error', { reason: error?.name }, 'request failed', { err: error });
+  };
+  app.use(onError);
+  return app;
 }

@@ -1,4 +1,5 @@
-import type pg from 'pg';
+import pg from 'pg';
+import { withoutSecrets } from '../../callbacks/cut-secrets.ts';
 import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
 import { describe, idText } from '../../callbacks/describe.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
@@ -10,7 +11,6 @@ import {
   Rejection,
   TenantNotAllowed,
 } from '../../callbacks/rejection.ts';
-import { withoutSecrets } from '../../callbacks/secrets.ts';
 import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { storeDeliveries } from '../gate/gate.ts';
@@ -21,7 +21,6 @@ import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createDrift } from './drift.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 import { createQuarantine } from './quarantine-body.ts';
-import { countUnstored } from './unstored.ts';
 
 /** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
 export type ReceiveResult = 'accepted' | 'duplicate' | 'expired';
@@ -304,3 +303,21 @@ export function createIntake(options: IntakeOptions): Intake {
 /** Where to send a family's events. A path that is not the documented one may be a secret. */
 const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
   paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable ?? 'EVENTS_PATH'}`;
+
+const unstored = `
+insert into receiver.counters as c (name, key, count, first_at, last_at, example)
+values ('unstored', $1::uuid || ' ' || $2, 1, now(), now(), $1)
+on conflict (name, key) do update set count = c.count + 1, last_at = now()
+returning first_at < now() - interval '6 hours' as "isOld"`;
+
+/**
+ * Counts that a delivery could not be stored, for the check `unstored`.
+ *
+ * @param reason without values
+ * @returns whether PostgreSQL itself has refused it for hours: then a person has to look at it
+ */
+const countUnstored = (pool: pg.Pool, id: string, error: unknown, reason: string, timeoutMs: number) =>
+  pool.query<{ isOld: boolean }>({ text: unstored, values: [id, reason], query_timeout: timeoutMs }).then(
+    ({ rows }) => rows[0]!.isOld && error instanceof pg.DatabaseError,
+    () => false,
+  );

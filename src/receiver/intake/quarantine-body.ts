@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { AnyCallback } from '../../callbacks/callback.ts';
+import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/cut-secrets.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
 import { recordIdOf } from '../../callbacks/identify.ts';
 import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts';
-import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/secrets.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
 import { readTime } from '../../callbacks/times.ts';
 import type { Log } from '../../common/log.ts';

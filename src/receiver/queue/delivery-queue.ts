@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { type Log, throttled } from '../../common/log.ts';
-import { pause } from '../../common/pause.ts';
-import { withTimeout } from '../../common/with-timeout.ts';
+import { pause, withTimeout } from '../../common/timeouts.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
 /** The deliveries of commits: never payloads. */

@@ -1,5 +1,5 @@
 import type { SpilledDelivery } from '../../callbacks/delivery.ts';
-import { pause } from '../../common/pause.ts';
+import { pause } from '../../common/timeouts.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
 import { reportOutage } from '../store/probe.ts';
 import {

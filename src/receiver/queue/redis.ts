@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../../common/log.ts';
-import { withTimeout } from '../../common/with-timeout.ts';
+import { withTimeout } from '../../common/timeouts.ts';
 
 const connectTimeoutMs = 2_000;
 

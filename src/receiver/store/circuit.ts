@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withTimeout } from '../../common/with-timeout.ts';
+import { withTimeout } from '../../common/timeouts.ts';
 
 /** Raised when a store fails or exceeds its timeout, and for every call while its circuit is open. */
 export class StoreUnavailable extends Error {

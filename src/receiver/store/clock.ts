@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { withTimeout } from '../../common/with-timeout.ts';
+import { withTimeout } from '../../common/timeouts.ts';
 import type { Circuit } from './circuit.ts';
 
 /** A reading that is older is made anew while it is used. */

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { type Log, throttled } from '../../common/log.ts';
-import { pause } from '../../common/pause.ts';
+import { pause } from '../../common/timeouts.ts';
 import { faultOf } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pools.ts';

@@ -1,5 +1,5 @@
 import { type Log, throttled } from '../../common/log.ts';
-import { pause } from '../../common/pause.ts';
+import { pause } from '../../common/timeouts.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
 import { Unavailable } from '../store/errors.ts';

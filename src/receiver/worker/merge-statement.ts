@@ -1,5 +1,4 @@
-import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
-import { cached } from '../../common/cached.ts';
+import { cached, type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { columnsOf, keyOf, literal, quoted, tableOf, valuesOf } from '../store/columns.ts';
 
 /** What a merging statement returns: counts. No time-out ends a frozen client that is being sent rows. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressOf } from '../../../src/receiver/http/address.ts';
+import { addressOf } from '../../../src/receiver/http/access.ts';
 
 const request = (remoteAddress: string, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;

@@ -1,7 +1,6 @@
 import { formatDay } from '../../../common/days.ts';
 import { formatMoment } from '../../../common/local-times.ts';
-import { formatCount } from '../../../common/numbers.ts';
-import { words } from '../../../common/words.ts';
+import { formatCount, words } from '../../../common/words.ts';
 import { type Aliases, isAliasKind } from '../../../reconcile/aliases.ts';
 import { isSummable } from '../column-kinds.ts';
 import { labelOfColumn } from '../column-labels.ts';

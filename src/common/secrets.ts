@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -22,4 +23,10 @@ export function replaceFile(file: string, content: string): void {
   const { uid, gid } = statSync(dirname(file));
   if (process.geteuid?.() === 0) chownSync(draft, uid, gid);
   renameSync(draft, file);
+}
+
+/** Compares in constant time. */
+export function isSameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
 }

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /**
  * Waits for a promise with a timeout.
  *
@@ -43,3 +45,7 @@ export async function withDeadline<T>(
     outer?.removeEventListener('abort', end);
   }
 }
+
+/** A pause that ends early when the signal is aborted. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => {});

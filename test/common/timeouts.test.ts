@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { withDeadline } from '../../src/common/with-timeout.ts';
+import { withDeadline } from '../../src/common/timeouts.ts';
 
 /** Ends with its signal, and never by itself. */
 const hang = async (signal: AbortSignal) => {
