@@ -64,7 +64,7 @@ export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
  * @returns `isNew`: whether this start generated it; undefined where ADMIN_TOKEN or DATABASE_URL is set
  * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
  */
-export function provideAdminToken(config: Pick<Config, 'adminToken' | 'databaseUrl' | 'dataDir' | 'role'>) {
+export function provideAdminToken(config: Config) {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');
   findPlace(config.dataDir); // before a secret is written there

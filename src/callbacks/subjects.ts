@@ -68,7 +68,7 @@ export const recordSubject = (family: string, businessId: string, recordId: stri
  */
 export function subjectsOf(
   { data, beside }: Pick<AnyCallback, 'data'> & { beside?: object | undefined },
-  family: Pick<Family, 'fields' | 'identifiedBy' | 'name'>,
+  family: Family,
   businessId: string,
 ): string[] {
   const subjects = new Set<string>();

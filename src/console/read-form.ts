@@ -7,7 +7,7 @@ import { BadInput } from './page.ts';
 import type { FormField } from './ui/forms.tsx';
 
 /** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
-export function formBody(path: string, { bodyLimitBytes }: Pick<Config, 'bodyLimitBytes'>): RequestHandler {
+export function formBody(path: string, { bodyLimitBytes }: Config): RequestHandler {
   // A corrected body, encoded as a form, takes nine bytes for a character.
   const limit = path === '/quarantine/:id/body' ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
   const read = express.urlencoded({ extended: false, inflate: false, limit });

@@ -22,7 +22,7 @@ export type Limits = typeof defaultLimits;
 export type Attempt = { outcome: string; retryAfterMs: number };
 
 /** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
-export const here = ({ config }: Pick<Core, 'config'>) => sql<string>`(
+export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
 // Also where the clock steps back.

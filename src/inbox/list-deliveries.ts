@@ -41,7 +41,7 @@ const timeoutMs = 5_000;
 
 /** Stored callbacks, the newest event first. */
 export async function listDeliveries(
-  { db }: Pick<Core, 'db'>,
+  { db }: Core,
   filter: DeliveryFilter,
   limit: number,
 ): Promise<DeliveryLine[]> {
@@ -80,7 +80,7 @@ export interface StoredDelivery extends DeliveryLine {
 
 /** @returns undefined: there is none */
 export async function readDelivery(
-  { db, pool, families }: Pick<Core, 'db' | 'pool' | 'families'>,
+  { db, pool, families }: Core,
   id: string,
 ): Promise<StoredDelivery | undefined> {
   if (!uuid.test(id)) return undefined;
@@ -102,7 +102,7 @@ export async function readDelivery(
  * @returns how many wait for a merge now
  */
 export async function replayDeliveries(
-  { db }: Pick<Core, 'db'>,
+  { db }: Core,
   { family, ids }: { family?: string | undefined; ids?: readonly string[] | undefined },
 ): Promise<number> {
   const ofFamily = family === undefined ? sql`true` : sql`family = ${family}`;

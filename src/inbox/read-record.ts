@@ -62,7 +62,7 @@ export const hasPublicKey = (family: Family): boolean =>
  * @param id its key; where that may identify a patient, or there is none, the id of a delivery about it
  */
 export async function findRecord(
-  { db, families }: Pick<Core, 'db' | 'families'>,
+  { db, families }: Core,
   name: string,
   businessId: string,
   id: string,
@@ -85,7 +85,7 @@ export async function findRecord(
 
 /** What is known of a record: its row, and the callbacks that it was made of. Undefined: there are none. */
 export async function readRecord(
-  { pool, families }: Pick<Core, 'pool' | 'families'>,
+  { pool, families }: Core,
   key: RecordKey,
   maxVersions = 200,
 ): Promise<RecordPage | undefined> {

@@ -17,7 +17,7 @@ export interface QuarantineFilter {
 }
 
 /** Bodies that were refused, without their content, the last to arrive first. */
-export function listQuarantine({ db }: Pick<Core, 'db'>, filter: QuarantineFilter, limit?: number) {
+export function listQuarantine({ db }: Core, filter: QuarantineFilter, limit?: number) {
   const { ids, reason, business, replayed } = filter;
   return db
     .selectFrom('receiver.quarantine')
@@ -40,7 +40,7 @@ export const faultsOf = ({ errors }: Pick<QuarantineLine, 'errors'>): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
 /** One with its body, and the patients that it names as far as it can be read; undefined: there is none. */
-export async function readQuarantined({ db, families }: Pick<Core, 'db' | 'families'>, id: string) {
+export async function readQuarantined({ db, families }: Core, id: string) {
   const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
@@ -89,7 +89,7 @@ export async function replayQuarantined(
 }
 
 /** Deletes bodies for good. @returns how many */
-export async function dropQuarantined({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<number> {
+export async function dropQuarantined({ db }: Core, ids: readonly string[]): Promise<number> {
   const deleted = await db.deleteFrom('receiver.quarantine').where(isOneOf(ids)).executeTakeFirst();
   return Number(deleted.numDeletedRows);
 }

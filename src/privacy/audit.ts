@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Core } from '../receiver/feature.ts';
+import type { Db } from '../receiver/store/tables.ts';
 
 export interface AccessFilter {
   /** The id or the name of an actor. */
@@ -31,7 +31,7 @@ const patientCount = sql<
 
 /** Entries of the access log, newest first, without the hashes of patients. */
 export async function listAccess(
-  { db }: Pick<Core, 'db'>,
+  db: Db,
   { actor, action, subjects, since, until }: AccessFilter,
   limit: number,
 ): Promise<AccessEntry[]> {

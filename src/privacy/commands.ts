@@ -114,7 +114,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
       // The patient may have been erased meanwhile.
       const subjects: string[] = [];
       for (const id of ids) {
-        const held = await heldOf(core, await subjectsLike(core, id));
+        const held = await heldOf(core, await subjectsLike(core.db, id));
         if (held.length > 1) throw new UnclearPatient(id, held);
         subjects.push(...held);
       }
@@ -227,8 +227,8 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
 type ListOptions = Omit<AccessFilter, 'subjects'> & { patient?: string; limit: number };
 
 async function printAccess(core: Core, { patient, limit, ...filter }: ListOptions): Promise<void> {
-  const subjects = patient === undefined ? undefined : await subjectsLike(core, patient);
-  const entries = await listAccess(core, { ...filter, subjects }, limit);
+  const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
+  const entries = await listAccess(core.db, { ...filter, subjects }, limit);
   const { length: rows } = entries;
   const { actor, ...others } = rows > 0 ? filter : ({} as typeof filter);
   const about = { subjects: subjects ?? [], filter: others, ids: { actor }, rows };

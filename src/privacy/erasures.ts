@@ -6,7 +6,7 @@ import { gateLock } from '../receiver/gate/gate.ts';
 import { type Certificate, certificate, continueList } from './erase.ts';
 
 /** The certificates of erasures, newest first. */
-export async function listErasures({ db }: Pick<Core, 'db'>, limit: number): Promise<Certificate[]> {
+export async function listErasures({ db }: Core, limit: number): Promise<Certificate[]> {
   const { rows } = await sql<Certificate>`
     select ${certificate} from receiver.erasures order by started_at desc limit ${limit}`.execute(db);
   return rows;
@@ -28,7 +28,7 @@ const list = z.object({
 });
 
 /** The list of erasures, to be kept beside the backups: salted hashes and certificates, no ids. Who has it can test an id. */
-export async function exportErasures({ db }: Pick<Core, 'db'>): Promise<string> {
+export async function exportErasures({ db }: Core): Promise<string> {
   const { rows } = await sql<{ list: unknown }>`
     select json_build_object(
       'salt', (select value from receiver.settings where name = 'salt'),

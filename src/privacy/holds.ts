@@ -3,7 +3,7 @@ import type { Core } from '../receiver/feature.ts';
 
 /** Keeps a patient's data from retention and its withheld data from destruction. @returns whether it is new */
 export async function holdPatient(
-  { db }: Pick<Core, 'db'>,
+  { db }: Core,
   subjects: readonly string[],
   actor: string,
 ): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function holdPatient(
 }
 
 /** Those of these subjects that have a hold. */
-export async function heldOf({ db }: Pick<Core, 'db'>, subjects: readonly string[]): Promise<string[]> {
+export async function heldOf({ db }: Core, subjects: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`
     select s as subject from unnest(${[...subjects]}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(
     db,
@@ -23,10 +23,7 @@ export async function heldOf({ db }: Pick<Core, 'db'>, subjects: readonly string
 }
 
 /** @returns whether there was a hold */
-export async function releasePatient(
-  { db }: Pick<Core, 'db'>,
-  subjects: readonly string[],
-): Promise<boolean> {
+export async function releasePatient({ db }: Core, subjects: readonly string[]): Promise<boolean> {
   const { rows } = await sql`
     delete from receiver.holds
     where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) returning hash`.execute(

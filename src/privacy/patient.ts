@@ -7,6 +7,7 @@ import type { Core } from '../receiver/feature.ts';
 import { findCallbacks, readStored, subjectOf } from '../receiver/gate/find-reductions.ts';
 import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import type { Db } from '../receiver/store/tables.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 /** The size of all callbacks of a patient, which are read at once. */
@@ -46,10 +47,10 @@ export class UnclearPatient extends Error {
  *   somebody whom no stored callback names
  * @throws UnclearPatient with what to choose from; nothing is guessed
  */
-export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly string[]): Promise<string[]> {
+export async function identifyPatient({ db }: Core, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const id of ids) {
-    const { subjects, isExplicit } = await candidatesOf({ db }, id);
+    const { subjects, isExplicit } = await candidatesOf(db, id);
     const { rows } = await sql<{ subject: string }>`
       select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
       union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})
@@ -65,10 +66,10 @@ export async function identifyPatient({ db }: Pick<Core, 'db'>, ids: readonly st
 }
 
 /** The subjects that an id may mean, whether or not a callback names them. */
-export const subjectsLike = async (core: Pick<Core, 'db'>, id: string): Promise<string[]> =>
-  (await candidatesOf(core, id)).subjects;
+export const subjectsLike = async (db: Db, id: string): Promise<string[]> =>
+  (await candidatesOf(db, id)).subjects;
 
-async function candidatesOf({ db }: Pick<Core, 'db'>, id: string) {
+async function candidatesOf(db: Db, id: string) {
   const explicit = /^(platform|abha):(.+)$/s.exec(id) ?? /^(partner):(?<business>[^:]*):(.+)$/s.exec(id);
   if (explicit) {
     const kind = explicit[1] as 'platform' | 'abha' | 'partner';
@@ -93,10 +94,7 @@ export interface PatientData {
 }
 
 /** The callbacks that belong to a patient, in one snapshot. */
-export async function readPatient(
-  { pool }: Pick<Core, 'pool'>,
-  subjects: readonly string[],
-): Promise<PatientData> {
+export async function readPatient({ pool }: Core, subjects: readonly string[]): Promise<PatientData> {
   const { found, stored } = await inTransaction(
     pool,
     'set transaction isolation level repeatable read, read only',

@@ -12,7 +12,7 @@ export const isUnanswered = `(
 const unanswered = sql`receiver.inbox i where ${sql.raw(isUnanswered)}`;
 
 /** The requests of the platform to delete a user that nobody has answered. */
-export async function checkUserDeletions({ db }: Pick<Core, 'db'>): Promise<Check[]> {
+export async function checkUserDeletions({ db }: Core): Promise<Check[]> {
   const { rows } = await sql<{ id: string; since: Date }>`
     select id, received_at as since from ${unanswered} order by received_at limit 100`.execute(db);
   return rows.map(({ id, since }) => ({
@@ -27,7 +27,7 @@ export async function checkUserDeletions({ db }: Pick<Core, 'db'>): Promise<Chec
 }
 
 /** @returns whether there is such a request */
-export async function answerRequest({ db }: Pick<Core, 'db'>, id: string, actor: string): Promise<boolean> {
+export async function answerRequest({ db }: Core, id: string, actor: string): Promise<boolean> {
   const { rows } = await sql`
     insert into receiver.answered (id, actor) select id, ${actor} from ${unanswered} and id = ${id} returning id`.execute(
     db,

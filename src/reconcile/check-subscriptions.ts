@@ -2,7 +2,7 @@ import { callbackEvents, takesEveryEvent } from '../callbacks/families/family.ts
 import type { ServiceClient, Subscription } from '../client/index.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 
-type Receiver = Pick<Core, 'config' | 'families'>;
+type Receiver = Core;
 type Given = Pick<Subscription, 'id' | 'event_names' | 'endpoint'>;
 /** A difference of the subscriptions from what the receiver takes. No text has a path, which may be a secret. */
 type Finding = Pick<Check, 'subject' | 'title' | 'detail' | 'todo'>;
@@ -60,7 +60,7 @@ export async function lookAtSubscriptions(
 }
 
 /** What the last daily look has found. */
-export async function checkSubscriptions({ db }: Pick<Core, 'db'>): Promise<Check[]> {
+export async function checkSubscriptions({ db }: Core): Promise<Check[]> {
   const settings = db.selectFrom('receiver.settings').select('value').where('name', '=', setting);
   const { value = '{"at": "never", "findings": []}' } = (await settings.executeTakeFirst()) ?? {};
   const { at, findings }: { at: string; findings: Finding[] } = JSON.parse(value);

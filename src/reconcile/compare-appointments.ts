@@ -39,7 +39,7 @@ const parse = createParse([appointment], ({ name }) => name, true);
 
 /** Compares a page of the list with what callbacks, and earlier reads, say of its appointments. */
 export async function compareAppointments(
-  { db, config }: Pick<Core, 'db' | 'config'>,
+  { db, config }: Core,
   businessId: string,
   { appointments, askedMs }: Reading,
 ): Promise<Compared[]> {

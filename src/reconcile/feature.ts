@@ -45,7 +45,7 @@ function tasksOf(core: Core, days: number): Task[] {
 }
 
 /** The last daily pass, and whether one has failed since. */
-async function checkPasses({ db }: Pick<Core, 'db'>): Promise<Check> {
+async function checkPasses({ db }: Core): Promise<Check> {
   const ended = db
     .selectFrom('receiver.reconciliations')
     .selectAll()

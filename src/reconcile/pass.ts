@@ -28,11 +28,11 @@ export interface PassOptions extends Window {
 const commitMs = 30_000;
 
 /** The platform. It connects with the first call. @throws MissingSettings with what to set */
-export const openClient = ({ config }: Pick<Core, 'config'>): ServiceClient =>
+export const openClient = ({ config }: Core): ServiceClient =>
   createServiceClient(parseSettings(config.platform));
 
 /** The last days until today, in the time zone of the reports. */
-export function lastDays({ config }: Pick<Core, 'config'>, days: number): Window {
+export function lastDays({ config }: Core, days: number): Window {
   const to = new Intl.DateTimeFormat('sv-SE', { timeZone: config.reportTimezone }).format();
   return { from: addDays(to, -days), to };
 }

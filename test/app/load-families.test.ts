@@ -12,6 +12,7 @@ import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { openIntake, paths } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { testConfig } from '../support/service.ts';
 
 const database = useReceiverDatabase();
 const root = join(import.meta.dirname, '../..');
@@ -42,8 +43,7 @@ it('the callbacks of a family of the folder are received at its path and become 
   });
   const list = await loadFamilies(folder);
   await migrate(database.db, list, createLog('silent'));
-  const authentication = { allowedClientIds: [], allowedBusinessIds: [] };
-  const config = { paths: { ...paths, invoice: ['/invoices'] }, retention: {}, authentication };
+  const config = testConfig({ paths: { ...paths, invoice: ['/invoices'] } });
   const intake = openIntake(database, { families: list, config });
   const body = {
     event: 'invoice.created',

@@ -141,7 +141,7 @@ describe('each page', () => {
       from generate_series(1, 10) n`);
     const { text } = await visitors.privacy.get('/access-log?action=download').expect(200);
     expect(text).toContain('hundreds');
-    const list = await listAccess(coreOf(database), { actor: 'somebody' }, 100);
+    const list = await listAccess(coreOf(database).db, { actor: 'somebody' }, 100);
     expect(list.map(({ patients }) => patients)).toEqual(Array(10).fill(null));
     expect(JSON.stringify(list).length).toBeLessThan(10_000);
   });

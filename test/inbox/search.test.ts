@@ -162,7 +162,7 @@ it('who may not name people sees no personal value of any family, and searches b
   }
   for (const text of ['CANARY', 'CANARY-P', 'CANARY abha_address', 'CANARY mobile'])
     expect(await found(text, false)).toEqual([]);
-  expect(await listAccess(core, {}, 10)).toEqual([]);
+  expect(await listAccess(core.db, {}, 10)).toEqual([]);
   expect(readableBody('{"event": "abha", "entries": "CONTENT')).toBe(`{"event": "abha", "${hidden}`);
   expect(readableBody('{"text": "{\\"entries\\": 1}"}')).not.toContain('1');
 });

@@ -428,8 +428,8 @@ it('nothing is shown or done without an entry in the access log, which has no id
   const run = (...args: string[]) => runCommand(core, addPrivacyCommands, ...args);
   expect(await run('patient', 'show', 'CANARY')).toContain('receipt.created');
   const of = { subjects: ['p:platform:CANARY'] };
-  expect(await listAccess(core, of, 10)).toMatchObject([{ action: 'reveal', rows: 1 }]);
-  expect(JSON.stringify(await listAccess(core, {}, 10))).not.toContain('CANARY');
+  expect(await listAccess(core.db, of, 10)).toMatchObject([{ action: 'reveal', rows: 1 }]);
+  expect(JSON.stringify(await listAccess(core.db, {}, 10))).not.toContain('CANARY');
   expect(await run('audit', 'list', '--patient', 'CANARY')).toContain('reveal');
   const partner = (business_id: string) => ({
     ...{ event: 'appointment.created', event_time: now, business_id },
@@ -437,7 +437,9 @@ it('nothing is shown or done without an entry in the access log, which has no id
   });
   await store(partner('b1'));
   await expect(run('patient', 'show', 'CANARY')).rejects.toThrow('Choose');
-  expect(await listAccess(core, { action: 'reveal', subjects: ['p:partner:b1:CANARY'] }, 10)).toHaveLength(1);
+  expect(await listAccess(core.db, { action: 'reveal', subjects: ['p:partner:b1:CANARY'] }, 10)).toHaveLength(
+    1,
+  );
   await database.rows('truncate receiver.inbox cascade');
   await store(receipt(1, { patient_oid: 'CANARY' }, now));
 
@@ -455,5 +457,5 @@ it('nothing is shown or done without an entry in the access log, which has no id
   expect(await database.rows('select from receiver.holds')).toEqual([]);
   await database.rows('alter table away rename to access_log');
   await logAccess(core, { actor: { id: actor }, action: 'x', ...of });
-  expect(await listAccess(core, { actor, since: new Date(now * 1000) }, 10)).toHaveLength(1);
+  expect(await listAccess(core.db, { actor, since: new Date(now * 1000) }, 10)).toHaveLength(1);
 });

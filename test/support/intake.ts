@@ -6,6 +6,7 @@ import { createParse } from '../../src/callbacks/parse.ts';
 import { createLog } from '../../src/common/log.ts';
 import { createIntake, type IntakeOptions } from '../../src/receiver/intake/intake.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
+import { testConfig } from './service.ts';
 
 /** The documented paths, as in Config. */
 export const paths: Record<string, readonly string[]> = Object.fromEntries(
@@ -29,7 +30,7 @@ const otherOf = () => (families as readonly Family[]).find(({ name }) => name ==
 /** An intake on a test's database. */
 export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOptions> = {}) {
   return createIntake({
-    config: { paths, retention: {}, authentication: { allowedClientIds: [], allowedBusinessIds: [] } },
+    config: testConfig(),
     families,
     pool: database.pool,
     circuit: { run: (call) => call(), timeoutMs: 60_000 },

@@ -5,6 +5,7 @@ import { createAccess } from '../../src/receiver/http/access.ts';
 import { createCallbacks } from '../../src/receiver/http/handle-callback.ts';
 import { createApp, listen } from '../../src/receiver/http/server.ts';
 import type { ReceiveResult, Route } from '../../src/receiver/intake/intake.ts';
+import { testConfig } from './service.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';
 
@@ -46,7 +47,7 @@ export async function serve(options: Options = {}) {
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
   const paths = options.paths ?? { receipts: ['/receipts'] };
   const access = createAccess({
-    config: { authentication: { ...rules, ...options.authentication } as never, paths },
+    config: testConfig({ authentication: { ...rules, ...options.authentication }, paths }),
     log,
     rejections: rateLimit({ points: options.rejections ?? 1_000, durationS: 60 }),
     clock: { now: options.now ?? (() => Date.now()) },
@@ -62,7 +63,12 @@ export async function serve(options: Options = {}) {
       return rejection;
     },
   };
-  const callbacks = createCallbacks({ config: { bodyLimitBytes: 1_000, paths }, access, intake, log });
+  const callbacks = createCallbacks({
+    config: testConfig({ bodyLimitBytes: 1_000, paths }),
+    access,
+    intake,
+    log,
+  });
   const limits = {
     connections: options.connections ?? 100,
     keepAliveMs: 3_600_000,

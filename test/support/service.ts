@@ -5,13 +5,19 @@ import { type Config, parseConfig } from '../../src/common/config/config.ts';
 // A slow machine is no outage; tests of outages set what they need.
 const timeLimits = { databaseMs: 60_000, redisMs: 30_000, readinessMs: 60_000 };
 
+interface Overrides extends Partial<Omit<Config, 'authentication'>> {
+  authentication?: Partial<Config['authentication']>;
+}
+
 /** The configuration of a test's service: a free port, long time limits, and the overrides. */
-export function testConfig(overrides: Partial<Config>, list: readonly Family[] = families): Config {
+export function testConfig(
+  { authentication, ...overrides }: Overrides = {},
+  list: readonly Family[] = families,
+): Config {
+  const config = parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list.map(pathsOf));
   return {
-    ...parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list.map(pathsOf)),
-    drainMs: 0,
-    timeLimits,
-    ...overrides,
+    ...{ ...config, drainMs: 0, timeLimits, ...overrides },
+    authentication: { ...config.authentication, ...authentication },
   };
 }
 

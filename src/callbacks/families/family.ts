@@ -79,15 +79,14 @@ export const defineFamily = <
 ): Family<N, E, F, Key> => definition as Family<N, E, F, Key>;
 
 /** The class of an event; any other than those of the family is an update. */
-export const classOf = ({ events }: Pick<Family, 'events'>, event: string): EventClass =>
+export const classOf = ({ events }: Family, event: string): EventClass =>
   Object.hasOwn(events, event) ? events[event]! : 'updated';
 
 /** Whether its path takes every event, also one that no family lists. */
-export const takesEveryEvent = ({ events }: Pick<Family, 'events'>): boolean =>
-  Object.keys(events).length === 0;
+export const takesEveryEvent = ({ events }: Family): boolean => Object.keys(events).length === 0;
 
 /** The events that callbacks may have: not those of the receiver itself. */
-export const callbackEvents = ({ events }: Pick<Family, 'events'>): string[] =>
+export const callbackEvents = ({ events }: Family): string[] =>
   Object.keys(events).filter((event) => events[event] !== 'reconciled');
 
 /** Whether the key of its records comes from the envelope. */
@@ -109,7 +108,7 @@ export const commonColumns = {
 } as const;
 
 /** What the configuration needs to know of a family. */
-export const pathsOf = ({ name, events, path }: Pick<Family, 'name' | 'events' | 'path'>) => ({
+export const pathsOf = ({ name, events, path }: Family) => ({
   ...{ name, events: Object.keys(events), path },
 });
 
@@ -127,12 +126,12 @@ export function cached<Key extends object, Value>(make: (key: Key) => Value): (k
 }
 
 /** What people call a record of a family. */
-export const titleOf = ({ title, name }: Pick<Family, 'title' | 'name'>): string => title ?? words(name);
+export const titleOf = ({ title, name }: Family): string => title ?? words(name);
 
 /** What people call a field. */
-export const labelOf = ({ shown = {} }: Pick<Family, 'shown'>, field: string): string =>
+export const labelOf = ({ shown = {} }: Family, field: string): string =>
   Object.values(shown).find((fields) => fields[field])?.[field] ?? titled(field);
 
 /** What a value of a field means to people; a value without a known meaning is itself. */
-export const meaningOf = ({ fields }: Pick<Family, 'fields'>, field: string, value: string): string =>
+export const meaningOf = ({ fields }: Family, field: string, value: string): string =>
   fields[field]?.meanings?.[value] ?? value;

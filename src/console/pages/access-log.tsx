@@ -19,7 +19,7 @@ export const accessLog: Page = (routes, { config: { reportTimezone: timezone }, 
     since: localTime(timezone, 'From'),
     until: localTime(timezone, 'Before'),
   };
-  const list = (filter: AccessFilter) => read((db) => listAccess({ db }, filter, maxEntries));
+  const list = (filter: AccessFilter) => read((db) => listAccess(db, filter, maxEntries));
 
   routes.get('/access-log', 'privacy', async (req, res) => {
     const { data, status, ...form } = parseForm(req.query, shape);
@@ -51,7 +51,7 @@ export const accessLog: Page = (routes, { config: { reportTimezone: timezone }, 
   routes.post('/access-log', 'privacy', async (req, res) => {
     const { patient } = readForm(req.body, { patient: text }).data;
     if (!patient) throw new BadInput('Enter the id of a patient.');
-    const subjects = await read((db) => subjectsLike({ db }, patient));
+    const subjects = await read((db) => subjectsLike(db, patient));
     const entries = await list({ subjects });
     await logAccess(res, { action: 'audit', subjects, rows: entries.length });
     const content = (

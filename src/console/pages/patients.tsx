@@ -42,7 +42,7 @@ export const patients: Page = (routes, core) => {
   const show = async (res: Response, subjects: readonly string[]) => {
     const patient = await read(res, subjects);
     await logAccess(res, { action: 'reveal', subjects, rows: patient.deliveries.length });
-    const looks = await listAccess(core, { subjects }, maxLooks);
+    const looks = await listAccess(core.db, { subjects }, maxLooks);
     sendPage(res, 'Patient', <PatientPage {...patient} looks={looks} />);
   };
   routes.post('/patients', 'privacy', async (req, res) => {

@@ -8,7 +8,7 @@ import type { Provider } from './provider.ts';
 
 /** Sends the ways to sign in. They lead to the requested page. */
 export function sendSignIn(
-  { config, provider }: { config: Pick<Config, 'adminToken'>; provider: Provider | undefined },
+  { config, provider }: { config: Config; provider: Provider | undefined },
   req: Request,
   res: Response,
   status: number,

@@ -16,7 +16,7 @@ const timeoutMs = 5_000;
 const isValid = `begun_at > now() - interval '${sessionMs} ms'`;
 
 /** The user of a session; undefined: there is none, it was ended or has expired. @throws the database's error */
-export async function readSession({ pool }: Pick<Core, 'pool'>, hash: Buffer): Promise<SignedIn | undefined> {
+export async function readSession({ pool }: Core, hash: Buffer): Promise<SignedIn | undefined> {
   const text = `select actor as id, actor_name as name, roles from receiver.sessions where hash = $1 and ${isValid}`;
   const { rows } = await pool.query<SignedIn>({ text, values: [hash], query_timeout: timeoutMs });
   return rows[0];

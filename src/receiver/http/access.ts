@@ -12,12 +12,12 @@ import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } f
 import { readSignature, verifySignature } from './signature.ts';
 
 export interface AccessDependencies {
-  config: Pick<Config, 'authentication' | 'paths'>;
+  config: Config;
   /** The limit of rejections per address. */
   rejections: RateLimit;
   /** PostgreSQL's clock. */
   clock: Pick<DatabaseClock, 'now'>;
-  log: Pick<Log, 'warn'>;
+  log: Log;
 }
 
 export type Access = ReturnType<typeof createAccess>;

@@ -12,7 +12,7 @@ import { RequestAborted } from './request-errors.ts';
 import { callbackStatuses, sendJson, sendProblem } from './responses.ts';
 
 export interface CallbackDependencies {
-  config: Pick<Config, 'bodyLimitBytes' | 'paths'>;
+  config: Config;
   access: Access;
   intake: Pick<Intake, 'receive' | 'reject'>;
   log: Log;

@@ -16,7 +16,7 @@ import { requests } from '../metrics.ts';
 import { NotFound } from './request-errors.ts';
 import { sendJson, sendProblem } from './responses.ts';
 
-type Address = Pick<Config, 'host' | 'port'>;
+type Address = Config;
 
 /** Raised if the receiver cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
@@ -44,7 +44,7 @@ const servedMs = 60_000;
 export async function listen(
   callbacks: Router,
   app: Express,
-  config: Address & Pick<Config, 'drainMs' | 'limits'>,
+  config: Address & Config,
   stopTimeoutMs = 10_000,
 ): Promise<{ url: string; isStopping: () => boolean; stop: () => Promise<void> }> {
   const { drainMs, limits } = config;

@@ -69,9 +69,7 @@ export interface Intake {
 }
 
 export interface IntakeOptions {
-  config: Pick<Config, 'paths' | 'retention'> & {
-    authentication: Pick<Config['authentication'], 'allowedClientIds' | 'allowedBusinessIds'>;
-  };
+  config: Config;
   families: readonly Family[];
   pool: pg.Pool;
   circuit: Pick<Circuit, 'run' | 'timeoutMs'>;

@@ -11,7 +11,7 @@ export function columnsOf({ fields, identifiedBy }: Family): Record<string, stri
 }
 
 /** The columns of the key of a family's table. */
-export const keyOf = ({ identifiedBy }: Pick<Family, 'identifiedBy'>): string[] =>
+export const keyOf = ({ identifiedBy }: Family): string[] =>
   identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
 
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -20,7 +20,7 @@ export const quoted = pg.escapeIdentifier;
 export const array = (texts: readonly string[]): string => `array[${texts.map(literal).join(', ')}]::text[]`;
 
 /** The name of a family's table in SQL. */
-export const tableOf = ({ table }: Pick<Family, 'table'>): string => `public.${quoted(table)}`;
+export const tableOf = ({ table }: Family): string => `public.${quoted(table)}`;
 
 /**
  * SQL for the values of a row, in the order of its columns: of `m`, what callbacks of a record say when merged (`d`, and the

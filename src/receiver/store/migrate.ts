@@ -34,7 +34,7 @@ export const revision = 1;
 export async function migrate(
   db: Db,
   families: readonly Family[],
-  log: Pick<Log, 'warn'>,
+  log: Log,
   timezone = 'Asia/Kolkata',
 ): Promise<string[]> {
   await requireOwn(db, families);
@@ -48,7 +48,7 @@ async function makeTables(
   tx: Db,
   families: readonly Family[],
   reporting: string,
-  log: Pick<Log, 'warn'>,
+  log: Log,
 ): Promise<string[]> {
   // During an upgrade, processes of both builds may start. That of the older one takes nothing back.
   const older = await isOlder(tx, log);
@@ -110,7 +110,7 @@ const lockHolders = sql.raw<{ holder: string }>(`
  *
  * @throws Error that names the sessions that lock tables for minutes
  */
-async function alone<T>(db: Db, log: Pick<Log, 'warn'>, run: (tx: Db) => Promise<T>): Promise<T> {
+async function alone<T>(db: Db, log: Log, run: (tx: Db) => Promise<T>): Promise<T> {
   const lock = await readFile(join(folder, 'lock.sql'), 'utf8');
   for (const end = performance.now() + maxWaitMs; ; )
     try {
@@ -135,7 +135,7 @@ async function alone<T>(db: Db, log: Pick<Log, 'warn'>, run: (tx: Db) => Promise
 const sameMade = /^(42P06|42P07|23505)$/;
 
 /** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
-async function makeTable(db: Db, family: Family, older: boolean, log: Pick<Log, 'warn'>): Promise<boolean> {
+async function makeTable(db: Db, family: Family, older: boolean, log: Log): Promise<boolean> {
   const { table } = family;
   const { rows } = await sql<{ name: string; type: string }>`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
@@ -196,7 +196,7 @@ async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
 }
 
 /** Whether this process is of an older build than the tables. */
-async function isOlder(db: Db, log: Pick<Log, 'warn'>): Promise<boolean> {
+async function isOlder(db: Db, log: Log): Promise<boolean> {
   const { rows } = await sql<{ revision: string; version: string }>`
     select r.value as revision, v.value as version from receiver.settings r, receiver.settings v
     where r.name = 'revision' and r.value::int > ${revision} and v.name = 'version'`.execute(db);

@@ -141,7 +141,7 @@ export type RowOf<F> = F extends { fields: infer Fields extends Record<string, F
     }
   : never;
 
-type TablesOf<List extends readonly Pick<Family, 'table' | 'fields'>[]> = {
+type TablesOf<List extends readonly Family[]> = {
   [F in List[number] as `public.${F['table']}`]: RowOf<F>;
 };
 

@@ -77,7 +77,7 @@ export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at
  * Common table expressions of the due deliveries: those given, unless they have failed, and others. Not by now(), the start
  * of the transaction, which then waited for the lock.
  */
-export const dueDeliveries = ({ name }: Pick<Family, 'name'>, ids: string, others: string): string => `
+export const dueDeliveries = ({ name }: Family, ids: string, others: string): string => `
 given as materialized (
   select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
   where family = ${literal(name)} and next_at < 'infinity'

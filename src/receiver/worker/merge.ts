@@ -41,7 +41,7 @@ export interface MergeOptions {
   families: readonly Family[];
   /** The fingerprint of the families, see `fingerprintOf`. */
   fingerprint: string;
-  log: Pick<Log, 'warn'>;
+  log: Log;
   limits?: Partial<typeof defaultLimits>;
 }
 

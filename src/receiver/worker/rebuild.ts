@@ -24,7 +24,7 @@ interface RebuildOptions {
   families: readonly Family[];
   /** Of the same families. */
   merge: Merge;
-  log: Pick<Log, 'warn'>;
+  log: Log;
   /** Callbacks of a step; default: 500. */
   maxCallbacks?: number;
 }

@@ -23,7 +23,7 @@ export interface WorkerOptions {
     /** Without a queue: how often it looks for what is due. */
     pollMs?: number;
   };
-  log: Pick<Log, 'warn'>;
+  log: Log;
 }
 
 export interface Worker {

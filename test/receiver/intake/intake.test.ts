@@ -4,8 +4,9 @@ import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts
 import { createLog } from '../../../src/common/log.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
-import { openIntake, paths, routeOf } from '../../support/intake.ts';
+import { openIntake, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { testConfig } from '../../support/service.ts';
 
 const database = useReceiverDatabase('test');
 const eventTime = Math.floor(Date.now() / 1000);
@@ -193,11 +194,7 @@ it('an event that no family lists is taken at the path of every event alone', as
 });
 
 it('a callback that is older than what its family keeps is acknowledged, and stored only for a record that is there', async () => {
-  const config = {
-    paths,
-    retention: { receipt: 86_400_000 },
-    authentication: { allowedClientIds: [], allowedBusinessIds: [] },
-  };
+  const config = testConfig({ retention: { receipt: 86_400_000 } });
   const intake = openIntake(database, { config });
   const old = receipt({}, { event_time: eventTime - 2 * 86_400 });
   expect(await intake.receive(old, routeOf('receipt'))).toMatchObject({ status: 'expired' });
@@ -211,11 +208,7 @@ it('a callback that is older than what its family keeps is acknowledged, and sto
 });
 
 it('a business or client that is not allowed is refused, and not kept', async () => {
-  const config = {
-    paths,
-    retention: {},
-    authentication: { allowedClientIds: ['c'], allowedBusinessIds: ['b'] },
-  };
+  const config = testConfig({ authentication: { allowedClientIds: ['c'], allowedBusinessIds: ['b'] } });
   const intake = openIntake(database, { config });
   await expect(intake.receive(receipt(), routeOf('receipt'))).rejects.toThrow('client_id');
   await expect(
@@ -381,8 +374,9 @@ it('what the drain cannot store is in the quarantine, as acknowledged', async ()
   });
   expect(await quarantine()).toMatchObject([{ acknowledged: true }, { acknowledged: true }]);
   // Also of a client that is not allowed any more.
-  const authentication = { allowedClientIds: ['c'], allowedBusinessIds: [] };
-  const strict = openIntake(database, { config: { paths, retention: {}, authentication } });
+  const strict = openIntake(database, {
+    config: testConfig({ authentication: { allowedClientIds: ['c'] } }),
+  });
   await strict.drain({ id: '', family: 'receipt', body: receipt({ receipt_id: 9 }), receivedAt: 1 });
   expect((await quarantine()).filter(({ acknowledged }) => acknowledged)).toHaveLength(3);
 });
