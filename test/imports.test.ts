@@ -40,7 +40,7 @@ const allowed = table({
 const orders = table({
   receiver: 'store gate metrics.ts queue intake worker http receiver.ts feature.ts',
   callbacks: `decimal.ts times.ts families callback.ts authoring.ts rejection.ts canonical-json.ts plain-digest.ts identify.ts
-    delivery.ts read-data.ts subjects.ts cut-secrets.ts unstorable.ts explain.ts reduce.ts parse.ts describe.ts`,
+    delivery.ts read-data.ts subjects.ts cut-secrets.ts unstorable.ts explain.ts reduce.ts parse.ts read-callback.ts`,
 });
 
 /** Files of src, each with what it imports; paths are relative to src. */

@@ -27,7 +27,7 @@ begin
       ('deliveries', 'source', 'callback: the platform sent it; reconcile: the receiver read it from the platform, because it was missing or differed'),
       (null, 'reconciled|quarantined', 'Not included in received'),
       ('schema_drift', 'field', 'As a JSON pointer into the callback; /event: no family lists the event'),
-      ('schema_drift', 'kind', 'unknown: not documented; missing: documented but absent; value: a new short text; misfit: it does not fit its column, and is in extra'),
+      ('schema_drift', 'kind', 'unknown: not documented; missing: documented but absent; value: a new short text; unfit: it does not fit its column, and is in extra'),
       (null, 'expected_callbacks', 'Expected since the last callback: the average of the same period of the week in the four weeks before; null: less than a week of callbacks'),
       ('aliases', 'source', 'person: somebody entered or imported it; platform: from the platform''s directory')
     ) as comments (views, column_name, comment)

@@ -10,7 +10,6 @@ import { startEmbeddedPostgres } from '../embedded/start-embedded.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { PortUnavailable } from '../receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
-import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { openPool } from '../receiver/store/pools.ts';
 import { prepare } from '../receiver/store/prepare.ts';
 import type { Tables } from '../receiver/store/tables.ts';
@@ -34,7 +33,7 @@ export async function openService(env: Environment) {
     const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
     onStop(() => pool.end());
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-    const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+    const merge = createMerge({ pool, families, log });
     return { config, families, db, pool, merge, log, features };
   };
   /** A command may share it with the receiver. */

@@ -26,14 +26,9 @@ export interface Parsed {
 /**
  * Creates the function that parses, validates and identifies callbacks, in linear time.
  *
- * @param whereOf tells the sender where to send a family's events
- * @param readsOwn whether it reads the events of the receiver itself, too: of stored callbacks
+ * @param readsOwn whether it reads the receiver's own events, too
  */
-export function createParse(
-  families: readonly Family[],
-  whereOf: (family: Family) => string,
-  readsOwn = false,
-) {
+export function createParse(families: readonly Family[], readsOwn: boolean) {
   const schema: z.ZodType = callbackSchema(families);
   const familyOf = new Map(
     families.flatMap((family) => Object.keys(family.events).map((event) => [event, family] as const)),
@@ -53,7 +48,7 @@ export function createParse(
     if (family === expected) return family;
     const events = callbackEvents(expected).join(', ');
     if (!family) throw InvalidCallback.at('/event', `is not a known event: this path takes ${events}`);
-    const message = `must be one of ${events} at this path; send ${event} to ${whereOf(family)}`;
+    const message = `must be one of ${events} at this path; send ${event} to ${pathOf(family)}`;
     throw InvalidCallback.at('/event', message, 'wrong_family');
   };
 
@@ -84,6 +79,10 @@ export function createParse(
     return { callback, family: family!, eventMs, id: idOf(eventMs, digest ?? digestOf(callback, family!)) };
   };
 }
+
+/** A path that a variable names may be a secret. */
+const pathOf = ({ path: { variable, default: documented } }: Family) =>
+  variable ? `the path of ${variable} (by default ${documented[0]})` : documented[0];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;

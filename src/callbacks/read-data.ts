@@ -1,9 +1,9 @@
 import type { AnyCallback } from './callback.ts';
 import { cached, classOf, type Family } from './families/family.ts';
-import { misfit, nothing, readField } from './families/field.ts';
+import { nothing, readField, unfit } from './families/field.ts';
 
 /** In front of the name of a value that does not fit its column. */
-export const misfitMark = '\u0001';
+export const unfitMark = '\u0001';
 
 const readerOf = cached(({ fields, facts = {} }: Family) => {
   const entries = Object.entries(fields);
@@ -28,13 +28,13 @@ export const fieldNamed = (family: Family, name: string) => readerOf(family).byN
  * nothing is left out, and so is null in a deletion.
  *
  * @param eventMs the time of its event
- * @returns `data`: what is merged, the callback's own `data` where that is the same; `misfits`: the fields whose values do not fit
+ * @returns `data`: what is merged, the callback's own `data` where that is the same; `unfitFields`: the fields whose values do not fit
  */
 export function readData(callback: AnyCallback, family: Family, eventMs: number) {
   const { byName, fromEnvelope, facts } = readerOf(family);
   const isDeletion = classOf(family, callback.event) === 'deleted';
   const given = callback.data;
-  const misfits: string[] = [];
+  const unfitFields: string[] = [];
   let changed: Record<string, unknown> | undefined;
   const data = () => {
     changed ??= { ...given };
@@ -53,10 +53,10 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
         // Its own name wins.
         if (given[name] != null) continue;
       }
-      if (read === misfit) {
-        misfits.push(name);
+      if (read === unfit) {
+        unfitFields.push(name);
         delete data()[name];
-        data()[misfitMark + name] = value;
+        data()[unfitMark + name] = value;
       } else if (read === nothing || (isDeletion && read === null)) delete data()[name];
       else data()[name] = read;
     }
@@ -69,8 +69,8 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
     for (const [lead, others] of facts) {
       if (!Object.hasOwn(changed ?? given, lead)) continue;
       for (const name of others)
-        if (![name, misfitMark + name].some((one) => Object.hasOwn(changed ?? given, one)))
+        if (![name, unfitMark + name].some((one) => Object.hasOwn(changed ?? given, one)))
           data()[name] = null;
     }
-  return { data: changed ?? given, misfits };
+  return { data: changed ?? given, unfitFields };
 }

@@ -4,7 +4,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { Decimal, withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
 import type { Family } from './families/family.ts';
-import { kinds, misfit } from './families/field.ts';
+import { kinds, unfit } from './families/field.ts';
 import { versionWith } from './identify.ts';
 import { fieldNamed } from './read-data.ts';
 
@@ -68,7 +68,7 @@ export function isPublicValue(family: Family | undefined, name: string, value: u
   const { field } = (family && fieldNamed(family, name)) ?? {};
   if (field?.personal !== false) return false;
   // What is declared as a code may be an object with a name.
-  return (field.kind === 'nested' || isScalar(value)) && kinds[field.kind].read(value) !== misfit;
+  return (field.kind === 'nested' || isScalar(value)) && kinds[field.kind].read(value) !== unfit;
 }
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;

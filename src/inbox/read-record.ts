@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
-import { misfitMark } from '../callbacks/read-data.ts';
+import { unfitMark } from '../callbacks/read-data.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
@@ -111,7 +111,7 @@ export async function readRecord(
 }
 
 const fieldOf = ({ fields }: Family, key: string) =>
-  Object.hasOwn(fields, key) ? key : `extra.${key.replace(misfitMark, '')}`;
+  Object.hasOwn(fields, key) ? key : `extra.${key.replace(unfitMark, '')}`;
 
 /** The rows of records of one family, in their order, with whom they name; null where there is no row. */
 export async function readRows(
@@ -169,7 +169,7 @@ with ${versions}, shown as materialized (
   select null, '', true, receiver.jsonb_merge(data order by version)
   from versions where is_applied and version < (select min(version) from shown)
 ), said as (
-  select id, ltrim(key, '${misfitMark}') as key,
+  select id, ltrim(key, '${unfitMark}') as key,
          is_applied and coalesce(lag(value) over (partition by key, is_applied order by version), 'null') <> value as is_changed
   from compared cross join jsonb_each(data)
 ), keys as (

@@ -110,7 +110,7 @@ export async function startReceiver(
   if (role !== 'receiver') {
     const workerPool = open('worker');
     const fingerprint = fingerprintOf(families);
-    const merge = createMerge({ pool: workerPool, families, fingerprint, log });
+    const merge = createMerge({ pool: workerPool, families, log });
     worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, log });
     onStop(worker.stop);
     if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
-import { describe } from '../callbacks/describe.ts';
 import { appointment } from '../callbacks/families/appointment.ts';
 import { type Field, nothing, readField } from '../callbacks/families/field.ts';
-import { createParse } from '../callbacks/parse.ts';
+import { createReadCallback } from '../callbacks/read-callback.ts';
 import { Rejection } from '../callbacks/rejection.ts';
 import { readTime } from '../callbacks/times.ts';
 import type { Core } from '../receiver/feature.ts';
@@ -35,7 +34,7 @@ const compared: Readonly<Record<string, (value: unknown) => unknown>> = {
 };
 /** How long a callback may be on its way, with resends. */
 const recentMs = 10 * 60_000;
-const parse = createParse([appointment], ({ name }) => name, true);
+const readCallback = createReadCallback([appointment], true);
 
 /** Compares a page of the list with what callbacks, and earlier reads, say of its appointments. */
 export async function compareAppointments(
@@ -77,8 +76,7 @@ export async function compareAppointments(
 function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
   const envelope = { event, event_time: askedMs / 1000, business_id: businessId, data };
   const body = Buffer.from(JSON.stringify(envelope));
-  const { misfits: _, ...described } = describe(parse(body), Date.now() * 1000);
-  return { ...described, body };
+  return readCallback(body, { receivedAt: Date.now() * 1000 }).delivery;
 }
 
 /**

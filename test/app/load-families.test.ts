@@ -8,7 +8,7 @@ import { FamiliesInvalid, loadFamilies } from '../../src/app/load-families.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { InvalidConfiguration } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
-import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
+import { migrate } from '../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { openIntake, paths } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -55,7 +55,6 @@ it('the callbacks of a family of the folder are received at its path and become 
   await createMerge({
     pool: database.pool,
     families: list,
-    fingerprint: fingerprintOf(list),
     log: createLog('silent'),
   })('invoice');
   expect(await database.rows('select number, total, aid from invoices')).toEqual([

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
-import { describe } from '../../src/callbacks/describe.ts';
 import { classOf, type Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { versionOf, versionWith } from '../../src/callbacks/identify.ts';
-import { createParse } from '../../src/callbacks/parse.ts';
+import { createReadCallback } from '../../src/callbacks/read-callback.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
-const parse = createParse(families, ({ name }) => name);
+const readCallback = createReadCallback(families);
 
 const ms = fc.integer({ min: 946_684_800_000, max: 4_000_000_000_000 });
 const near = fc
@@ -160,8 +159,8 @@ it('the id, record, version and subjects of a stored body are those of the raw o
       );
       const read = (body: string) => {
         // Lists of names, without an order.
-        const { data: _, misfits: __, subjects, ...rest } = describe(parse(Buffer.from(body), other), 1);
-        return { ...rest, subjects: subjects.toSorted() };
+        const { delivery } = readCallback(Buffer.from(body), { expected: other, receivedAt: 1 });
+        return { ...delivery, data: null, body: null, subjects: delivery.subjects.toSorted() };
       };
       expect(stored.map(({ body }) => read(body as string))).toEqual(bodies.map(read));
     }),

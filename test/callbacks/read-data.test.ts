@@ -1,8 +1,8 @@
-import { describe } from '../../src/callbacks/describe.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { createParse } from '../../src/callbacks/parse.ts';
+import { createReadCallback } from '../../src/callbacks/read-callback.ts';
 import { deliveryOf } from '../support/intake.ts';
 
+const readCallback = createReadCallback(families);
 const eventTime = 1_763_000_000;
 const receipt = (data: object, event = 'receipt.updated') =>
   deliveryOf({ event, event_time: eventTime, business_id: 'b', data: { receipt_id: 7, ...data } });
@@ -68,7 +68,7 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
   expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
 });
 
-it('spaces that PostgreSQL does not take, and times before the year 1, are misfits', () => {
+it('spaces that PostgreSQL does not take, and times before the year 1, are unfitFields', () => {
   for (const [name, value] of [
     ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
     ['created_at', '\ufeff1763000000'],
@@ -77,7 +77,7 @@ it('spaces that PostgreSQL does not take, and times before the year 1, are misfi
     expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
 });
 
-it('a misfit among facts that belong together leaves its column as it was', () => {
+it('a unfit among facts that belong together leaves its column as it was', () => {
   const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
   expect(Object.keys(data)).not.toContain('additional_discount_value');
 });
@@ -134,15 +134,15 @@ it('a number that a double cannot represent is read wherever a number is', () =>
   const long = '12345678901234567890';
   const body = `{"event":"ipd_admissions_clearances.updated","event_time":${eventTime}.123456789,"timestamp":${eventTime}.123456789,
     "business_id":${long},"client_id":1${long},"transaction_id":${long},"data":{"updated_at":${eventTime}.987654321}}`;
-  const parsed = createParse(families, ({ name }) => name)(Buffer.from(body));
-  const { version: _, ...described } = describe(parsed, 1);
-  expect(described).toMatchObject({ businessId: long, clientId: `1${long}`, recordId: long, misfits: [] });
-  expect(described.eventMs).toBe(eventTime * 1000 + 123);
-  expect(JSON.parse(described.data!).transaction_id).toBe(long);
+  const { delivery, unfitFields } = readCallback(Buffer.from(body), { receivedAt: 1 });
+  expect(delivery).toMatchObject({ businessId: long, clientId: `1${long}`, recordId: long });
+  expect(unfitFields).toEqual([]);
+  expect(delivery.eventMs).toBe(eventTime * 1000 + 123);
+  expect(JSON.parse(delivery.data!).transaction_id).toBe(long);
 });
 
 it('every digit of a number is merged', () => {
   const body = `{"event":"receipt.updated","event_time":${eventTime},"data":{"receipt_id":7,"net_amount":0.1234567890123456789,"archive":""}}`;
-  const parsed = createParse(families, ({ name }) => name)(Buffer.from(body));
-  expect(describe(parsed, 1).data).toContain('1234567890123456789e-19');
+  const { delivery } = readCallback(Buffer.from(body), { receivedAt: 1 });
+  expect(delivery.data).toContain('1234567890123456789e-19');
 });

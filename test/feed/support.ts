@@ -6,7 +6,6 @@ import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import type { FeedCore } from '../../src/feed/read-changes.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
-import { fingerprintOf } from '../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { deliveryOf } from '../support/intake.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
@@ -27,7 +26,7 @@ export function openCore(
 ): FeedCore {
   const log = createLog('silent');
   const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
-  const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log, limits });
+  const merge = createMerge({ pool, families, log, limits });
   const config = testConfig({ changes: { tokens }, ...given });
   return { config, families, db, pool, merge, log, features: [], logAccess };
 }

@@ -4,14 +4,13 @@ import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { storeDeliveries } from '../../src/receiver/gate/gate.ts';
-import { fingerprintOf } from '../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
 
 /** What features work with, on a test's database. */
 export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> = {}): Core {
   const log = createLog('silent');
-  const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+  const merge = createMerge({ pool, families, log });
   const defaults = { retention: {}, erasure: { keepMs: 365 * 86_400_000 } };
   return { config: { ...defaults, ...config } as Config, families, db, pool, merge, log, features: [] };
 }

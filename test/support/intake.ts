@@ -1,8 +1,7 @@
 import type { Delivery } from '../../src/callbacks/delivery.ts';
-import { describe } from '../../src/callbacks/describe.ts';
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { createParse } from '../../src/callbacks/parse.ts';
+import { createReadCallback } from '../../src/callbacks/read-callback.ts';
 import { createLog } from '../../src/common/log.ts';
 import { createIntake, type IntakeOptions } from '../../src/receiver/intake/intake.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
@@ -14,15 +13,14 @@ export const paths: Record<string, readonly string[]> = Object.fromEntries(
 );
 export const routeOf = (family: string) => ({ family, path: paths[family]![0]! });
 
-const parse = createParse(families, ({ name }) => name);
+const readCallback = createReadCallback(families);
 let arrivals = Date.UTC(2026, 0, 1) * 1000;
 
 /** The delivery of a callback that has arrived after the ones before. */
 export function deliveryOf(callback: object | string, receivedAt?: number): Delivery {
   arrivals += 1;
   const body = Buffer.from(typeof callback === 'string' ? callback : JSON.stringify(callback));
-  const { misfits: _, ...described } = describe(parse(body, otherOf()), receivedAt ?? arrivals);
-  return { ...described, body };
+  return readCallback(body, { expected: otherOf(), receivedAt: receivedAt ?? arrivals }).delivery;
 }
 
 const otherOf = () => (families as readonly Family[]).find(({ name }) => name === 'other')!;

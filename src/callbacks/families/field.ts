@@ -2,7 +2,7 @@ import { Decimal } from '../decimal.ts';
 import { isAfterEvent, plainTime, readTime } from '../times.ts';
 
 /** A value that does not fit its column: it goes to `extra` under its name. */
-export const misfit: unique symbol = Symbol('misfit');
+export const unfit: unique symbol = Symbol('unfit');
 /** A value that says nothing: its key is dropped. */
 export const nothing: unique symbol = Symbol('nothing');
 
@@ -11,7 +11,7 @@ interface Kind {
   column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
   /** SQL for the column's value of a member of merged data. @param key a literal */
   select: (data: string, key: string) => string;
-  /** The value as it is merged, the same where it fits; a misfit, or nothing. Numbers that a double cannot represent are Decimals. */
+  /** The value as it is merged, the same where it fits; a unfit, or nothing. Numbers that a double cannot represent are Decimals. */
   read: (value: unknown) => unknown;
 }
 
@@ -77,7 +77,7 @@ export const kinds = {
   text: {
     column: 'text',
     select: (data, key) => `${data}->>${key}`,
-    read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : misfit),
+    read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : unfit),
   },
   /** A value of undocumented type, stored as text; unless it may be personal, no object or list. */
   untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
@@ -85,7 +85,7 @@ export const kinds = {
     column: 'bigint',
     select: (data, key) => `(${data}->>${key})::numeric::bigint`,
     read: (value) =>
-      value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? misfit : value,
+      value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? unfit : value,
   },
   /** A number, with all its digits: at most 10^12, so that one amount makes no sum useless. */
   amount: {
@@ -94,7 +94,7 @@ export const kinds = {
     read: (value) => {
       if (value === null || isBlank(value)) return null;
       const isNumeric = isNumber(value) || (typeof value === 'string' && number.test(value));
-      return isNumeric && isAmount(value) ? value : misfit;
+      return isNumeric && isAmount(value) ? value : unfit;
     },
   },
   /** Seconds, milliseconds above 1e11, or ISO 8601 with an offset. */
@@ -103,7 +103,7 @@ export const kinds = {
     select: (data, key) => `receiver.time_of(${data}->${key})`,
     read: (value) => {
       if (isBlank(value)) return null;
-      if (readTime(value) === undefined) return misfit;
+      if (readTime(value) === undefined) return unfit;
       return typeof value === 'string' ? plainTime(value) : value;
     },
   },
@@ -113,7 +113,7 @@ export const kinds = {
     select: (data, key) => `receiver.name_of(${data}->${key})`,
     read: (value) => {
       const isObject = isContainer(value) && !Array.isArray(value);
-      return value === null || typeof value === 'string' || isObject ? value : misfit;
+      return value === null || typeof value === 'string' || isObject ? value : unfit;
     },
   },
   /** An object or a list, whose content is not documented or is not needed as columns. */
@@ -195,6 +195,6 @@ export function readField(field: Field, value: unknown, eventMs: number): unknow
     if (value !== null && (ms === null || isAfter)) return nothing;
   }
   // What it contains may be anything.
-  if (kind === 'untyped' && personal === false && isContainer(value)) return misfit;
+  if (kind === 'untyped' && personal === false && isContainer(value)) return unfit;
   return kinds[kind].read(value);
 }

@@ -1,8 +1,6 @@
-import { withoutSecrets } from '../../callbacks/cut-secrets.ts';
 import type { Delivery } from '../../callbacks/delivery.ts';
-import { describe } from '../../callbacks/describe.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { createParse } from '../../callbacks/parse.ts';
+import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { isReduced } from '../../callbacks/reduce.ts';
 import { InvalidCallback, Rejection } from '../../callbacks/rejection.ts';
 import type { StoredCallback } from './copy.ts';
@@ -11,18 +9,15 @@ const dayMs = 86_400_000;
 
 /** Creates the function that reads callbacks of a source by the current families and rules, or says why these refuse one. */
 export function createIdentify(families: readonly Family[]) {
-  const parse = createParse(families, ({ name }) => name, true);
+  const readCallback = createReadCallback(families, true);
   const other = families.find(takesEveryEvent);
   const read = ({ id, body, receivedAt, version }: StoredCallback): Delivery => {
-    const received = parse(body, other);
-    const safe = withoutSecrets(body, received.callback.event);
-    const parsed = safe === body ? received : parse(safe, other);
-    if (received.eventMs > receivedAt / 1000 + dayMs)
-      throw InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
     // An id is that of the body as received, of which a secret was a part.
     const isId = version !== undefined || body.includes('"[redacted]"');
-    const { misfits: _, ...described } = describe(parsed, receivedAt, isId ? id : received.id);
-    return { ...described, body: safe };
+    const { delivery } = readCallback(body, { expected: other, receivedAt, id: isId ? id : undefined });
+    if (delivery.eventMs > receivedAt / 1000 + dayMs)
+      throw InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
+    return delivery;
   };
   return (stored: StoredCallback): Delivery | Rejection => {
     try {

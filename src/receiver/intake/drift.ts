@@ -6,8 +6,8 @@ import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { gate } from '../store/insert-deliveries.ts';
 
-/** `misfit`: a value that does not fit its column; `value`: an unknown value of a code. */
-type DriftKind = 'unknown' | 'missing' | 'value' | 'misfit';
+/** `unfit`: a value that does not fit its column; `value`: an unknown value of a code. */
+type DriftKind = 'unknown' | 'missing' | 'value' | 'unfit';
 
 // Senders choose names: what comes beyond these is not counted.
 const maxNotes = 500;
@@ -63,8 +63,8 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
   const timer = setInterval(() => void flush(), flushEveryMs).unref();
 
   return {
-    /** Counts the differences of an accepted callback. @param misfits the fields whose values did not fit */
-    observe: (id: string, callback: AnyCallback, misfits: readonly string[]): void => {
+    /** Counts the differences of an accepted callback. @param unfitFields the fields whose values did not fit */
+    observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]): void => {
       const { event, data } = callback;
       const family = familyOf.get(event);
       if (!family) {
@@ -73,7 +73,7 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
       }
       for (const name in callback)
         if (!envelopeMembers.has(name)) note(id, event, `/${fieldName(name)}`, 'unknown');
-      for (const name of misfits) note(id, event, `/data/${name}`, 'misfit');
+      for (const name of unfitFields) note(id, event, `/data/${name}`, 'unfit');
       const { fields } = family;
       for (const name in fields) {
         const { alias, optional, fromEnvelope, meanings } = fields[name]!;

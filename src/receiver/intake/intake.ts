@@ -1,9 +1,7 @@
 import pg from 'pg';
-import { withoutSecrets } from '../../callbacks/cut-secrets.ts';
 import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
-import { describe, idText } from '../../callbacks/describe.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { createParse, type Parsed } from '../../callbacks/parse.ts';
+import { createReadCallback, type ReadOptions, type ReadResult } from '../../callbacks/read-callback.ts';
 import {
   DataRefused,
   type FieldError,
@@ -94,15 +92,14 @@ export function createIntake(options: IntakeOptions): Intake {
   const quarantine = createQuarantine({ pool, families, circuit, log });
   const drift = createDrift(pool, log, families);
   const byName = new Map(families.map((family) => [family.name, family]));
-  const parse = createParse(families, (family) => whereOf(family, config.paths[family.name]));
+  const readCallback = createReadCallback(families);
   const clients = new Set(config.authentication.allowedClientIds);
   const businesses = new Set(config.authentication.allowedBusinessIds);
 
   /** An id that is missing is on no list. */
-  const checkTenant = ({ callback }: Parsed) => {
-    if (clients.size > 0 && !clients.has(idText(callback.client_id))) throw new TenantNotAllowed('client_id');
-    if (businesses.size > 0 && !businesses.has(idText(callback.business_id)))
-      throw new TenantNotAllowed('business_id');
+  const checkTenant = ({ clientId, businessId }: Delivery) => {
+    if (clients.size > 0 && !clients.has(clientId)) throw new TenantNotAllowed('client_id');
+    if (businesses.size > 0 && !businesses.has(businessId)) throw new TenantNotAllowed('business_id');
   };
 
   let lastReceived = 0;
@@ -115,15 +112,10 @@ export function createIntake(options: IntakeOptions): Intake {
     return lastReceived;
   };
 
-  const read = (body: Buffer, expected: Family | undefined, receivedAt: number, id?: string) => {
-    const parsed = parse(body, expected);
-    checkTenant(parsed);
-    const safe = withoutSecrets(body, parsed.callback.event);
-    // Also `data` has no secrets; the id is that of the body as received, so that a resend has the same.
-    const own = safe === body ? parsed : parse(safe, expected);
-    const described = describe(own, receivedAt, id ?? parsed.id);
-    const delivery: Delivery = Object.assign(described, { body: safe });
-    return { delivery, callback: parsed.callback, misfits: described.misfits };
+  const read = (body: Buffer, options: ReadOptions): ReadResult => {
+    const result = readCallback(body, options);
+    checkTenant(result.delivery);
+    return result;
   };
 
   /**
@@ -241,10 +233,13 @@ export function createIntake(options: IntakeOptions): Intake {
     receive: async (given, route) => {
       const body = withoutMark(given);
       try {
-        const { delivery, callback, misfits } = read(body, byName.get(route.family), arrival());
+        const { delivery, callback, unfitFields } = read(body, {
+          expected: byName.get(route.family),
+          receivedAt: arrival(),
+        });
         const status = await store(delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
-        if (status === 'accepted') drift.observe(delivery.id, callback, misfits);
+        if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
         return { status, id: delivery.id };
       } catch (error) {
         throw await keepRejected(error, body, route);
@@ -256,13 +251,16 @@ export function createIntake(options: IntakeOptions): Intake {
     replay: async (body, path, { dryRun, receivedAt = arrival() }) => {
       const catchAll = families.find((one) => takesEveryEvent(one) && config.paths[one.name]?.includes(path));
       try {
-        const { delivery, callback, misfits } = read(withoutMark(body), catchAll, receivedAt);
+        const { delivery, callback, unfitFields } = read(withoutMark(body), {
+          expected: catchAll,
+          receivedAt,
+        });
         if (dryRun) {
           const isExpired = (await judgeTime(delivery)) === 'expired';
           return { outcome: isExpired ? 'expired' : 'accepted', id: delivery.id };
         }
         const outcome = await store(delivery, 'database');
-        if (outcome === 'accepted') drift.observe(delivery.id, callback, misfits);
+        if (outcome === 'accepted') drift.observe(delivery.id, callback, unfitFields);
         return { outcome, id: delivery.id };
       } catch (error) {
         if (error instanceof TenantNotAllowed)
@@ -276,7 +274,8 @@ export function createIntake(options: IntakeOptions): Intake {
       const known = byName.get(family);
       const path = config.paths[family]?.[0] ?? family;
       try {
-        const { delivery } = read(body, known && takesEveryEvent(known) ? known : undefined, receivedAt, id);
+        const expected = known && takesEveryEvent(known) ? known : undefined;
+        const { delivery } = read(body, { expected, receivedAt, id });
         await store(delivery, 'database');
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
@@ -297,10 +296,6 @@ export function createIntake(options: IntakeOptions): Intake {
     },
   };
 }
-
-/** Where to send a family's events. A path that is not the documented one may be a secret. */
-const whereOf = ({ path }: Family, paths: readonly string[] = []) =>
-  paths.find((one) => path.default.includes(one)) ?? `the path of ${path.variable ?? 'EVENTS_PATH'}`;
 
 const unstored = `
 insert into receiver.counters as c (name, key, count, first_at, last_at, example)

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { classOf, commonColumns, type Family } from '../../callbacks/families/family.ts';
 import { kinds } from '../../callbacks/families/field.ts';
-import { misfitMark } from '../../callbacks/read-data.ts';
+import { unfitMark } from '../../callbacks/read-data.ts';
 
 /** The columns of a family's table, with their types, in order. */
 export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {
@@ -31,7 +31,7 @@ export function valuesOf(family: Family): string[] {
   const columns = columnsOf(family);
   const lastKey = keyOf(family).at(-1)!;
   const deletions = Object.keys(family.events).filter((event) => classOf(family, event) === 'deleted');
-  const marked = array(Object.keys(fields).map((field) => misfitMark + field));
+  const marked = array(Object.keys(fields).map((field) => unfitMark + field));
   const known = array(Object.keys(fields));
   const common: Record<string, string> = {
     business_id: 'k.business_id',

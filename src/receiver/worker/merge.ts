@@ -4,6 +4,7 @@ import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
 import { tableOf } from '../store/columns.ts';
 import { describeError, faultOf, isDamaged, isOwnKey } from '../store/errors.ts';
+import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { queryPrepared } from '../store/prepared.ts';
 import {
@@ -39,8 +40,6 @@ const defaultLimits = {
 export interface MergeOptions {
   pool: pg.Pool;
   families: readonly Family[];
-  /** The fingerprint of the families, see `fingerprintOf`. */
-  fingerprint: string;
   log: Log;
   limits?: Partial<typeof defaultLimits>;
 }
@@ -96,7 +95,8 @@ const lockedRow = 'its row is locked by another session';
  * Creates the function that makes rows of callbacks: it reads all callbacks of records, writes the rows that differ, and
  * deletes the pending rows of what it has read, in one statement under a lock that only one merge has at a time.
  */
-export function createMerge({ pool, families, fingerprint, log, limits: given }: MergeOptions) {
+export function createMerge({ pool, families, log, limits: given }: MergeOptions) {
+  const fingerprint = fingerprintOf(families);
   const limits = { ...defaultLimits, ...given };
   const byName = new Map(families.map((family) => [family.name, family]));
   /** Smaller where larger merges were too slow, so that each one gets further. */

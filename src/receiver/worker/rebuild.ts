@@ -3,9 +3,8 @@ import type pg from 'pg';
 import { canonicalJson } from '../../callbacks/canonical-json.ts';
 import { withDecimals } from '../../callbacks/decimal.ts';
 import { type Delivery, keysOf, type RecordKey } from '../../callbacks/delivery.ts';
-import { describe } from '../../callbacks/describe.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { createParse } from '../../callbacks/parse.ts';
+import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { isReduced } from '../../callbacks/reduce.ts';
 import { Rejection } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
@@ -60,7 +59,7 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
  * callbacks, in steps, and may be interrupted and run again.
  */
 export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
-  const parse = createParse(families, ({ name }) => name, true);
+  const readCallback = createReadCallback(families, true);
   const other = families.find(takesEveryEvent);
   const fingerprint = fingerprintOf(families);
 
@@ -69,8 +68,8 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     // What an erasure has left of it does not say any more what it was about.
     if (isReduced(stored)) return undefined;
     const { body, receivedAt, id } = stored;
-    const { misfits: _, ...described } = describe(parse(body, other), receivedAt, id);
-    const current = { ...described, body };
+    const { delivery } = readCallback(body, { expected: other, receivedAt, id });
+    const current = { ...delivery, body };
     return isDeepStrictEqual(comparable(stored), comparable(current)) ? undefined : current;
   };
 

@@ -409,7 +409,7 @@ it('drift is counted by event and field, with an example, and holds no values', 
   expect(keys).toEqual(
     expect.arrayContaining(
       [
-        '["receipt.created", "/data/net_amount", "misfit", ""]',
+        '["receipt.created", "/data/net_amount", "unfit", ""]',
         '["receipt.created", "/data/receipt_status", "value", "NEW"]',
         '["receipt.created", "/data/<key>", "unknown", ""]',
         '["receipt.created", "/data/further", "unknown", ""]',

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { describe } from '../../../src/callbacks/describe.ts';
 import { defineFamily, type Family } from '../../../src/callbacks/families/family.ts';
 import {
   amount,
@@ -15,7 +14,7 @@ import {
   time,
 } from '../../../src/callbacks/families/field.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { createParse } from '../../../src/callbacks/parse.ts';
+import { createReadCallback } from '../../../src/callbacks/read-callback.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { columnsOf } from '../../../src/receiver/store/columns.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
@@ -98,8 +97,7 @@ it('a field of another type keeps its column, with the values that convert, and 
               data: { invoice_id: `${n}`, total },
             }),
           );
-          const { misfits: _, ...described } = describe(createParse(withTotal(text), () => '')(body), n + 1);
-          return { ...described, body };
+          return createReadCallback(withTotal(text))(body, { receivedAt: n + 1 }).delivery;
         }),
         60_000,
       );
@@ -107,7 +105,6 @@ it('a field of another type keeps its column, with the values that convert, and 
       const merge = createMerge({
         pool: database.pool,
         families: list,
-        fingerprint: fingerprintOf(list),
         log,
       });
       return { merge, rebuild: createRebuild({ pool: database.pool, families: list, merge, log }) };
@@ -221,7 +218,7 @@ it('a start waits for nobody who holds an advisory lock, and names who locks tab
 
 it('sequences behind their tables are moved forward by a start, and blame no data until then', async () => {
   const database = await createReceiverDatabase();
-  const merge = createMerge({ pool: database.pool, families, fingerprint: fingerprintOf(families), log });
+  const merge = createMerge({ pool: database.pool, families, log });
   const rows = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
   const receipt = (receipt_id: number) =>
     deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } });

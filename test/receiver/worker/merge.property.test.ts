@@ -6,7 +6,6 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { Intake } from '../../../src/receiver/intake/intake.ts';
 import { keyOf } from '../../../src/receiver/store/columns.ts';
-import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { samples } from '../../../src/sandbox/samples.ts';
 import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
@@ -17,7 +16,6 @@ const merge = () =>
   createMerge({
     pool: database.pool,
     families,
-    fingerprint: fingerprintOf(families),
     log: createLog('silent'),
   });
 let intake: Intake;
@@ -39,7 +37,7 @@ type Shown = { column: unknown } | 'extra' | 'nothing';
 type Value = [value: unknown, shown: Shown | ((field: Field) => Shown)];
 const as = (column: unknown): Shown => ({ column });
 const same = (...values: unknown[]): Value[] => values.map((value) => [value, as(value)]);
-const misfits = (...values: unknown[]): Value[] => values.map((value) => [value, 'extra']);
+const unfitFields = (...values: unknown[]): Value[] => values.map((value) => [value, 'extra']);
 const unlessSaid =
   (column: unknown) =>
   ({ isSaid }: Field): Shown =>
@@ -57,14 +55,14 @@ const times: Value[] = [
   [0, unlessSaid(0)],
   [946_684_000, unlessSaid(946_684_000_000)],
   [ahead, ({ isSaid }) => (isSaid === true ? 'nothing' : as(ahead * 1000))],
-  ...misfits('soon', {}, [start], true),
+  ...unfitFields('soon', {}, [start], true),
 ];
 const valuesOf: Record<KindName, Value[]> = {
   text: [
     ...same(null, '', 'a', 'b'),
     [5, as('5')],
     [long('98765432109876543210'), as('98765432109876543210')],
-    ...misfits({ a: 1 }, ['a'], true),
+    ...unfitFields({ a: 1 }, ['a'], true),
   ],
   untyped: [
     ...same(null, 'a'),
@@ -77,7 +75,7 @@ const valuesOf: Record<KindName, Value[]> = {
     ['2', as(2)],
     ['', as(null)],
     [long('9007199254740993'), as('9007199254740993')],
-    ...misfits(true, 1.5, 'x', [1], 1e19),
+    ...unfitFields(true, 1.5, 'x', [1], 1e19),
   ],
   amount: [
     ...same(null, 0, 450.5),
@@ -85,13 +83,13 @@ const valuesOf: Record<KindName, Value[]> = {
     ['', as(null)],
     [long('0.1234567890123456789'), as('0.1234567890123456789')],
     [long('123456789012.12345678'), as('123456789012.12345678')],
-    ...misfits(true, 'a lot', {}, [1], 1e30),
+    ...unfitFields(true, 'a lot', {}, [1], 1e30),
   ],
   time: times,
   name: [
     ...same(null, 'Asha'),
     [{ first_name: 'Asha', last_name: 'Rao' }, as('Asha Rao')],
-    ...misfits(5, true, ['Asha']),
+    ...unfitFields(5, true, ['Asha']),
   ],
   nested: same(null, { a: 1 }, [1, { b: null }]),
 };

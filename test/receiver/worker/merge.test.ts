@@ -5,7 +5,6 @@ import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
-import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
 import { deliveryOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -14,12 +13,10 @@ import { race } from './race.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const fingerprint = fingerprintOf(families);
 const open = (pool: pg.Pool = database.pool) =>
   createMerge({
     pool,
     families,
-    fingerprint,
     log,
     limits: { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 },
   });
@@ -184,7 +181,7 @@ it('a table that somebody locks, or whose column somebody drops, waits alone wit
 
 it('a worker with other families leaves its deliveries waiting', async () => {
   await store(receipt(1));
-  const other = createMerge({ pool: database.pool, families, fingerprint: 'another', log });
+  const other = createMerge({ pool: database.pool, families: families.slice(0, -1), log });
   expect(await other('receipt')).toMatchObject({ outcome: 'foreign', merged: 0 });
   expect(await pending()).toMatchObject([{ error: null }]);
   expect(await receipts()).toEqual([]);
@@ -226,7 +223,7 @@ it('a merge that tells the feed nothing of rows that it corrects tells of those 
 });
 
 it('a large record whose merges take long is merged alone, after pauses, and others go on', async () => {
-  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { slowMs: 0 } });
+  const merge = createMerge({ pool: database.pool, families, log, limits: { slowMs: 0 } });
   await store(receipt(1, { further: 'x'.repeat(2_000_000) }), receipt(2));
   expect(await merge('receipt')).toMatchObject({ merged: 2 });
   await store(receipt(1, { name: 'x' }, { event_time: start + 1 }), receipt(2, { name: 'x' }));
@@ -240,7 +237,7 @@ it('a large record whose merges take long is merged alone, after pauses, and oth
 });
 
 it('a large record that is refused keeps no other large one waiting', async () => {
-  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { slowMs: 0 } });
+  const merge = createMerge({ pool: database.pool, families, log, limits: { slowMs: 0 } });
   const further = 'x'.repeat(1_100_000);
   await store(receipt(1, { further }), receipt(2, { further }));
   await merge('receipt');
@@ -300,7 +297,7 @@ it('a merge that has no time left names what it leaves, which waits', async () =
     create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
     create trigger never before insert on receipts for each row execute function never()`);
   const merge = createMerge({
-    ...{ pool: database.pool, families, fingerprint: fingerprintOf(families), log },
+    ...{ pool: database.pool, families, log },
     limits: { maxDeliveries: 8, statementMs: 500, runMs: 700 },
   });
   const { left } = await merge('receipt');
@@ -328,7 +325,7 @@ it('a merge whose deliveries others have merged meanwhile, without time left, do
     create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
     create trigger never before insert on receipts for each row execute function never()`);
   const merge = createMerge({
-    ...{ pool, families, fingerprint: fingerprintOf(families), log },
+    ...{ pool, families, log },
     limits: { statementMs: 300, runMs: 100 },
   });
   await merge('receipt');
@@ -380,7 +377,6 @@ it('a merge takes the given deliveries with others that wait, up to its limit, a
   const merge = createMerge({
     pool: database.pool,
     families,
-    fingerprint,
     log,
     limits: { maxDeliveries: 8 },
   });
@@ -415,7 +411,7 @@ it('a row that somebody inserts meanwhile puts off its record alone', async () =
   await store(receipt(1), receipt(2));
   const statement = `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, delivery_id)
     values ('b', 1, '', '', now(), gen_random_uuid())`;
-  const merge = createMerge({ pool: database.pool, families, fingerprint, log, limits: { lockMs: 100 } });
+  const merge = createMerge({ pool: database.pool, families, log, limits: { lockMs: 100 } });
   await whileLocked(statement, async () => {
     expect(await merge('receipt')).toMatchObject({ merged: 1, waiting: 1, failed: 0 });
   });
@@ -427,7 +423,6 @@ it('a merge that others keep from merging leaves everything as it was', async ()
   const merge = createMerge({
     pool: database.pool,
     families,
-    fingerprint,
     log,
     limits: { mergeLockMs: 100 },
   });
@@ -509,7 +504,7 @@ it('a process that is frozen in the middle of a merge is ended by PostgreSQL, an
         return Promise.resolve(undefined as unknown as MergeResult);
       },
     );
-    const merge = createMerge({ pool: database.pool, families, fingerprint, log });
+    const merge = createMerge({ pool: database.pool, families, log });
     await until(async () => (await merge('receipt')).merged === 1);
     expect(await receipts()).toMatchObject([{ id: 1 }]);
   } finally {

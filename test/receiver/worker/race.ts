@@ -3,7 +3,6 @@ import pg from 'pg';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
-import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
@@ -69,7 +68,7 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
     return { model, deliveries: deliveries.sort(() => random() - 0.5) };
   };
 
-  const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+  const merge = createMerge({ pool, families, log });
   const disturb = async () => {
     while (Date.now() < end) {
       await pause(150 + random() * 400);

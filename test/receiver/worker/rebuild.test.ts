@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
-import { describe as identify } from '../../../src/callbacks/describe.ts';
 import { defineFamily, type Family } from '../../../src/callbacks/families/family.ts';
 import { amount, idOf, integer, notPersonal, text } from '../../../src/callbacks/families/field.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
-import { createParse } from '../../../src/callbacks/parse.ts';
+import { createReadCallback } from '../../../src/callbacks/read-callback.ts';
 import { Rejection } from '../../../src/callbacks/rejection.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { applyGate } from '../../../src/receiver/gate/gate.ts';
@@ -34,7 +33,7 @@ const other = withInvoices.find(({ name }) => name === 'other');
 
 const open = (list: readonly Family[] = families, maxCallbacks = 500, lines: object[] = []) => {
   const merge = createMerge({
-    ...{ pool: database.pool, families: list, fingerprint: fingerprintOf(list), log },
+    ...{ pool: database.pool, families: list, log },
     limits: { statementMs: 30_000, mergeLockMs: 30_000 },
   });
   const warn = (line: object) => lines.push(line);
@@ -53,10 +52,9 @@ const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, del
 const of = (event: string, data: object, envelope: object = {}) =>
   deliveryOf({ event, event_time: start, business_id: 'b', ...envelope, data });
 /** As it would come now, with the new family; also of an event of the receiver itself. */
-const reader = createParse(withInvoices, ({ name }) => name, true);
+const readCallback = createReadCallback(withInvoices, true);
 const identifiedNow = (body: Buffer, receivedAt: number, id?: string) => {
-  const { misfits: _, ...described } = identify(reader(body, other), receivedAt, id);
-  return { ...described, body };
+  return readCallback(body, { expected: other, receivedAt, id }).delivery;
 };
 const mergeAll = async (list: readonly Family[] = families) => {
   const { merge } = open(list);

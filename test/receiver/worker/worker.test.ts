@@ -2,7 +2,6 @@ import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
-import { fingerprintOf } from '../../../src/receiver/store/migrate.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
@@ -37,8 +36,7 @@ afterEach(async () => {
   worker = undefined;
 });
 
-const openMerge = (): Merge =>
-  createMerge({ pool: database.pool, families, fingerprint: fingerprintOf(families), log });
+const openMerge = (): Merge => createMerge({ pool: database.pool, families, log });
 
 /** A worker that looks for nothing by itself, unless told to, and the calls of its merge. */
 function begin(options: Partial<WorkerOptions> = {}) {
@@ -206,7 +204,7 @@ it.each(['database', 'role'])(
     await store(receipt(1));
     await alter('set default_transaction_read_only = on');
     const pool = openPool(database.url, log, { name: 'test', connections: 3, connectTimeoutMs: 60_000 });
-    const merge = createMerge({ pool, families, fingerprint: fingerprintOf(families), log });
+    const merge = createMerge({ pool, families, log });
     const outcomes: string[] = [];
     const counted: Merge = (...request) =>
       merge(...request).catch((error) => {
