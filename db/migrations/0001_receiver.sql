@@ -7,7 +7,7 @@ create table receiver.settings (
   name  text primary key,
   value text not null
 );
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; subscriptions: what the last look at those of the platform has found; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
+comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; version and revision: the newest build that has made tables or views; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; subscriptions: what the last look at those of the platform has found; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
 insert into receiver.settings values ('identity', gen_random_uuid()), ('salt', concat(gen_random_uuid(), gen_random_uuid())),
   ('feed_epoch', right(gen_random_uuid()::text, 12));
 
@@ -45,6 +45,15 @@ comment on column receiver.inbox.subjects    is 'p:<kind>:<id> for each id of a 
 comment on column receiver.inbox.envelope    is 'The callback as received, without secrets';
 comment on column receiver.inbox.data        is 'What is merged, where it differs from envelope->data';
 
+create function receiver.record_subject(family text, business_id text, record_id text) returns text
+  language sql immutable parallel safe return 'r:' || family || ':' || business_id || ':' || record_id;
+comment on function receiver.record_subject is 'How subjects name a record';
+
+create function receiver.is_current(fingerprint text) returns boolean
+  language sql stable parallel safe
+  return exists (select from receiver.settings where name = 'families' and value = fingerprint);
+comment on function receiver.is_current is 'Whether the tables are made for the families of this fingerprint';
+
 -- A merge reads all callbacks of a record.
 create index inbox_record on receiver.inbox (business_id, family, record_id);
 -- An erasure finds the callbacks of a patient. Without fastupdate no insert has to empty the list of others.
@@ -78,6 +87,7 @@ create table receiver.quarantine (
   reason           text        not null,
   errors           jsonb       not null,
   body             bytea       not null,
+  subjects         text[]      not null default '{}',
   acknowledged     boolean     not null default false,
   count            integer     not null default 1,
   received_at      timestamptz not null default now(),
@@ -87,6 +97,7 @@ create table receiver.quarantine (
 comment on table  receiver.quarantine              is 'Bodies that were refused, once per content and path';
 comment on column receiver.quarantine.family       is 'The family of its path';
 comment on column receiver.quarantine.business_id  is 'As the body says; null where it cannot be read';
+comment on column receiver.quarantine.subjects     is 'Whom it names, and its record or those that it refers to, as far as it can be read: as in inbox';
 comment on column receiver.quarantine.acknowledged is 'Acknowledged before it was refused: it stays until somebody drops it';
 
 create table receiver.counters (
@@ -98,7 +109,7 @@ create table receiver.counters (
   example  uuid,
   primary key (name, key)
 );
-comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected';
+comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; quarantine: refused bodies that were not kept, by reason; stale: rows that the daily merge has corrected; unstored: deliveries that PostgreSQL refused for an unknown reason, by id and SQLSTATE';
 
 --------------------------------------------------------------------------------------------------------------- Merge
 

@@ -161,6 +161,3 @@ create function receiver.damage(error text) returns text
 comment on function receiver.damage is 'What is damaged, by an error that names its file, and what to do';
 
 revoke all on function receiver.gate, receiver.adopt_salt, receiver.late_sequences, receiver.advance_sequences from public;
-
-comment on table receiver.settings is 'identity: of this database; salt: of the hashes of erased people; families: the fingerprint of the families that its tables were made for; version and revision: the newest build that has made tables or views; stale_merged: when rows were last compared with their newest callbacks; reporting: a hash of the views'' text; reporting_views: their names; subscriptions: what the last look at those of the platform has found; feed_epoch: the beginning of each cursor: another value makes every reader of changes begin anew';
-comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected; unstored: deliveries that PostgreSQL refused for an unknown reason, by id and SQLSTATE';

@@ -207,6 +207,6 @@ select s as subject from named where s like 'p:%'
 union
 select p from named cross join lateral split_part(s, ':', 2) f
 join receiver.inbox i on i.business_id = named.business_id and i.family = f
-  and i.record_id = substr(s, length(concat_ws(':', 'r', f, named.business_id, '')) + 1)
+  and i.record_id = substr(s, length(receiver.record_subject(f, named.business_id, '')) + 1)
 cross join unnest(i.subjects) p
 where s like 'r:%' and p like 'p:%'`;

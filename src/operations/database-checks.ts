@@ -40,7 +40,7 @@ const all: DatabaseCheck[] = [
   {
     ...{ name: 'tables', status: 'fail', ok: 'The tables are made for the families of this version' },
     title: 'The tables are made for another version, or for other FAMILIES',
-    query: `select where not exists (select from receiver.settings where name = 'families' and value = $1)`,
+    query: 'select where not receiver.is_current($1)',
     values: ({ families }) => [fingerprintOf(families)],
     detail: () => 'Callbacks are stored, and processes like this one apply none',
     todo: 'Finish the upgrade: stop the processes of the other version, or give all the same FAMILIES; then run receiver migrate',

@@ -7,6 +7,7 @@ import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { applyGate, gateLock } from '../receiver/gate/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import { recordsAfter } from '../receiver/store/records-after.ts';
 import { destroyWithheld } from './retention.ts';
 
 export interface Certificate {
@@ -72,7 +73,7 @@ export async function erasePatient(
 
 /** SQL for whether a body `q` of the quarantine names one of these subjects, or nobody and is about a record of theirs. */
 const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
-  select concat_ws(':', 'r', family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
+  select receiver.record_subject(family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
 ))`;
 /** $1: the erasures, of which one withholds a body. */
 const withholdBodies = (isOf: string) => `
@@ -93,7 +94,7 @@ select receiver.gate(receiver.hash_of(s), case when s like 'd:%' then 'infinity'
 from receiver.erasures, unnest(subjects) s where id = $1`;
 // Those that name nobody else.
 const addRecords = `
-select receiver.gate(receiver.hash_of(concat_ws(':', 'r', family, business_id, record_id)), 'infinity', $1)
+select receiver.gate(receiver.hash_of(receiver.record_subject(family, business_id, record_id)), 'infinity', $1)
 from (select distinct business_id, family, record_id from receiver.inbox where subjects && $2::text[]) own
 where not exists (
   select from receiver.inbox i, unnest(i.subjects) s
@@ -159,18 +160,11 @@ async function complete(core: Core, id: string): Promise<Certificate> {
   return rows[0]!;
 }
 
-async function* recordsOf({ db }: Core, subjects: readonly string[]): AsyncGenerator<RecordKey[]> {
-  const ids = subjects.filter((one) => one.startsWith('d:')).map((one) => one.slice(2));
-  for (let last: RecordKey | undefined; ; ) {
-    const { rows } = await sql<RecordKey>`
-      select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
-      where (subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[])) and (${last === undefined} or
-        (family, business_id, record_id) > (${last?.family ?? ''}, ${last?.businessId ?? ''}, ${last?.recordId ?? ''}))
-      order by 1, 2, 3 limit ${maxRecords}`.execute(db);
-    if (rows.length === 0) return;
-    yield rows;
-    last = rows.at(-1);
-  }
+/** The records with a callback of these subjects, of which some name a callback: d:<id>. */
+function recordsOf({ db }: Core, subjects: readonly string[]): AsyncGenerator<RecordKey[]> {
+  const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
+  const condition = sql<boolean>`(subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[]))`;
+  return recordsAfter(db, condition, maxRecords);
 }
 
 /** Records that are looked at in one query. */
@@ -181,7 +175,7 @@ async function* gatedRecords({ db }: Core): AsyncGenerator<RecordKey[]> {
   for (let last: RecordKey | undefined; ; ) {
     const { rows } = await sql<RecordKey & { isGated: boolean }>`
       select family, business_id as "businessId", record_id as "recordId",
-             receiver.hash_of(concat_ws(':', 'r', family, business_id, record_id)) in (select hash from receiver.erased)
+             receiver.hash_of(receiver.record_subject(family, business_id, record_id)) in (select hash from receiver.erased)
              or bool_or(exists (select from unnest(subjects || concat('d:', id)) s where receiver.hash_of(s) in (select hash from receiver.erased))) as "isGated"
       from receiver.inbox
       where ${last === undefined} or (business_id, family, record_id)

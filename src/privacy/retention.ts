@@ -168,9 +168,9 @@ not exists (
 ) and (not exists (select from receiver.holds) or not exists (
   select from receiver.inbox i cross join unnest(i.subjects) s
   -- What only refers to a record of a patient is the patient's.
-  left join receiver.inbox o on s like 'r:%' and s = concat_ws(':', 'r', o.family, o.business_id, o.record_id)
+  left join receiver.inbox o on s like 'r:%' and s = receiver.record_subject(o.family, o.business_id, o.record_id)
     and o.business_id = i.business_id and o.family = split_part(s, ':', 2)
-    and o.record_id = substr(s, length(concat_ws(':', 'r', split_part(s, ':', 2), i.business_id, '')) + 1)
+    and o.record_id = substr(s, length(receiver.record_subject(split_part(s, ':', 2), i.business_id, '')) + 1)
   cross join unnest(coalesce(o.subjects, array[s])) named
   join receiver.holds h on h.hash = receiver.hash_of(named)
   where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)

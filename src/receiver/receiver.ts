@@ -152,7 +152,7 @@ function openRedis(config: Config, url: string, identity: Promise<string>, log: 
 
 /** Whether the tables are made for the families of a fingerprint; false while the database does not say. */
 const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
-  pool.query(`select from receiver.settings where name = 'families' and value = $1`, [fingerprint]).then(
+  pool.query('select where receiver.is_current($1)', [fingerprint]).then(
     ({ rowCount }) => rowCount === 1,
     () => false,
   );

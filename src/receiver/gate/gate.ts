@@ -75,9 +75,7 @@ export async function applyGate(
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
 ) {
-  const ours = await client.query(`select from receiver.settings where name = 'families' and value = $1`, [
-    fingerprintOf(families),
-  ]);
+  const ours = await client.query('select where receiver.is_current($1)', [fingerprintOf(families)]);
   if (ours.rowCount === 0) throw new OtherFamilies();
   const gate = await openGate(client);
   const { hash, erased, look } = gate;

@@ -23,7 +23,7 @@ export const gate = 'gate as (select from receiver.erased where false for share)
 const concernsErasure = `exists (select from receiver.erased) and exists (
   select from receiver.erased e
   where e.hash = any (array(
-    select receiver.hash_of(s) from unnest(d.subjects || array['r:' || d.family || ':' || d.business_id || ':' || d.record_id, 'd:' || d.id]) s
+    select receiver.hash_of(s) from unnest(d.subjects || array[receiver.record_subject(d.family, d.business_id, d.record_id), 'd:' || d.id]) s
   ))
 )`;
 

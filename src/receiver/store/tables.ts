@@ -8,10 +8,19 @@ import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts'
 export type Db = Kysely<Tables>;
 
 type Time = ColumnType<Date, Date | string, Date | string>;
+type DefaultTime = ColumnType<Date, Date | string | undefined, Date | string>;
+type OptionalTime = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>;
 
-/** The tables that statements are built for; SQL templates have the others. */
+/** The tables of the migrations: times are dates, bigints text. */
 interface OwnTables {
   'receiver.settings': { name: string; value: string };
+  'receiver.tasks': {
+    name: string;
+    holder: string;
+    held_until: Time;
+    due_at: DefaultTime;
+    failing_since: OptionalTime;
+  };
   'receiver.inbox': {
     id: string;
     family: string;
@@ -25,8 +34,17 @@ interface OwnTables {
     envelope: JSONColumnType<object>;
     data: JSONColumnType<object> | null;
     received_at: Time;
-    stored_at: Generated<Date>;
+    stored_at: DefaultTime;
   };
+  'receiver.pending_deliveries': {
+    id: string;
+    family: string;
+    attempts: Generated<number>;
+    /** `infinity`: the database has refused its data. */
+    next_at: DefaultTime;
+    error: string | null;
+  };
+  'receiver.resends': { id: string; count: number; last_at: Time };
   'receiver.quarantine': {
     id: string;
     path: string;
@@ -38,18 +56,101 @@ interface OwnTables {
     subjects: Generated<string[]>;
     acknowledged: Generated<boolean>;
     count: Generated<number>;
-    received_at: Generated<Date>;
-    last_received_at: Generated<Date>;
-    replayed_at: Time | null;
+    received_at: DefaultTime;
+    last_received_at: DefaultTime;
+    replayed_at: OptionalTime;
+  };
+  'receiver.counters': {
+    name: string;
+    key: string;
+    /** A bigint, as text. */
+    count: ColumnType<string, string | number, string | number>;
+    first_at: Time;
+    last_at: Time;
+    example: string | null;
   };
   'receiver.changes': {
     position: GeneratedAlways<string>;
-    at: Generated<Date>;
+    at: DefaultTime;
     family: string;
     business_id: string;
     record_id: string;
     kind: 'changed' | 'deleted' | 'erased';
   };
+  'receiver.erased': { hash: string; until: Time; erasure: string };
+  'receiver.erasures': {
+    id: string;
+    actor: string;
+    started_at: DefaultTime;
+    completed_at: OptionalTime;
+    until: Time;
+    names: string[];
+    subjects: string[] | null;
+    counts: JSONColumnType<Record<string, number>>;
+  };
+  'receiver.withheld': {
+    id: string;
+    erasure: string;
+    family: string;
+    business_id: string | null;
+    record_id: string | null;
+    delivery: JSONColumnType<object>;
+    owners: string[] | null;
+    received_at: Time;
+  };
+  'receiver.holds': { hash: string; actor: string; at: DefaultTime };
+  'receiver.answered': { id: string; actor: string; at: DefaultTime };
+  'public.access_log': {
+    entry: GeneratedAlways<string>;
+    at: DefaultTime;
+    actor: string;
+    actor_name: string | null;
+    address: string | null;
+    action: string;
+    /** Salted hashes. */
+    subjects: string[];
+    filter: JSONColumnType<Record<string, unknown>>;
+    rows: number | null;
+  };
+  'receiver.aliases': {
+    kind: 'business' | 'clinic' | 'doctor';
+    id: string;
+    alias: string | null;
+    updated_at: DefaultTime;
+    updated_by: string;
+  };
+  'receiver.sessions': {
+    hash: Buffer;
+    actor: string;
+    actor_name: string | null;
+    roles: string[];
+    address: string;
+    begun_at: DefaultTime;
+  };
+  'receiver.findings': {
+    channel: string;
+    name: string;
+    subject: string;
+    status: 'warn' | 'fail';
+    title: string;
+    found_at: DefaultTime;
+    gone_at: OptionalTime;
+    told: 'warn' | 'fail' | null;
+    told_at: OptionalTime;
+  };
+  'receiver.reconciliations': {
+    id: GeneratedAlways<string>;
+    /** `worker`, or who has run the command. */
+    actor: string;
+    business_id: string | null;
+    from_day: ColumnType<Date, string>;
+    to_day: ColumnType<Date, string>;
+    started_at: DefaultTime;
+    ended_at: OptionalTime;
+    error: string | null;
+    counts: JSONColumnType<Record<string, number>, string | undefined>;
+  };
+  'receiver.heartbeats': { at: Time };
   'receiver.destinations': {
     id: string;
     url: string;
@@ -61,59 +162,28 @@ interface OwnTables {
     position: ColumnType<string, string | number, string | number>;
     outcome: string | null;
     attempts: Generated<number>;
-    failing_since: Date | null;
-    next_at: Generated<Date>;
+    failing_since: OptionalTime;
+    next_at: DefaultTime;
     paused: 'command' | 'gone' | 'failing' | null;
-    created_at: Generated<Date>;
+    created_at: DefaultTime;
   };
-  'receiver.erasures': {
+}
+
+/** Views that the receiver itself reads. */
+interface OwnViews {
+  'public.deliveries': {
     id: string;
-    actor: string;
-    started_at: Generated<Date>;
-    completed_at: Date | null;
-    until: Time;
-    names: string[];
-    subjects: string[] | null;
-    counts: JSONColumnType<Record<string, number>>;
-  };
-  'receiver.aliases': {
-    kind: 'business' | 'clinic' | 'doctor';
-    id: string;
-    alias: string | null;
-    updated_at: Generated<Date>;
-    updated_by: string;
-  };
-  'receiver.sessions': {
-    hash: Buffer;
-    actor: string;
-    actor_name: string | null;
-    roles: string[];
-    address: string;
-    begun_at: Generated<Date>;
-  };
-  'receiver.reconciliations': {
-    id: GeneratedAlways<string>;
-    /** `worker`, or who has run the command. */
-    actor: string;
-    business_id: string | null;
-    from_day: ColumnType<Date, string>;
-    to_day: ColumnType<Date, string>;
-    started_at: Generated<Date>;
-    ended_at: Date | null;
+    event: string;
+    family: string;
+    client_id: string;
+    business_id: string;
+    event_time: Date;
+    envelope: JSONColumnType<object>;
+    status: 'received' | 'applied' | 'failed';
     error: string | null;
-    counts: JSONColumnType<Record<string, number>, string | undefined>;
-  };
-  'public.access_log': {
-    entry: GeneratedAlways<string>;
-    at: Generated<Date>;
-    actor: string;
-    actor_name: string | null;
-    address: string | null;
-    action: string;
-    /** Salted hashes. */
-    subjects: string[];
-    filter: JSONColumnType<Record<string, unknown>>;
-    rows: number | null;
+    delivery_count: number;
+    received_at: Date;
+    last_received_at: Date;
   };
 }
 
@@ -145,5 +215,5 @@ type TablesOf<List extends readonly Family[]> = {
   [F in List[number] as `public.${F['table']}`]: RowOf<F>;
 };
 
-/** Tables of the receiver and of the documented families. */
-export type Tables = OwnTables & TablesOf<typeof families>;
+/** Tables and views of the receiver and of the documented families. */
+export type Tables = OwnTables & OwnViews & TablesOf<typeof families>;

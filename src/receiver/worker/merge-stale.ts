@@ -13,7 +13,7 @@ const noted = `insert into receiver.counters as c (name, key, count, first_at, l
 /** What still waits is compared by the next look, too. No row: the tables are made for other families. */
 const lookStart = `select least(now(), (
   select min(stored_at) from receiver.pending_deliveries join receiver.inbox using (id)))::text as start
-  from receiver.settings where name = 'families' and value = $1`;
+  where receiver.is_current($1)`;
 const setLookStart = `insert into receiver.settings values ('stale_merged', $1)
   on conflict (name) do update set value = excluded.value`;
 

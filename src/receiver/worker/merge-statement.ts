@@ -172,7 +172,7 @@ function generate(family: Family, mode: 'due' | 'records'): string {
   // `offset 0`, arrays and locks in subqueries keep the shape of the plan: for each record one look into each index.
   return `
 with ours as materialized (
-  select from receiver.settings where name = 'families' and value = $1::text
+  select where receiver.is_current($1)
 ), ${isDue ? dueRecords(family) : givenRecords}, tried as materialized (
   select k.*, free.before, (free.is_row is not null or existing.is_row is null)${isDue ? ' and not k.is_apart' : ''} as is_mine
   from records k

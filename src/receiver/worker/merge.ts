@@ -50,7 +50,7 @@ export interface MergeRequest {
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
   records?: readonly OwnKey[];
   /** Default: true; `false`: only of records with callbacks that waited. Those whose ids may identify a patient are never told. */
-  tellsFeed?: boolean;
+  recordsChanges?: boolean;
 }
 
 export interface MergeResult extends Omit<Merged, 'locked' | 'large' | 'ms' | 'isOurs'> {
@@ -78,7 +78,7 @@ type SlowRecord = RecordKey & { pauseMs: number; dueAt: number };
 
 interface Run {
   family: Family;
-  tellsFeed: boolean;
+  recordsChanges: boolean;
   endsAt: number;
   result: MergeResult;
 }
@@ -151,10 +151,10 @@ export function createMerge({ pool, families, log, limits: given }: MergeOptions
     size: number,
     values: unknown[],
   ): Promise<Merged> => {
-    const { family, tellsFeed, result } = run;
+    const { family, recordsChanges, result } = run;
     const query = {
       text: mergeStatements(family)[statement],
-      values: [fingerprint, tellsFeed, ...values],
+      values: [fingerprint, recordsChanges, ...values],
       query_timeout: driverMs,
     };
     const execute = (one: pg.QueryConfig) => withLock(family, size, (client) => client.query<Merged>(one));
@@ -333,12 +333,12 @@ export function createMerge({ pool, families, log, limits: given }: MergeOptions
    * @throws the database's error, if it is an outage: everything waits as it did
    */
   return async (name: string, request: MergeRequest = {}): Promise<MergeResult> => {
-    const { ids = [], records, tellsFeed = true } = request;
+    const { ids = [], records, recordsChanges = true } = request;
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
     const counts = { merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0 };
     const result: MergeResult = { outcome: 'done', ...counts, isFull: false, left: [] };
-    const run: Run = { family, tellsFeed, endsAt: performance.now() + limits.runMs, result };
+    const run: Run = { family, recordsChanges, endsAt: performance.now() + limits.runMs, result };
     await (records ? mergeRecords(run, records) : mergeDue(run, ids));
     return result;
   };

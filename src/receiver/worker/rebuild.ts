@@ -119,7 +119,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
     const step = async (client: pg.PoolClient) => {
       const { rows } = await client.query<Delivery>(
         `select ${storedColumns} from receiver.inbox
-         where id = any($1::uuid[]) and exists (select from receiver.settings where name = 'families' and value = $2)
+         where id = any($1::uuid[]) and receiver.is_current($2)
          order by id for update`,
         [ids, fingerprint],
       );
@@ -149,7 +149,7 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       let result: MergeResult;
       do {
         signal?.throwIfAborted();
-        result = await merge(name, { records: own, tellsFeed: false });
+        result = await merge(name, { records: own, recordsChanges: false });
         counts.rows += result.written + result.deleted;
       } while (result.outcome === 'busy');
       if (result.outcome === 'foreign') throw new OtherFamilies();

@@ -207,7 +207,7 @@ it('a record without callbacks loses its row, and the feed is told', async () =>
   await open()('receipt');
   await database.rows('delete from receiver.inbox; delete from receiver.changes');
   const records = [{ businessId: 'b', recordId: '1' }];
-  expect(await open()('receipt', { records, tellsFeed: false })).toMatchObject({ deleted: 1 });
+  expect(await open()('receipt', { records, recordsChanges: false })).toMatchObject({ deleted: 1 });
   expect(await told()).toEqual([{ id: '1', kind: 'erased' }]);
   expect(await receipts()).toEqual([]);
 });
@@ -218,7 +218,7 @@ it('a merge that tells the feed nothing of rows that it corrects tells of those 
   await database.rows(`delete from receiver.changes; update receipts set name = 'y' where receipt_id = 1;
     delete from receipts where receipt_id = 2`);
   const records = ['1', '2'].map((recordId) => ({ businessId: 'b', recordId }));
-  expect(await open()('receipt', { records, tellsFeed: false })).toMatchObject({ written: 2 });
+  expect(await open()('receipt', { records, recordsChanges: false })).toMatchObject({ written: 2 });
   expect(await told()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 

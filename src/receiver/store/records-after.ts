@@ -1,0 +1,37 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { RecordKey } from '../../callbacks/delivery.ts';
+import type { Db } from './tables.ts';
+
+/**
+ * The records of stored callbacks, in the order of their keys and in steps: each step is a query of its own, so what is
+ * stored meanwhile behind it is read, too.
+ *
+ * @param condition SQL for a row of inbox: records with such a callback; undefined: all
+ * @param maxRecords of a step
+ * @throws the database's error
+ */
+export async function* recordsAfter(
+  db: Db,
+  condition: RawBuilder<boolean> | undefined,
+  maxRecords: number,
+): AsyncGenerator<RecordKey[]> {
+  let last: RecordKey | undefined;
+  do {
+    const after =
+      last &&
+      sql<boolean>`(business_id, family, record_id) > (${last.businessId}, ${last.family}, ${last.recordId})`;
+    const records = await db
+      .selectFrom('receiver.inbox')
+      .distinct()
+      .select(['business_id as businessId', 'family', 'record_id as recordId'])
+      .$if(condition !== undefined, (query) => query.where(condition!))
+      .$if(after !== undefined, (query) => query.where(after!))
+      .orderBy('business_id')
+      .orderBy('family')
+      .orderBy('record_id')
+      .limit(maxRecords)
+      .execute();
+    if (records.length > 0) yield records;
+    last = records.length === maxRecords ? records.at(-1) : undefined;
+  } while (last);
+}
