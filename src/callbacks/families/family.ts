@@ -26,6 +26,7 @@ export interface Family<
   E extends Events = Events,
   F extends Fields = Fields,
   Key extends string = string,
+  Table extends string = string,
 > {
   /** `inbox.family`: letters, digits and underscores. */
   name: N;
@@ -39,7 +40,7 @@ export interface Family<
     isBasic?: true;
   };
   /** The table in `public`. */
-  table: string;
+  table: Table;
   fields: F;
   /** The field that identifies a record of a business; undefined: each delivery is a record of its own. */
   identifiedBy?: Key;
@@ -73,10 +74,11 @@ export const defineFamily = <
   const N extends string,
   const E extends Events,
   const F extends Fields,
+  const Table extends string,
   const Key extends Name<F> = never,
 >(
-  definition: Omit<Family<N, E, F, Key>, keyof Named<F>> & Named<F>,
-): Family<N, E, F, Key> => definition as Family<N, E, F, Key>;
+  definition: Omit<Family<N, E, F, Key, Table>, keyof Named<F>> & Named<F>,
+): Family<N, E, F, Key, Table> => definition as Family<N, E, F, Key, Table>;
 
 /** The class of an event; any other than those of the family is an update. */
 export const classOf = ({ events }: Family, event: string): EventClass =>
