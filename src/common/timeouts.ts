@@ -1,50 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Waits for a promise with a timeout.
+ * Does work that ends after a time at the latest, even if it ignores its signal.
  *
- * @param createError creates the timeout's error
- * @throws that error, or the promise's own
- */
-export async function withTimeout<T>(
-  timeoutMs: number,
-  promise: Promise<T>,
-  createError: () => Error = () => new Error(`No response within ${timeoutMs} ms.`),
-): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(createError()), timeoutMs);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/**
- * Does work with a signal that is aborted after a time, as a TimeoutError, or with another one. Not AbortSignal.any over
- * AbortSignal.timeout: Node 20 may collect that pair before it fires.
- *
- * @throws the work's error; the reason of the other signal, if it is aborted before
+ * @param createError creates the reason of the signal after that time; by default a TimeoutError
+ * @throws that error; the reason of the outer signal; the work's own error
  */
 export async function withDeadline<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
+  createError: () => Error = () => new DOMException(`No response within ${timeoutMs} ms.`, 'TimeoutError'),
 ): Promise<T> {
   outer?.throwIfAborted();
+  // Not AbortSignal.any over AbortSignal.timeout: Node 20 may collect that pair before it fires.
   const ending = new AbortController();
-  const end = () => ending.abort(new DOMException(`No response within ${timeoutMs} ms.`, 'TimeoutError'));
-  const timer = setTimeout(end, timeoutMs);
-  outer?.addEventListener('abort', end);
+  const { signal } = ending;
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+  const forward = () => ending.abort(outer?.reason);
+  outer?.addEventListener('abort', forward);
+  const timer = setTimeout(() => ending.abort(createError()), timeoutMs);
   try {
-    return await work(ending.signal);
+    return await Promise.race([work(signal), ended]);
   } finally {
     clearTimeout(timer);
-    outer?.removeEventListener('abort', end);
+    outer?.removeEventListener('abort', forward);
   }
 }
+
+/** Waits for a promise for some time. @throws the error of `createError` after it; the promise's own error */
+export const withTimeout = <T>(
+  timeoutMs: number,
+  promise: Promise<T>,
+  createError = () => new Error(`No response within ${timeoutMs} ms.`),
+): Promise<T> => withDeadline(timeoutMs, undefined, () => promise, createError);
 
 /** A pause that ends early when the signal is aborted. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>

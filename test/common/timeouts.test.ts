@@ -7,17 +7,20 @@ const hang = async (signal: AbortSignal) => {
   signal.throwIfAborted();
 };
 
-it('work that hangs ends after its time', async () => {
-  await expect(withDeadline(10, undefined, hang)).rejects.toMatchObject({ name: 'TimeoutError' });
-  await expect(withDeadline(10, new AbortController().signal, hang)).rejects.toMatchObject({
-    name: 'TimeoutError',
-  });
+/** Neither ends by itself nor with its signal. */
+const ignore = () => new Promise<never>(() => {});
+
+it.each([hang, ignore])('work that hangs ends after its time (%p)', async (work) => {
+  for (const signal of [undefined, new AbortController().signal])
+    await expect(withDeadline(10, signal, work)).rejects.toMatchObject({ name: 'TimeoutError' });
+  const error = new Error('slow');
+  await expect(withDeadline(10, undefined, work, () => error)).rejects.toBe(error);
 });
 
-it('work that hangs ends with its task', async () => {
+it.each([hang, ignore])('work that hangs ends with its task, and with its reason (%p)', async (work) => {
   const task = new AbortController();
-  const work = withDeadline(600_000, task.signal, hang);
+  const outcome = withDeadline(600_000, task.signal, work);
   task.abort();
-  await expect(work).rejects.toThrow();
-  await expect(withDeadline(600_000, task.signal, hang)).rejects.toBe(task.signal.reason);
+  await expect(outcome).rejects.toBe(task.signal.reason);
+  await expect(withDeadline(600_000, task.signal, work)).rejects.toBe(task.signal.reason);
 });
