@@ -1,23 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { Operation, ResponseOf } from './operations.ts';
-import { secretsOf } from './redact.ts';
-import { registrationHeaders } from './registration-schemas.ts';
-import { pauseBeforeRetry, type RetryPolicy } from './retry.ts';
+import { withDeadline } from '../common/timeouts.ts';
+import type { Operation } from './operation.ts';
+import { registrationHeaders } from './registration-operations.ts';
 import { type Endpoint, sendRequest } from './send-request.ts';
-import {
-  type ErrorContext,
-  RefusedInput,
-  ServiceError,
-  Unauthorized,
-  Unavailable,
-} from './service-errors.ts';
-import { withTimeout } from './time-limit.ts';
+import * as errors from './service-errors.ts';
 import { getToken, type TokenSource } from './token-source.ts';
+
+/** When a failed attempt is retried. */
+export interface RetryPolicy {
+  /** Attempts in total, the first included. */
+  readonly maxAttempts: number;
+  /** Upper bound of the first pause, milliseconds. It doubles each time up to 5 s; the pause is random below it. */
+  readonly firstPauseMs: number;
+}
 
 export interface Connection extends Endpoint {
   readonly token: TokenSource;
-  readonly clientId: string | undefined;
   readonly retry: RetryPolicy;
 }
 
@@ -37,35 +36,38 @@ export interface RegistrationOptions extends CallOptions {
   readonly hipId?: string;
 }
 
-/** How long a read waits in total, also while the platform limits the rate of calls. */
+/** The total time of a read, also while the platform limits the rate of calls. */
 const readTimeoutMs = 300_000;
 
-/** One call of an operation: validated, authorised, retried where that is safe, within its time-out. */
-export async function call<O extends Operation>(
+/**
+ * One call of an operation: validated, authorised, retried where that is safe, within its time-out.
+ *
+ * @returns the response, see `ResponseOf`
+ * @throws ServiceError; the reason of the options' signal
+ */
+export async function call(
   connection: Connection,
-  operation: O,
+  operation: Operation,
   input: unknown,
   options: RegistrationOptions,
-): Promise<ResponseOf<O>> {
+): Promise<unknown> {
   const { group, method, repeatable } = operation;
   const context = { operation: operation.name, transactionId: transactionOf(input) };
-  const request = operation.request ? (parse(operation.request, input, context) as object) : {};
-  const ofCaller = group === 'registration' ? parseHeaders(options, context) : {};
+  const fields = operation.request ? (parse(operation.request, input, context) as object) : {};
+  const headers = group === 'registration' ? parseHeaders(options, context) : {};
   const totalMs = group === 'reading' ? readTimeoutMs : 3 * connection.timeoutMs;
   let mayHaveReached = false;
 
-  async function attempt(signal: AbortSignal, refused?: RefusedToken): Promise<ResponseOf<O>> {
+  async function attempt(signal: AbortSignal, refused?: RefusedToken): Promise<unknown> {
     const token = await getToken(connection.token, signal, context, refused?.token);
     if (token === refused?.token) throw refused.error;
     const reachedBefore = mayHaveReached;
     mayHaveReached = true;
     try {
-      const headers = { ...ofCaller, ...tokenHeaders(group, token, connection.clientId) };
-      const secrets = [token, ...secretsOf(request), ...Object.values(ofCaller)];
-      return await sendRequest(connection, operation, { request, headers, secrets }, context, signal);
+      return await sendRequest(connection, operation, { fields, headers, token, context }, signal);
     } catch (error) {
-      if (error instanceof Unavailable && !error.mayHaveReached) mayHaveReached = reachedBefore;
-      if (!(error instanceof Unauthorized) || refused) throw error;
+      if (error instanceof errors.Unavailable && !error.mayHaveReached) mayHaveReached = reachedBefore;
+      if (!(error instanceof errors.Unauthorized) || refused) throw error;
       if (repeatable) return attempt(signal, { token, error });
       // The 401 may be about the OTP, which works once. The next call has a new token.
       await getToken(connection.token, signal, context, token).catch(() => {});
@@ -73,16 +75,16 @@ export async function call<O extends Operation>(
     }
   }
 
-  async function attempts(signal: AbortSignal): Promise<ResponseOf<O>> {
+  async function attempts(signal: AbortSignal): Promise<unknown> {
     const end = performance.now() + totalMs;
     for (let count = 1, mayBeDone = false; ; count++) {
       try {
         return await attempt(signal);
       } catch (error) {
-        if (signal.aborted || !(error instanceof ServiceError)) throw error;
+        if (signal.aborted || !(error instanceof errors.ServiceError)) throw error;
         // An attempt whose response was lost may have deleted it.
-        if (method === 'DELETE' && mayBeDone && error.status === 404) return undefined as ResponseOf<O>;
-        mayBeDone ||= error instanceof Unavailable && error.mayHaveReached;
+        if (method === 'DELETE' && mayBeDone && error.status === 404) return undefined;
+        mayBeDone ||= error instanceof errors.Unavailable && error.mayHaveReached;
         const pauseMs = pauseBeforeRetry(error, operation, count, connection.retry);
         if (pauseMs === undefined || performance.now() + pauseMs >= end) throw error;
         await sleep(pauseMs, undefined, { signal });
@@ -90,30 +92,49 @@ export async function call<O extends Operation>(
     }
   }
 
-  const timedOut = (message: string) => new Unavailable(message, context, 'time-out', mayHaveReached);
-  return withTimeout(totalMs, timedOut, options.signal, attempts);
+  return withDeadline(totalMs, options.signal, attempts, () => {
+    return new errors.Unavailable(`timed out after ${totalMs} ms`, context, 'time-out', mayHaveReached);
+  });
 }
 
-/** The older read operations take the token in `auth`, the newer ones as a bearer token. */
-function tokenHeaders(group: Operation['group'], token: string, clientId: string | undefined) {
-  const authorization = `Bearer ${token}`;
-  if (group !== 'reading') return { authorization };
-  return { authorization, auth: token, ...(clientId !== undefined && { 'client-id': clientId }) };
+interface RefusedToken {
+  readonly token: string;
+  readonly error: errors.Unauthorized;
 }
 
-type RefusedToken = { readonly token: string; readonly error: Unauthorized };
+/**
+ * Milliseconds to wait before the retry, or undefined for none. A repeatable operation is retried after a 429, a 5xx, a
+ * time-out or a network error; another one only if its request never reached the platform. A read goes on while the platform
+ * limits the rate of calls.
+ */
+function pauseBeforeRetry(
+  error: errors.ServiceError,
+  { group, repeatable }: Operation,
+  attempt: number,
+  { maxAttempts, firstPauseMs }: RetryPolicy,
+): number | undefined {
+  const isRateLimited = error.status === 429 || error.code === 'rate_limit_exceeded';
+  const isWaiting = group === 'reading' && isRateLimited;
+  const isRetryable =
+    error instanceof errors.Unavailable ? repeatable || !error.mayHaveReached : repeatable && isRateLimited;
+  if (!isWaiting && (attempt >= maxAttempts || !isRetryable)) return undefined;
+  const bound = Math.min(firstPauseMs * 2 ** (attempt - 1), isWaiting ? 60_000 : 5_000);
+  return (error.retryAfterMs ?? 0) + Math.random() * bound;
+}
 
-function parse<T>(schema: z.ZodType<T>, input: unknown, context: ErrorContext): T {
+function parse<T>(schema: z.ZodType<T>, input: unknown, context: errors.ErrorContext): T {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));
-  throw new RefusedInput(issues, context);
+  throw new errors.RefusedInput(issues, context);
 }
 
-function parseHeaders({ ptId, partnerPtId, hipId }: RegistrationOptions, context: ErrorContext) {
-  const headers = { 'X-Pt-Id': ptId, 'X-Partner-Pt-Id': partnerPtId, 'X-Hip-Id': hipId };
-  const given = Object.entries(headers).filter(([, value]) => value !== undefined);
-  return { ...parse(registrationHeaders, Object.fromEntries(given), context) } as Record<string, string>;
+function parseHeaders({ ptId, partnerPtId, hipId }: RegistrationOptions, context: errors.ErrorContext) {
+  const options = { 'X-Pt-Id': ptId, 'X-Partner-Pt-Id': partnerPtId, 'X-Hip-Id': hipId };
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parse(registrationHeaders, options, context)))
+    if (value !== undefined) headers[name] = value;
+  return headers;
 }
 
 function transactionOf(input: unknown): string | undefined {

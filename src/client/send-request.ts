@@ -1,77 +1,124 @@
-import type { Operation, ResponseOf } from './operations.ts';
-import { readResponse } from './read-response.ts';
-import { type ErrorContext, Unavailable } from './service-errors.ts';
-import { withTimeout } from './time-limit.ts';
+import { withDeadline } from '../common/timeouts.ts';
+import type { Operation } from './operation.ts';
+import { redact, secretsOf } from './redact.ts';
+import * as errors from './service-errors.ts';
 
-/** What is sent, and what no error may quote of it. */
-export interface Outgoing {
-  readonly request: object;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly secrets: readonly string[];
+export interface EndpointOptions {
+  /** Base address of the platform, http or https, a path prefix included; no credentials in it. */
+  readonly baseUrl: string | URL;
+  /** The client id, which reads send in a header. Default: not sent. */
+  readonly clientId?: string | undefined;
+  /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
+  readonly serviceIdentifierField?: string;
+  /** Time-out of one attempt, milliseconds; a call takes three times as long at most, a read 5 minutes. Default: 10000. */
+  readonly timeoutMs?: number;
 }
 
 /** Where requests go. */
-export interface Endpoint {
+export interface Endpoint extends Required<EndpointOptions> {
   readonly baseUrl: URL;
-  readonly serviceIdentifierField: string;
-  readonly timeoutMs: number;
 }
 
-const connectErrors = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+/** A valid request. */
+export interface OutgoingRequest {
+  readonly fields: object;
+  /** Headers of the caller. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: the operation takes none. */
+  readonly token?: string;
+  readonly context: errors.ErrorContext;
+}
+
+/** The base address with a path that ends in a slash; undefined if it is not valid. */
+export function parseBaseUrl(input: string | URL): URL | undefined {
+  if (!URL.canParse(String(input))) return undefined;
+  const url = new URL(input);
+  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    return undefined;
+  }
+  // Without it, resolving a path would replace the prefix's last segment.
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+/** @throws TypeError for an invalid base address or number */
+export function parseEndpoint(options: EndpointOptions): Endpoint {
+  const { clientId, serviceIdentifierField = 'svc', timeoutMs = 10_000 } = options;
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  if (!baseUrl)
+    throw new TypeError('baseUrl must be an http(s) address without credentials, query or fragment');
+  // In Node a longer timer fires at once.
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs <= 0 || timeoutMs > 0x7fffffff)
+    throw new TypeError('timeoutMs must be a positive integer below 2^31');
+  return { baseUrl, clientId, serviceIdentifierField, timeoutMs };
+}
+
+/** Codes of errors before a request is sent. */
+const connectErrors =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 
 const maxBytes = 2 * 1024 * 1024;
 
 /**
  * One attempt: sends a request and reads its response of at most 2 MiB; redirects are not followed.
  *
- * @throws ServiceError; the outer signal's reason
+ * @returns the parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and
+ *   `raw`, the body as received
+ * @throws Unauthorized (401), Rejected (another 4xx), Unavailable (5xx, time-out, network), UnreadableResponse; the outer
+ *   signal's reason
  */
-export function sendRequest<O extends Operation>(
+export function sendRequest(
   endpoint: Endpoint,
-  operation: O,
-  { request, headers, secrets }: Outgoing,
-  context: ErrorContext,
+  operation: Operation,
+  request: OutgoingRequest,
   outer?: AbortSignal,
-): Promise<ResponseOf<O>> {
-  const { method } = operation;
-  const fields = new Map(Object.entries(request).filter(([, value]) => value !== undefined));
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => {
-    const value = fields.get(field);
-    fields.delete(field);
-    return encodeURIComponent(value);
-  });
-  const url = new URL(path, endpoint.baseUrl);
-  const type = 'application/json';
-  const hasBody = method === 'POST';
-  if (!hasBody) url.search = new URLSearchParams([...fields]).toString();
-  const init = {
-    ...{ method, redirect: 'manual' as const },
-    headers: { ...headers, accept: type, ...(hasBody && { 'content-type': type }) },
-    body: hasBody ? JSON.stringify(Object.fromEntries(fields)) : null,
-  };
-  const timedOut = (message: string) => new Unavailable(message, context, 'time-out', true);
-  return withTimeout(endpoint.timeoutMs, timedOut, outer, async (signal) => {
+): Promise<unknown> {
+  const { url, ...init } = encodeRequest(endpoint, operation, request);
+  const unavailable = (message: string, reason: 'time-out' | 'network', mayHaveReached = true) =>
+    new errors.Unavailable(message, request.context, reason, mayHaveReached);
+  const send = async (signal: AbortSignal) => {
     const sentAt = Date.now();
-    const response = await fetch(url, { ...init, signal }).catch((error: unknown) => {
+    const response = await fetch(url, { ...init, redirect: 'manual', signal }).catch((error: unknown) => {
       signal.throwIfAborted();
       const code = codeOf(error);
-      throw new Unavailable(`no response (${code})`, context, 'network', !connectErrors.has(code));
+      throw unavailable(`no response (${code})`, 'network', !connectErrors.test(code));
     });
     const body = await readText(response).catch((error: unknown) => {
       signal.throwIfAborted();
       return { failure: codeOf(error) };
     });
-    const { serviceIdentifierField } = endpoint;
-    return readResponse(response, { ...body, sentAt }, operation, serviceIdentifierField, secrets, context);
+    return readResponse(endpoint, operation, request, { response, sentAt, ...body });
+  };
+  const timedOut = () => unavailable(`timed out after ${endpoint.timeoutMs} ms`, 'time-out');
+  return withDeadline(endpoint.timeoutMs, outer, send, timedOut);
+}
+
+/** The arguments of fetch. */
+function encodeRequest(
+  { baseUrl, clientId }: Endpoint,
+  { method, group, path }: Operation,
+  request: OutgoingRequest,
+) {
+  const fields = new Map(Object.entries(request.fields).filter(([, value]) => value !== undefined));
+  const filled = path.replace(/\{(\w+)\}/g, (_, field) => {
+    const value = fields.get(field);
+    fields.delete(field);
+    return encodeURIComponent(value);
   });
+  const url = new URL(filled, baseUrl);
+  const headers: Record<string, string> = { ...request.headers, accept: 'application/json' };
+  if (request.token !== undefined) headers.authorization = `Bearer ${request.token}`;
+  if (group === 'reading') {
+    // The older read operations take the token in `auth`, the newer ones as a bearer token.
+    headers.auth = request.token ?? '';
+    if (clientId !== undefined) headers['client-id'] = clientId;
+  }
+  if (method !== 'POST') {
+    url.search = new URLSearchParams([...fields]).toString();
+    return { method, url, headers };
+  }
+  headers['content-type'] = 'application/json';
+  return { method, url, headers, body: JSON.stringify(Object.fromEntries(fields)) };
 }
 
 async function readText({ body }: Response): Promise<{ text: string }> {
@@ -84,6 +131,88 @@ async function readText({ body }: Response): Promise<{ text: string }> {
   }
   // It takes a byte order mark away, which JSON.parse refuses.
   return { text: new TextDecoder().decode(Buffer.concat(chunks)) };
+}
+
+interface Received {
+  readonly response: Response;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  /** Undefined: the body could not be read, because of the failure. */
+  readonly text?: string;
+  readonly failure?: string;
+}
+
+function readResponse(
+  { serviceIdentifierField }: Endpoint,
+  { group, response: schema }: Operation,
+  { fields, headers: sent, token = '', context: ofRequest }: OutgoingRequest,
+  { response: { status, headers }, sentAt, text, failure }: Received,
+): unknown {
+  const secrets = [token, ...secretsOf(fields), ...Object.values(sent)];
+  // Tokens, a person's profile and signing keys, which no pattern recognises.
+  const isSecret = status < 300 && group !== 'search';
+  const context = {
+    ...ofRequest,
+    status,
+    code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
+    body: text === undefined || isSecret ? undefined : redact(text, secrets),
+    retryAfterMs: retryAfterMs(headers.get('retry-after')),
+  };
+  const message = `the platform responded with ${status}`;
+  if (status === 401) throw new errors.Unauthorized(message, context);
+  if (status >= 400 && status < 500) throw new errors.Rejected(message, context);
+  if (status >= 500) throw new errors.Unavailable(message, context, 'status', true);
+  if (status < 200 || status > 299) throw new errors.UnreadableResponse(`${message}, not followed`, context);
+  if (!schema) return undefined;
+  if (text === undefined) throw new errors.UnreadableResponse(`incomplete body (${failure})`, context);
+
+  const raw = parseJson(text);
+  if (raw === undefined) throw new errors.UnreadableResponse('the body is not JSON', context);
+  const parsed = schema.safeParse(
+    group === 'registration' ? renameIdentifier(raw, serviceIdentifierField) : raw,
+  );
+  if (parsed.success) {
+    // Without a Date, what it says cannot be older than the request.
+    const answeredAt = new Date(Date.parse(headers.get('date') ?? '') || sentAt);
+    return Object.assign({}, parsed.data, { raw }, group === 'reading' && { answeredAt });
+  }
+  const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
+  const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${serviceIdentifierField}")` : '';
+  throw new errors.UnreadableResponse(
+    `the body does not match the interface${hint}: ${issues}`,
+    context,
+    raw,
+  );
+}
+
+function renameIdentifier(body: unknown, field: string): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const { [field]: svc, ...rest } = body as Record<string, unknown>;
+  return svc === undefined ? rest : { ...rest, svc };
+}
+
+/** The code of `{error: {code}}` or `{code}`, the documented shapes that have one; a word without values of the request. */
+function readErrorCode(text: string, secrets: readonly string[]): string | undefined {
+  const body = parseJson(text) as { code?: unknown; error?: { code?: unknown } } | null | undefined;
+  const code = String(body?.error?.code ?? body?.code ?? '');
+  return /^[\w.-]{1,64}$/.test(code) && redact(code, secrets) === code ? code : undefined;
+}
+
+/** A Retry-After header (seconds or a date, RFC 9110) in milliseconds; undefined if invalid. */
+export function retryAfterMs(header: string | null, now = Date.now()): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d+$/.test(header)) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not the parser's own error: it quotes the text.
+    return undefined;
+  }
 }
 
 /** The code or name of an error, or of its cause, which quotes nothing. */

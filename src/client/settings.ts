@@ -1,5 +1,11 @@
-import { loginTokenSource } from './login-token-source.ts';
-import { parseBaseUrl, type ServiceClientOptions } from './service-client.ts';
+import type { RetryPolicy } from './call.ts';
+import { type EndpointOptions, parseBaseUrl } from './send-request.ts';
+import { loginTokenSource, type TokenSource } from './token-source.ts';
+
+export interface ServiceClientOptions extends EndpointOptions {
+  readonly token: TokenSource;
+  readonly retry?: Partial<RetryPolicy>;
+}
 
 /** The environment lacks the platform's address or token; the message says what to set. */
 export class MissingSettings extends Error {
@@ -8,18 +14,19 @@ export class MissingSettings extends Error {
 
 /**
  * The client's options from the environment: SERVICE_BASE_URL, SERVICE_TOKEN or SERVICE_CLIENT_ID with SERVICE_CLIENT_SECRET,
- * SERVICE_IDENTIFIER_FIELD (svc). Raises MissingSettings, without any value.
+ * SERVICE_IDENTIFIER_FIELD (svc).
+ *
+ * @throws MissingSettings, without any value
  */
 export function parseSettings(env: Record<string, string | undefined>): ServiceClientOptions {
   const { SERVICE_BASE_URL: baseUrl = '', SERVICE_TOKEN: token } = env;
   const { SERVICE_CLIENT_ID: clientId = '', SERVICE_CLIENT_SECRET: clientSecret = '' } = env;
-  const faults = [
-    parseBaseUrl(baseUrl) ? '' : "SERVICE_BASE_URL to the platform's http(s) address, without credentials",
-    token || (clientId && clientSecret)
-      ? ''
-      : 'SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
-  ].filter(Boolean);
-  if (faults.length > 0) throw new MissingSettings(`set ${faults.join('; and ')}`);
+  const missing: string[] = [];
+  if (!parseBaseUrl(baseUrl))
+    missing.push("SERVICE_BASE_URL to the platform's http(s) address, without credentials");
+  if (!token && !(clientId && clientSecret))
+    missing.push('SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET');
+  if (missing.length > 0) throw new MissingSettings(`set ${missing.join('; and ')}`);
   return {
     baseUrl,
     token: token || loginTokenSource({ baseUrl, clientId, clientSecret }),

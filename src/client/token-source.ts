@@ -1,4 +1,6 @@
-import { codeOf } from './send-request.ts';
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+import { codeOf, parseEndpoint, sendRequest } from './send-request.ts';
 import { type ErrorContext, ServiceError, Unauthorized, Unavailable } from './service-errors.ts';
 
 /** Returns the bearer token. After a 401 it is called again with the rejected token as `refused`. */
@@ -11,10 +13,12 @@ export type TokenFunction = (request: {
 export type TokenSource = string | TokenFunction;
 
 // RFC 6750. The HTTP library rejects other header values, and quotes them.
-export const bearerToken = /^[\w.~+/-]+=*$/;
+const bearerToken = /^[\w.~+/-]+=*$/;
 
 /**
- * The token for the next request. Raises Unauthorized, or Unavailable if the platform could not be reached for a token; without the token in its message.
+ * The token for the next request.
+ *
+ * @throws Unauthorized; Unavailable if the platform could not be reached for a token. Neither has the token in its message
  */
 export async function getToken(
   source: TokenSource,
@@ -38,4 +42,63 @@ export async function getToken(
   }
   if (refused === undefined) throw new Unauthorized(problem, context);
   throw new Unauthorized(`the platform responded with 401, and ${problem}`, { ...context, status: 401 });
+}
+
+export interface LoginOptions {
+  /** As for createServiceClient. */
+  readonly baseUrl: string | URL;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Time-out of a login, milliseconds. Default: 10000. */
+  readonly timeoutMs?: number;
+}
+
+const session = z.looseObject({
+  access_token: z.string().regex(bearerToken),
+  // Without a plausible lifetime a token is used until the platform rejects it.
+  expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
+});
+
+// Not among `operations`: it takes no token.
+const login: Operation = {
+  name: 'login',
+  group: 'login',
+  method: 'POST',
+  path: 'connect-auth/v1/account/login',
+  request: undefined,
+  response: session,
+  status: 200,
+  repeatable: true,
+};
+
+/**
+ * A token source that logs in for its first token, when a fifth of the token's lifetime is left, and after a 401. Calls that
+ * need a token meanwhile share one login. Its errors have neither the secret nor a token.
+ *
+ * @throws TypeError for an invalid base address or number
+ */
+export function loginTokenSource(options: LoginOptions): TokenFunction {
+  const endpoint = parseEndpoint(options);
+  const fields = { client_id: options.clientId, client_secret: options.clientSecret };
+  const request = { fields, headers: {}, context: { operation: login.name } };
+  let current: { readonly token: string; readonly renewAt: number } | undefined;
+  let pending: Promise<string> | undefined;
+
+  async function logIn(): Promise<string> {
+    const start = performance.now();
+    try {
+      const response = session.parse(await sendRequest(endpoint, login, request));
+      current = { token: response.access_token, renewAt: start + response.expires_in * 800 };
+      return current.token;
+    } finally {
+      pending = undefined;
+    }
+  }
+
+  return async ({ refused }) => {
+    if (current?.token === refused) current = undefined;
+    if (current && performance.now() < current.renewAt) return current.token;
+    pending ??= logIn();
+    return pending;
+  };
 }

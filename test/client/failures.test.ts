@@ -1,12 +1,12 @@
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { RefusedInput, type ServiceClientOptions, type ServiceError } from '../../src/client/index.ts';
-import { retryAfterMs } from '../../src/client/retry.ts';
+import { retryAfterMs } from '../../src/client/send-request.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { callsOf, failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
 const platform = usePlatform();
-const respondingWith = useResponses();
+const { respondingWith } = useResponses();
 
 const names = Object.keys(callsOf(undefined as never)) as (keyof ReturnType<typeof callsOf>)[];
 const once = ['verifyAadhaarOtp', 'createAddressByMobile', 'createAddressByAadhaar', 'createSubscription'];

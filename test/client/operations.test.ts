@@ -3,7 +3,7 @@ import { sandboxToken } from '../../src/sandbox/platform-server.ts';
 import { failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
 const platform = usePlatform();
-const respondingWith = useResponses();
+const { respondingWith } = useResponses();
 
 const mobile = '9876543210';
 const identifier = { min_token: 'sandbox-min-token', oid: '123456789012345', uuid: null };

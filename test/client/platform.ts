@@ -30,19 +30,22 @@ export function usePlatform() {
   };
 }
 
-/** A client of a platform that responds with this to everything. */
+/** A platform that responds with the same to everything. */
 export function useResponses() {
-  let canned: { status: number; body: string; headers?: Record<string, string> };
+  let canned: { status: number; body: string; headers: Record<string, string> };
   const server = createServer((_, response) => {
     response.writeHead(canned.status, canned.headers).end(canned.body);
   });
   beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
   afterAll(() => server.close());
-  return (status: number, body: string, headers?: Record<string, string>): ServiceClient => {
-    canned = { status, body, ...(headers && { headers }) };
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return createServiceClient({ baseUrl, token: sandboxToken, retry: { maxAttempts: 1 } });
+  /** @returns its address */
+  const respond = (status: number, body: string, headers: Record<string, string> = {}): string => {
+    canned = { status, body, headers };
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
+  const respondingWith = (...response: Parameters<typeof respond>): ServiceClient =>
+    createServiceClient({ baseUrl: respond(...response), token: sandboxToken, retry: { maxAttempts: 1 } });
+  return { respond, respondingWith };
 }
 
 let started = 0;

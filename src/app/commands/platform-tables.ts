@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { readTime } from '../../callbacks/times.ts';
-import type { SearchResponse } from '../../client/search-schemas.ts';
-import { eventNames, type Subscription, subscription } from '../../client/subscription-schemas.ts';
+import type { SearchResponse } from '../../client/index.ts';
+import { eventNames, type Subscription, subscription } from '../../client/index.ts';
 import { printable } from '../../common/terminal.ts';
 
 export function searchTable({ drugs, lab_tests }: Omit<SearchResponse, 'raw'>): string {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createServiceClient, type ServiceClient } from '../../client/service-client.ts';
-import * as errors from '../../client/service-errors.ts';
+import * as errors from '../../client/index.ts';
+import { createServiceClient, eventNames, type ServiceClient } from '../../client/index.ts';
 import { MissingSettings, parseSettings } from '../../client/settings.ts';
-import { eventNames } from '../../client/subscription-schemas.ts';
 import { parseCount } from '../../common/terminal.ts';
 import { searchTable, subscriptionsJson, subscriptionsTable } from './platform-tables.ts';
 

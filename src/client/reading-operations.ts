@@ -1,17 +1,12 @@
 import { z } from 'zod';
+import { id, type Operation, orEmpty, text } from './operation.ts';
 
 // From the platform's public documentation. A response requires only what identifies its record or says that a list has
 // ended; other statuses than the documented ones are valid.
 
-const text = z.string().nullish();
-const id = z.union([z.string(), z.number()]).transform(String);
 const maybeId = id.nullish();
 const time = z.union([z.number(), z.string()]).nullish();
-const orEmpty = <T extends z.ZodType>(item: T) =>
-  z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? []);
+const listOf = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform(orEmpty);
 
 /** An appointment of a list. */
 export const appointment = z.object({
@@ -44,19 +39,37 @@ export const listAppointmentsRequest = z.strictObject({
 
 /** Response of List appointments; null counts as no appointments, and a page with fewer than 30 is the last. */
 export const listAppointmentsResponse = z.object({
-  appointments: z
-    .array(appointment)
-    .nullable()
-    .transform((list) => list ?? []),
+  appointments: z.array(appointment).nullable().transform(orEmpty),
 });
 
 /** Response of Directory: the names of a business, its clinics and its doctors. */
 export const directoryResponse = z.object({
   data: z.object({
     business: z.object({ business_id: id, name: text }).nullish(),
-    clinics: orEmpty(z.object({ clinic_id: id, name: text, doctors: orEmpty(id) })),
-    doctors: orEmpty(z.object({ doctor_id: id, name: text, pic: text })),
+    clinics: listOf(z.object({ clinic_id: id, name: text, doctors: listOf(id) })),
+    doctors: listOf(z.object({ doctor_id: id, name: text, pic: text })),
   }),
 });
+
+const reads = { group: 'reading', method: 'GET', status: 200, repeatable: true } as const;
+
+export default {
+  /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
+  listAppointments: {
+    ...reads,
+    name: 'listAppointments',
+    path: 'dr/v1/appointment',
+    request: listAppointmentsRequest,
+    response: listAppointmentsResponse,
+  },
+  /** The names of the business, its clinics and doctors. */
+  directory: {
+    ...reads,
+    name: 'directory',
+    path: 'dr/v1/business/entities',
+    request: undefined,
+    response: directoryResponse,
+  },
+} as const satisfies Record<string, Operation>;
 
 export type Appointment = z.output<typeof appointment>;

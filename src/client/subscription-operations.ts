@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import type { WithRaw } from './with-raw.ts';
+import { id, type Operation, orEmpty, text, type WithRaw } from './operation.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
-const text = z.string().nullish();
 const unknown = z.unknown().optional().describe('Its type is not shown');
-const id = z.union([z.string(), z.number()]).transform(String).describe('Its type is not shown');
 const notEmpty = z.string().min(1);
 
 type EventsOf<F> = F extends { events: infer E }
@@ -19,7 +17,7 @@ export const eventNames = families.flatMap(callbackEvents) as readonly EventsOf<
 
 /** A subscription: which events the platform sends to an endpoint, signed with which key. */
 export const subscription = z.object({
-  id,
+  id: id.describe('Its type is not shown'),
   event_names: z.array(z.string()).nullish(),
   endpoint: text,
   signing_key: text.describe('Secret: signs the callbacks'),
@@ -33,10 +31,7 @@ export const subscription = z.object({
 
 /** Response of List subscriptions; null counts as no subscriptions. */
 export const listSubscriptionsResponse = z.object({
-  data: z
-    .array(subscription)
-    .nullable()
-    .transform((data) => data ?? []),
+  data: z.array(subscription).nullable().transform(orEmpty),
   msg: unknown,
 });
 
@@ -54,6 +49,45 @@ export const deleteSubscriptionRequest = z.strictObject({
   // Not . or ..: in a path these name another resource, even if percent-encoded.
   id: z.string().regex(/^(?!\.{1,2}$)\P{Cs}+$/u, 'must be the id of a subscription'),
 });
+
+const ofSubscriptions = {
+  group: 'subscriptions',
+  path: 'notification/v1/connect/webhook/subscriptions',
+} as const;
+
+export default {
+  /** Retried like the search. The response contains the signing keys: do not log it. */
+  listSubscriptions: {
+    ...ofSubscriptions,
+    name: 'listSubscriptions',
+    method: 'GET',
+    request: undefined,
+    response: listSubscriptionsResponse,
+    status: 200,
+    repeatable: true,
+  },
+  /** Not retried once it may have reached the platform. Rejected (400) if the endpoint has a subscription already. */
+  createSubscription: {
+    ...ofSubscriptions,
+    name: 'createSubscription',
+    method: 'POST',
+    request: createSubscriptionRequest,
+    response: createSubscriptionResponse,
+    status: 201,
+    repeatable: false,
+  },
+  /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
+  deleteSubscription: {
+    ...ofSubscriptions,
+    name: 'deleteSubscription',
+    method: 'DELETE',
+    path: `${ofSubscriptions.path}/{id}`,
+    request: deleteSubscriptionRequest,
+    response: undefined,
+    status: 200,
+    repeatable: true,
+  },
+} as const satisfies Record<string, Operation>;
 
 export type Subscription = z.output<typeof subscription>;
 export type ListSubscriptionsResponse = WithRaw<z.output<typeof listSubscriptionsResponse>>;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { WithRaw } from './with-raw.ts';
+import { type Operation, text, type WithRaw } from './operation.ts';
 
-const text = z.string().nullish();
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
 /** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
@@ -41,6 +40,21 @@ export const searchRequest = z.strictObject({
 
 /** Response of the search (section 4.4): both arrays are required; which one is filled is not shown. */
 export const searchResponse = z.object({ drugs: z.array(drug), lab_tests: z.array(labTest) });
+
+export default {
+  /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
+  searchDrugsAndLabs: {
+    name: 'searchDrugsAndLabs',
+    summary: 'Search drugs and laboratory tests',
+    group: 'search',
+    method: 'GET',
+    path: 'medical-db/v1/drugs-and-labs',
+    request: searchRequest,
+    response: searchResponse,
+    status: 200,
+    repeatable: true,
+  },
+} as const satisfies Record<string, Operation>;
 
 export type Drug = z.output<typeof drug>;
 export type LabTest = z.output<typeof labTest>;

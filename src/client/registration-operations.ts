@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WithRaw } from './with-raw.ts';
+import { type Operation, text, type WithRaw } from './operation.ts';
 
 // Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
 // would cost the user a registration.
@@ -7,7 +7,6 @@ import type { WithRaw } from './with-raw.ts';
 export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
 export type SkipState = (typeof skipStates)[number];
 
-const text = z.string().nullish();
 const transactionId = z.string().min(1).describe('Transaction id from the previous response');
 const address = z
   .string()
@@ -72,7 +71,6 @@ export const registrationHeaders = z.strictObject({
   'X-Hip-Id': headerValue.describe('Partner HIP identifier'),
 });
 
-/** Request of Verify OTP (section 4.1). */
 export const verifyAadhaarOtpRequest = z.strictObject({
   mobile: z
     .string()
@@ -82,37 +80,31 @@ export const verifyAadhaarOtpRequest = z.strictObject({
   txn_id: transactionId,
 });
 
-/** Request of Create health address by mobile (section 4.2). */
 export const createAddressByMobileRequest = z.strictObject({
   abha_address: address.describe('Address to create'),
   profile: profileRequest,
   txn_id: transactionId,
 });
 
-/** Request of Create health address by Aadhaar (section 4.3). */
 export const createAddressByAadhaarRequest = z.strictObject({
   abha_address: address.describe('Address to go with the ABHA number'),
   txn_id: transactionId,
 });
 
-/** Response of Verify OTP (section 4.1), a union on skip_state. */
 export const verifyAadhaarOtpResponse = byState({
   abha_profiles: z.array(abhaProfile).nullish(),
   hint: text.describe('Hint for the mobile number'),
   txn_id: text.describe('Transaction id, required for the next call'),
 });
 
-/** Response of Create health address by mobile (section 4.2), a union on skip_state. */
-export const createAddressByMobileResponse = byState({
-  success: z.boolean().nullish(),
-});
+export const createAddressByMobileResponse = byState({ success: z.boolean().nullish() });
 
-/** Response of Create health address by Aadhaar (section 4.3), a union on skip_state. */
 export const createAddressByAadhaarResponse = byState({
   hint: text.describe('Hint for the mobile number'),
   txn_id: text.describe('Transaction id'),
 });
 
+/** A response as a union on skip_state: it has a service identifier at the end. */
 function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const fields = {
     profile: profile.nullish(),
@@ -133,6 +125,39 @@ function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
     }),
   ]);
 }
+
+const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;
+const path = 'abdm/na/v1/registration';
+
+export default {
+  /** Section 4.1. Like every registration, it is not sent again once it may have reached the platform: an OTP works once. */
+  verifyAadhaarOtp: {
+    ...registers,
+    name: 'verifyAadhaarOtp',
+    summary: 'Verify OTP',
+    path: `${path}/aadhaar/verify`,
+    request: verifyAadhaarOtpRequest,
+    response: verifyAadhaarOtpResponse,
+  },
+  /** Section 4.2. */
+  createAddressByMobile: {
+    ...registers,
+    name: 'createAddressByMobile',
+    summary: 'Create health address by mobile',
+    path: `${path}/mobile/create-phr`,
+    request: createAddressByMobileRequest,
+    response: createAddressByMobileResponse,
+  },
+  /** Section 4.3. */
+  createAddressByAadhaar: {
+    ...registers,
+    name: 'createAddressByAadhaar',
+    summary: 'Create health address by Aadhaar',
+    path: `${path}/aadhaar/create-phr`,
+    request: createAddressByAadhaarRequest,
+    response: createAddressByAadhaarResponse,
+  },
+} as const satisfies Record<string, Operation>;
 
 export type ProfileRequest = z.input<typeof profileRequest>;
 export type Profile = z.output<typeof profile>;
