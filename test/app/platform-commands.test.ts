@@ -1,20 +1,38 @@
-import {
-  searchTable,
-  subscriptionsJson,
-  subscriptionsTable,
-} from '../../src/app/commands/platform-tables.ts';
+import { Command, CommanderError } from 'commander';
+import { addClientCommands } from '../../src/app/commands/platform.ts';
 import { pathsOf } from '../../src/callbacks/families/family.ts';
-import { families as documentedFamilies } from '../../src/callbacks/families/index.ts';
+import { families } from '../../src/callbacks/families/index.ts';
 import { eventNames } from '../../src/client/index.ts';
 import { parseSettings } from '../../src/client/settings.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
 import { sandboxCredentials, sandboxToken } from '../../src/sandbox/platform-server.ts';
-import { usePlatform } from '../client/platform.ts';
-import { run } from './run-platform-command.ts';
-
-const families = documentedFamilies.map(pathsOf);
+import { usePlatform, useResponses } from '../client/platform.ts';
 
 const platform = usePlatform();
+const { respond } = useResponses();
+
+/** Runs a command in this process. @returns its output, its errors and its exit code */
+async function run(env: Record<string, string>, ...args: string[]) {
+  const result = { out: '', err: '', code: 0 };
+  const capture = (stream: NodeJS.WriteStream, name: 'out' | 'err') =>
+    jest.spyOn(stream, 'write').mockImplementation((text) => {
+      result[name] += text;
+      return true;
+    });
+  capture(process.stdout, 'out');
+  capture(process.stderr, 'err');
+  const program = new Command('receiver').showHelpAfterError().exitOverride();
+  addClientCommands(program, env);
+  await program
+    .parseAsync(args, { from: 'user' })
+    .catch((error: unknown) => {
+      if (!(error instanceof CommanderError)) throw error;
+      result.code = error.exitCode;
+    })
+    .finally(() => jest.restoreAllMocks());
+  return result;
+}
+
 const endpoint = 'https://receiver.example/events';
 const env = (fault = 'none') => ({
   SERVICE_BASE_URL: `${platform.sandbox().url}/fault-${fault}`,
@@ -41,29 +59,23 @@ it.each([
   ['401', ['search', 'a'], 77, /responded with 401/],
 ])(
   'with the fault %s, %j fails in one line, with an exit code of its own',
-  async (fault, args, code, says) => {
-    const said = await run(env(fault), ...args);
-    expect(said).toMatchObject({ out: '', code, err: expect.stringMatching(says) });
-    expect(said.err.trim().split('\n')).toHaveLength(1);
+  async (fault, args, code, text) => {
+    const { out, err, code: exitCode } = await run(env(fault), ...args);
+    expect([out, exitCode]).toEqual(['', code]);
+    expect(err).toMatch(text);
+    expect(err.trim().split('\n')).toHaveLength(1);
   },
 );
 
-it.each([
-  [
-    {},
-    "set SERVICE_BASE_URL to the platform's http(s) address, without credentials; and SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET",
-  ],
-  [
-    { SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' },
-    "set SERVICE_BASE_URL to the platform's http(s) address, without credentials",
-  ],
-  [
-    { SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' },
-    'set SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
-  ],
-])('with %j, a command says in one line what to set', async (given, message) => {
-  const said = await run(given as Record<string, string>, 'search', 'a');
-  expect(said).toEqual({ out: '', err: `search: ${message}\n`, code: 78 });
+const address = "SERVICE_BASE_URL to the platform's http(s) address, without credentials";
+const credentials = 'SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET';
+
+it.each<[Record<string, string>, string]>([
+  [{}, `set ${address}; and ${credentials}`],
+  [{ SERVICE_BASE_URL: 'http://u:secret@127.0.0.1', SERVICE_TOKEN: 't' }, `set ${address}`],
+  [{ SERVICE_BASE_URL: 'http://127.0.0.1', SERVICE_CLIENT_ID: 'id' }, `set ${credentials}`],
+])('with %j, a command says in one line what to set', async (settings, message) => {
+  expect(await run(settings, 'search', 'a')).toEqual({ out: '', err: `receiver: ${message}\n`, code: 78 });
 });
 
 it('a token is used rather than a login, and a login where there is none', async () => {
@@ -74,31 +86,27 @@ it('a token is used rather than a login, and a login where there is none', async
   expect(await run({ ...rest, ...login }, 'search', 'a')).toMatchObject({ err: '', code: 0 });
 });
 
-const subscriptions = (given: Record<string, string>, ...args: string[]) =>
-  run(given, 'subscriptions', ...args);
+const subscriptions = (settings: Record<string, string>, ...args: string[]) =>
+  run(settings, 'subscriptions', ...args);
+const add = (settings: Record<string, string>, ...args: string[]) =>
+  subscriptions(settings, 'add', '--url', endpoint, ...args);
 
 it('subscriptions add prints a new key once, as a line for .env, and everything else as explanations', async () => {
-  const { out, err, code } = await subscriptions(env(), 'add', '--url', endpoint);
+  const { out, err, code } = await add(env());
   expect([out, code]).toEqual([expect.stringMatching(/^SIGNING_KEYS=[0-9a-f]{64}\n$/), 0]);
   const { signing_key, ...rest } = lastBody();
   expect(rest).toEqual({ endpoint, event_names: eventNames, protocol: 'https' });
   expect(out).toBe(`SIGNING_KEYS=${signing_key}\n`);
   expect(err).not.toContain(signing_key);
-  const { signingKeys } = parseConfig({ SIGNING_KEYS: signing_key }, families).authentication;
+  const { signingKeys } = parseConfig({ SIGNING_KEYS: signing_key }, families.map(pathsOf)).authentication;
   expect(signingKeys).toEqual([signing_key]);
 });
 
 it('subscriptions add signs with the first of SIGNING_KEYS, and prints none', async () => {
-  const events = ['--events', ' receipt.created, receipt.sent,,receipt.created'];
-  const said = await subscriptions(
-    { ...env(), SIGNING_KEYS: ' ours, former' },
-    'add',
-    '--url',
-    endpoint,
-    ...events,
-  );
-  expect(said).toMatchObject({ out: '', code: 0, err: expect.stringContaining('created: 2 events') });
-  expect(said.err).toContain('Not a documented event: receipt.sent\n');
+  const names = ' receipt.created, receipt.sent,,receipt.created';
+  const { out, err, code } = await add({ ...env(), SIGNING_KEYS: ', ours, former' }, '--events', names);
+  expect([out, code]).toEqual(['', 0]);
+  expect(err).toMatch(/Not a documented event: receipt\.sent\nSubscription .* created: 2 events/);
   expect(lastBody()).toMatchObject({ signing_key: 'ours', event_names: ['receipt.created', 'receipt.sent'] });
 });
 
@@ -109,10 +117,10 @@ it.each([
 ])(
   'after %s, subscriptions add prints no key, and says that there may be a subscription',
   async (fault, code) => {
-    const said = await subscriptions(env(fault), 'add', '--url', endpoint);
-    expect(said).toMatchObject({ out: '', code });
-    expect(said.err).toContain('may have a subscription already: see `receiver subscriptions list`');
-    expect(said.err).not.toContain(lastBody().signing_key);
+    const { out, err, code: exitCode } = await add(env(fault));
+    expect([out, exitCode]).toEqual(['', code]);
+    expect(err).toContain('may have a subscription already: see `receiver subscriptions list`');
+    expect(err).not.toContain(lastBody().signing_key);
     expect(platform.requests()).toHaveLength(1);
   },
 );
@@ -121,41 +129,37 @@ it.each([
   ['--url', 'receiver.example'],
   ['--events', ','],
 ])('subscriptions add refuses %s %s, and sends nothing', async (option, value) => {
-  const said = await subscriptions(env(), 'add', '--url', endpoint, option, value);
-  expect(said).toMatchObject({ out: '', code: 1, err: expect.stringContaining(`'${option} <`) });
+  const { out, err, code } = await add(env(), option, value);
+  expect([out, code]).toEqual(['', 1]);
+  expect(err).toContain(`'${option} <`);
   expect(platform.requests()).toEqual([]);
 });
 
 it('subscriptions are listed without keys, and removed', async () => {
   expect((await subscriptions(env(), 'list')).out).toBe('No subscriptions.\n');
-  await subscriptions(env(), 'add', '--url', endpoint);
+  await add(env());
   const { signing_key } = lastBody();
   const table = await subscriptions(env(), 'list');
   expect(table.out).toMatch(/│ all +│ https:\/\/receiver.example\/events │ https +│ 20\d\d-/);
   const json = await subscriptions(env(), 'list', '--json');
   for (const { out, err } of [table, json]) expect(out + err).not.toContain(signing_key);
   const [{ id }] = JSON.parse(json.out) as [{ id: string }];
-  expect(await subscriptions(env(), 'remove', id)).toEqual({
-    out: 'Subscription removed.\n',
-    err: '',
-    code: 0,
-  });
-  const again = await subscriptions(env(), 'remove', id);
-  expect(again).toMatchObject({ code: 65, err: expect.stringContaining('responded with 404') });
+  const remove = () => subscriptions(env(), 'remove', id);
+  expect(await remove()).toEqual({ out: 'Subscription removed.\n', err: '', code: 0 });
+  expect(await remove()).toMatchObject({ code: 65, err: expect.stringContaining('responded with 404') });
 });
 
-it('tables have no undocumented field, which might be a key, and control no terminal', () => {
-  const subscription = {
-    id: '\u001b[2Ja',
-    signing_key: 'secret-1',
-    old_key: 'secret-2',
-    event_names: ['\u202eb\n'],
-  };
-  const tables = [
-    subscriptionsTable([subscription]),
-    subscriptionsJson([{ ...subscription, id: 'a', event_names: [] }]),
-    searchTable({ drugs: [{ name: '\u001b[2JEvil\u202etxt\n' }] as never, lab_tests: [] }),
+it('no output has an undocumented field, which might be a key, or controls a terminal', async () => {
+  const control = '\u001b[2J\u202e\n';
+  const subscription = { id: 'a', signing_key: 'secret-1', old_key: 'secret-2', endpoint: control };
+  const listing = { ...env(), SERVICE_BASE_URL: respond(200, JSON.stringify({ data: [subscription] })) };
+  const outputs = [
+    await subscriptions(listing, 'list'),
+    await subscriptions(listing, 'list', '--json'),
+    await run({ ...env(), SERVICE_BASE_URL: respond(400, control) }, 'search', 'a'),
   ];
-  for (const text of tables)
-    for (const part of ['secret', '\u001b', '\u202e']) expect(text).not.toContain(part);
+  for (const { out, err } of outputs) {
+    expect(out + err).toContain('\\u001b[2J');
+    for (const part of ['secret', '\u001b', '\u202e']) expect(out + err).not.toContain(part);
+  }
 });

@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import * as errors from '../../client/index.ts';
-import { createServiceClient, eventNames, type ServiceClient } from '../../client/index.ts';
+import { readTime } from '../../callbacks/times.ts';
+import * as client from '../../client/index.ts';
 import { MissingSettings, parseSettings } from '../../client/settings.ts';
-import { parseCount } from '../../common/terminal.ts';
-import { searchTable, subscriptionsJson, subscriptionsTable } from './platform-tables.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../common/config/config.ts';
+import { partsOf } from '../../common/config/value-types.ts';
+import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
 
 /** Adds `search` and `subscriptions` to the command line; the platform's address and token come from `env`. */
-export function addClientCommands(program: Command, env: Env): void {
-  const { writeOut, writeErr } = program.configureOutput();
-  const print = (text: string) => writeOut?.(`${text}\n`);
-  const explain = (text: string) => writeErr?.(`${text}\n`);
+export function addClientCommands(program: Command, env: Environment): void {
   const run =
-    <Given extends unknown[]>(action: (client: ServiceClient, ...given: Given) => Promise<void>) =>
-    (...given: Given) =>
-      withClient(given.at(-1) as Command, env, (client) => action(client, ...given));
-
+    <Args extends unknown[]>(action: (platform: client.ServiceClient, ...args: Args) => Promise<void>) =>
+    async (...args: Args) => {
+      try {
+        await action(client.createServiceClient(parseSettings(env)), ...args);
+      } catch (error) {
+        fail(program, error);
+      }
+    };
   program
     .command('search')
     .description("search the platform's medical database")
@@ -25,122 +25,133 @@ export function addClientCommands(program: Command, env: Env): void {
     .option('--limit <number>', 'maximum number of results, 1 to 100', parseCount, 10)
     .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))
     .option('--json', 'print the response as JSON')
-    .action(
-      run(async (client, q: string, flags: { limit: number; type: 'drug' | 'lab'; json?: true }) => {
-        const found = await client.searchDrugsAndLabs({ q, limit: flags.limit, s_type: flags.type });
-        print(flags.json ? JSON.stringify(found.raw, undefined, 2) : searchTable(found));
-      }),
-    );
-
+    .action(run(search));
   const subscriptions = program
     .command('subscriptions')
     .description('which events the platform sends, and where to');
-
   subscriptions
     .command('list')
     .description('list the subscriptions, without their signing keys')
     .option('--json', 'print them as JSON')
-    .action(
-      run(async (client, { json }: { json?: true }) => {
-        const { data } = await client.listSubscriptions();
-        print(json ? subscriptionsJson(data) : subscriptionsTable(data));
-      }),
-    );
-
+    .action(run(listSubscriptions));
+  const events = new Option('--events <names>', 'names of events, comma-separated; or all documented ones');
   subscriptions
     .command('add')
     .description('subscribe an endpoint to events, signed with the first of SIGNING_KEYS, or with a new key')
     .requiredOption('--url <address>', 'the endpoint: where the platform sends callbacks to', httpAddress)
-    .option(
-      '--events <names>',
-      'names of events, comma-separated; or all: every documented one',
-      names,
-      'all',
-    )
-    .action(
-      run(async (client, { url, events }: { url: string; events: 'all' | string[] }) => {
-        const event_names: string[] = events === 'all' ? [...eventNames] : events;
-        const documented: readonly string[] = eventNames;
-        const undocumented = event_names.filter((name) => !documented.includes(name));
-        if (undocumented.length > 0) explain(`Not a documented event: ${undocumented.join(', ')}`);
-        const existingKey = env.SIGNING_KEYS?.split(',')[0]?.trim();
-        // Hexadecimal: no character that .env or the list of keys gives a meaning to.
-        const signing_key = existingKey || randomBytes(32).toString('hex');
-        const protocol = new URL(url).protocol.slice(0, -1);
-        const { id } = await client
-          .createSubscription({ endpoint: url, event_names, signing_key, protocol })
-          .catch(adviseOnExisting);
-        explain(
-          `Subscription ${id ?? '(the platform returned no id)'} created: ${event_names.length} events.`,
-        );
-        if (existingKey) return;
-        print(`SIGNING_KEYS=${signing_key}`);
-        explain(
-          'This line is printed only once. Put it into .env now and restart every receiver: until then, callbacks get a 401.',
-        );
-      }),
-    );
-
+    .addOption(events.argParser(parseEvents).default(client.eventNames, 'all'))
+    .action(run((platform, flags: AddFlags) => addSubscription(platform, flags, firstSigningKey(env))));
   subscriptions
     .command('remove')
     .description('delete a subscription: the platform then sends nothing for it')
     .argument('<id>', 'the id that list prints')
     .action(
-      run(async (client, id: string) => {
-        await client.deleteSubscription({ id });
+      run(async (platform, id: string) => {
+        await platform.deleteSubscription({ id });
         print('Subscription removed.');
       }),
     );
 }
 
-function adviseOnExisting(error: errors.ServiceError): never {
-  const mayExist =
-    error instanceof errors.UnreadableResponse ||
-    (error instanceof errors.Unavailable ? error.mayHaveReached : error.status === 400);
+const printJson = (value: unknown) => print(printable(JSON.stringify(value, undefined, 2)));
+const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
+
+type SearchFlags = { limit: number; type: 'drug' | 'lab'; json?: true };
+
+async function search(platform: client.ServiceClient, q: string, flags: SearchFlags): Promise<void> {
+  const { limit, type } = flags;
+  const { drugs, lab_tests: tests, raw } = await platform.searchDrugsAndLabs({ q, limit, s_type: type });
+  if (flags.json) return printJson(raw);
+  if (drugs.length + tests.length === 0) return print('No results.');
+  const drugRows = drugs.map((d) => {
+    const otc = d.is_otc == null ? '' : d.is_otc ? 'yes' : 'no';
+    return [d.name, d.generic_name, d.manufacturer_name, d.product_type, otc, d.id];
+  });
+  const testRows = tests.map((t) => [t.name, t.category, t.price?.toFixed(2), t.preparation, t.id]);
+  if (drugRows.length > 0) printTable(['Drug', 'Generic', 'Manufacturer', 'Form', 'OTC', 'Id'], drugRows);
+  if (testRows.length > 0)
+    printTable(['Laboratory test', 'Category', 'Price', 'Preparation', 'Id'], testRows);
+}
+
+const withoutKeys = client.subscription.omit({ signing_key: true }).array();
+
+async function listSubscriptions(platform: client.ServiceClient, { json }: { json?: true }): Promise<void> {
+  // The documented fields but the key: an undocumented field might be one.
+  const subscriptions = withoutKeys.parse((await platform.listSubscriptions()).data);
+  if (json) return printJson(subscriptions);
+  if (subscriptions.length === 0) return print('No subscriptions.');
+  const rows = subscriptions.map((s) => {
+    const names = s.event_names ?? [];
+    const hasAll = client.eventNames.every((name) => names.includes(name));
+    const events = hasAll && names.length === client.eventNames.length ? 'all' : names.join('\n');
+    const createdMs = readTime(s.created_at);
+    return [s.id, events, s.endpoint, s.protocol, createdMs == null ? null : new Date(createdMs)];
+  });
+  printTable(['Id', 'Events', 'Endpoint', 'Protocol', 'Created'], rows);
+}
+
+/** The first of SIGNING_KEYS, which a sender signs with. */
+export const firstSigningKey = (env: Environment) => partsOf(env.SIGNING_KEYS ?? '')[0];
+
+type AddFlags = { url: string; events: readonly string[] };
+
+async function addSubscription(
+  platform: client.ServiceClient,
+  { url, events }: AddFlags,
+  existingKey: string | undefined,
+): Promise<void> {
+  const documented: readonly string[] = client.eventNames;
+  const undocumented = events.filter((name) => !documented.includes(name));
+  if (undocumented.length > 0) explain(`Not a documented event: ${undocumented.join(', ')}`);
+  // Hexadecimal: no character that .env or the list of keys gives a meaning to.
+  const signing_key = existingKey ?? randomBytes(32).toString('hex');
+  const protocol = new URL(url).protocol.slice(0, -1);
+  const request = { endpoint: url, event_names: [...events], signing_key, protocol };
+  const { id } = await platform.createSubscription(request);
+  explain(`Subscription ${id ?? '(the platform returned no id)'} created: ${events.length} events.`);
+  if (existingKey) return;
+  print(`SIGNING_KEYS=${signing_key}`);
+  explain(
+    'This line is printed only once. Put it into .env now and restart every receiver: until then, callbacks get a 401.',
+  );
+}
+
+// sysexits.h
+const exitCodes: Record<string, number> = {
+  MissingSettings: 78,
+  RefusedInput: 64,
+  Rejected: 65,
+  Unavailable: 69,
+  UnreadableResponse: 76,
+  Unauthorized: 77,
+};
+
+/** Ends the command: each kind of the client's errors has its own exit code. @throws any other error */
+function fail(program: Command, error: unknown): void {
+  if (!(error instanceof client.ServiceError || error instanceof MissingSettings)) throw error;
+  const { name, message, body }: Error & { body?: string | undefined } = error;
+  const cause = body ? `${message} · ${body.replaceAll('\n', ' ')}` : message;
   const advice =
-    'The endpoint may have a subscription already: see `receiver subscriptions list`. To replace it, remove it, then add it again.';
-  throw mayExist ? Object.assign(error, { advice }) : error;
+    '\nThe endpoint may have a subscription already: see `receiver subscriptions list`. To replace it, remove it, then add it again.';
+  const text = printable(`receiver: ${cause}${mayBeSubscribed(error) ? advice : ''}`);
+  // The help page is for errors of the command line.
+  program.showHelpAfterError(false).error(text, { exitCode: exitCodes[name]! });
 }
 
-const exitCodes: [abstract new (...args: never[]) => Error, number][] = [
-  // sysexits.h
-  [MissingSettings, 78],
-  [errors.RefusedInput, 64],
-  [errors.Rejected, 65],
-  [errors.Unavailable, 69],
-  [errors.UnreadableResponse, 76],
-  [errors.Unauthorized, 77],
-];
-
-/** Runs a command with the client that `env` configures; each kind of error has its own exit code, and may have advice. */
-async function withClient(command: Command, env: Env, work: (client: ServiceClient) => Promise<void>) {
-  try {
-    await work(createServiceClient(parseSettings(env)));
-  } catch (error) {
-    const exitCode = exitCodes.find(([type]) => error instanceof type)?.[1];
-    if (exitCode === undefined) throw error;
-    const { message, advice, body } = error as Error & { advice?: string; body?: string };
-    const text = `${nameOf(command)}: ${message}${body ? ` · ${body.replaceAll('\n', ' ')}` : ''}`;
-    // The help page is for errors of the command line.
-    command.showHelpAfterError(false);
-    command.error([text, advice].filter(Boolean).join('\n'), { exitCode });
-  }
-}
-
-/** The words of a command after the program's name. */
-function nameOf(command: Command): string {
-  const { parent } = command;
-  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
-}
+const mayBeSubscribed = (error: Error): boolean =>
+  error instanceof client.ServiceError &&
+  error.operation === 'createSubscription' &&
+  (error instanceof client.UnreadableResponse ||
+    (error instanceof client.Unavailable ? error.mayHaveReached : error.status === 400));
 
 function httpAddress(text: string): string {
   if (/^https?:\/\/./i.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('It must be an http(s) address.');
 }
 
-function names(text: string): 'all' | string[] {
-  if (text.trim() === 'all') return 'all';
-  const events = [...new Set(text.split(',').map((name) => name.trim()))].filter(Boolean);
+function parseEvents(text: string): readonly string[] {
+  if (text.trim() === 'all') return client.eventNames;
+  const events = [...new Set(partsOf(text))];
   if (events.length > 0) return events;
   throw new InvalidArgumentError('It must be all, or names of events, comma-separated.');
 }

@@ -7,6 +7,7 @@ import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
 import { type SendOptions, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
 import { type Env, eventsUrl, registeredUrls } from '../../sandbox/urls.ts';
+import { firstSigningKey } from './platform.ts';
 
 /** The options of sending, as parsed by commander. */
 interface SendFlags
@@ -124,7 +125,7 @@ async function send(
   const summary = await sendCallbacks(sequence, {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
-    signingKey: flags.sign ?? (env.SIGNING_KEYS?.split(',')[0]?.trim() || undefined),
+    signingKey: flags.sign ?? firstSigningKey(env),
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
     onAttempt: (_, soFar) => {
