@@ -53,7 +53,7 @@ export async function call(
 ): Promise<unknown> {
   const { group, method, repeatable } = operation;
   const context = { operation: operation.name, transactionId: transactionOf(input) };
-  const fields = operation.request ? (parse(operation.request, input, context) as object) : {};
+  const fields = operation.request && parse(operation.request, input, context);
   const headers = group === 'registration' ? parseHeaders(options, context) : {};
   const totalMs = group === 'reading' ? readTimeoutMs : 3 * connection.timeoutMs;
   let mayHaveReached = false;

@@ -21,7 +21,8 @@ export interface Endpoint extends Required<EndpointOptions> {
 
 /** A valid request. */
 export interface OutgoingRequest {
-  readonly fields: object;
+  /** An object; undefined: it has none. */
+  readonly fields: unknown;
   /** Headers of the caller. */
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: the operation takes none. */
@@ -79,14 +80,10 @@ export function sendRequest(
   const send = async (signal: AbortSignal) => {
     const sentAt = Date.now();
     const response = await fetch(url, { ...init, redirect: 'manual', signal }).catch((error: unknown) => {
-      signal.throwIfAborted();
       const code = codeOf(error);
       throw unavailable(`no response (${code})`, 'network', !connectErrors.test(code));
     });
-    const body = await readText(response).catch((error: unknown) => {
-      signal.throwIfAborted();
-      return { failure: codeOf(error) };
-    });
+    const body = await readText(response).catch((error: unknown) => ({ failure: codeOf(error) }));
     return readResponse(endpoint, operation, request, { response, sentAt, ...body });
   };
   const timedOut = () => unavailable(`timed out after ${endpoint.timeoutMs} ms`, 'time-out');
@@ -99,7 +96,7 @@ function encodeRequest(
   { method, group, path }: Operation,
   request: OutgoingRequest,
 ) {
-  const fields = new Map(Object.entries(request.fields).filter(([, value]) => value !== undefined));
+  const fields = new Map(Object.entries(request.fields ?? {}).filter(([, value]) => value !== undefined));
   const filled = path.replace(/\{(\w+)\}/g, (_, field) => {
     const value = fields.get(field);
     fields.delete(field);
@@ -108,11 +105,9 @@ function encodeRequest(
   const url = new URL(filled, baseUrl);
   const headers: Record<string, string> = { ...request.headers, accept: 'application/json' };
   if (request.token !== undefined) headers.authorization = `Bearer ${request.token}`;
-  if (group === 'reading') {
-    // The older read operations take the token in `auth`, the newer ones as a bearer token.
-    headers.auth = request.token ?? '';
-    if (clientId !== undefined) headers['client-id'] = clientId;
-  }
+  // The older read operations take the token here.
+  if (request.token !== undefined && group === 'reading') headers.auth = request.token;
+  if (clientId !== undefined && group === 'reading') headers['client-id'] = clientId;
   if (method !== 'POST') {
     url.search = new URLSearchParams([...fields]).toString();
     return { method, url, headers };

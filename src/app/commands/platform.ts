@@ -144,7 +144,8 @@ const mayBeSubscribed = (error: Error): boolean =>
   (error instanceof client.UnreadableResponse ||
     (error instanceof client.Unavailable ? error.mayHaveReached : error.status === 400));
 
-function httpAddress(text: string): string {
+/** Parses an option's value. @throws InvalidArgumentError */
+export function httpAddress(text: string): string {
   if (/^https?:\/\/./i.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('It must be an http(s) address.');
 }

@@ -7,7 +7,7 @@ import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
 import { type SendOptions, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
 import { type Env, eventsUrl, registeredUrls } from '../../sandbox/urls.ts';
-import { firstSigningKey } from './platform.ts';
+import { firstSigningKey, httpAddress } from './platform.ts';
 
 /** The options of sending, as parsed by commander. */
 interface SendFlags
@@ -199,10 +199,6 @@ function option<T>(what: string, read: (text: string) => T | undefined) {
     throw new InvalidArgumentError(`It must be ${what}.`);
   };
 }
-
-const httpAddress = option('an http(s) address', (text) =>
-  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) ? text : undefined,
-);
 
 const wholeNumber = option('a whole number', (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined));
 
