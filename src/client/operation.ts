@@ -41,6 +41,10 @@ export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
     : WithRaw<z.output<O['response']>>
   : undefined;
 
+/** The members of operations that change nothing. */
+export const reads = { method: 'GET', status: 200, repeatable: true } as const;
+
+// Schemas of the platform's documents, in which most fields may be missing or null.
 export const text = z.string().nullish();
 export const id = z.union([z.string(), z.number()]).transform(String);
 export const orEmpty = <T>(items: T[] | null | undefined): T[] => items ?? [];

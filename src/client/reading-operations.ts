@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, type Operation, orEmpty, text } from './operation.ts';
+import { id, type Operation, orEmpty, reads, text } from './operation.ts';
 
 // From the platform's public documentation. A response requires only what identifies its record or says that a list has
 // ended; other statuses than the documented ones are valid.
@@ -51,12 +51,11 @@ export const directoryResponse = z.object({
   }),
 });
 
-const reads = { group: 'reading', method: 'GET', status: 200, repeatable: true } as const;
-
 export default {
   /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
   listAppointments: {
     ...reads,
+    group: 'reading',
     name: 'listAppointments',
     path: 'dr/v1/appointment',
     request: listAppointmentsRequest,
@@ -65,6 +64,7 @@ export default {
   /** The names of the business, its clinics and doctors. */
   directory: {
     ...reads,
+    group: 'reading',
     name: 'directory',
     path: 'dr/v1/business/entities',
     request: undefined,

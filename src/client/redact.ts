@@ -2,15 +2,15 @@ const maxBody = 500;
 const maxScanned = 4000;
 
 /**
- * A response body as text that may go into an error: cut to 500 characters, without any string of the request (token,
- * OTP, names, addresses), any JWT, any signing key, and any number of six digits or more, however grouped. A service that echoes the
- * request or masks badly must not put an Aadhaar-linked number into a log.
+ * A response body as text that may go into an error: cut to 500 characters, without strings of the request (token, OTP, names,
+ * addresses), JWTs, signing keys, and numbers of six digits or more, however grouped. A platform that echoes the request or
+ * masks badly must not put an Aadhaar-linked number into a log.
  */
-export function redact(body: string, secrets: Iterable<string>): string {
+export function redact(body: string, secrets: readonly string[]): string {
   let text = normalizeEscapes(body);
-  // Longest first: removing a short secret inside a longer one would leave the rest of the longer one.
-  const known = [...new Set(secrets)].filter((s) => s.length > 0).sort((a, b) => b.length - a.length);
-  for (const secret of known) {
+  // Removing a short secret inside a longer one would leave the rest of the longer one.
+  const longestFirst = [...new Set(secrets)].filter((s) => s.length > 0).sort((a, b) => b.length - a.length);
+  for (const secret of longestFirst) {
     for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
       text = text.replaceAll(form, '[redacted]');
     }

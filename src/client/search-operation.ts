@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Operation, text, type WithRaw } from './operation.ts';
+import { type Operation, reads, text, type WithRaw } from './operation.ts';
 
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
@@ -44,15 +44,13 @@ export const searchResponse = z.object({ drugs: z.array(drug), lab_tests: z.arra
 export default {
   /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs: {
+    ...reads,
     name: 'searchDrugsAndLabs',
     summary: 'Search drugs and laboratory tests',
     group: 'search',
-    method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
     request: searchRequest,
     response: searchResponse,
-    status: 200,
-    repeatable: true,
   },
 } as const satisfies Record<string, Operation>;
 

@@ -128,7 +128,7 @@ async function readText({ body }: Response): Promise<{ text: string }> {
   return { text: new TextDecoder().decode(Buffer.concat(chunks)) };
 }
 
-interface Received {
+interface Reply {
   readonly response: Response;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
@@ -141,7 +141,7 @@ function readResponse(
   { serviceIdentifierField }: Endpoint,
   { group, response: schema }: Operation,
   { fields, headers: sent, token = '', context: ofRequest }: OutgoingRequest,
-  { response: { status, headers }, sentAt, text, failure }: Received,
+  { response: { status, headers }, sentAt, text, failure }: Reply,
 ): unknown {
   const secrets = [token, ...secretsOf(fields), ...Object.values(sent)];
   // Tokens, a person's profile and signing keys, which no pattern recognises.
@@ -163,9 +163,8 @@ function readResponse(
 
   const raw = parseJson(text);
   if (raw === undefined) throw new errors.UnreadableResponse('the body is not JSON', context);
-  const parsed = schema.safeParse(
-    group === 'registration' ? renameIdentifier(raw, serviceIdentifierField) : raw,
-  );
+  const named = group === 'registration' ? renameIdentifier(raw, serviceIdentifierField) : raw;
+  const parsed = schema.safeParse(named);
   if (parsed.success) {
     // Without a Date, what it says cannot be older than the request.
     const answeredAt = new Date(Date.parse(headers.get('date') ?? '') || sentAt);
@@ -173,11 +172,8 @@ function readResponse(
   }
   const issues = parsed.error.issues.map((i) => `${i.path.join('.') || 'body'}: ${i.message}`).join('; ');
   const hint = /(^|; )svc: /.test(issues) ? ` (serviceIdentifierField is "${serviceIdentifierField}")` : '';
-  throw new errors.UnreadableResponse(
-    `the body does not match the interface${hint}: ${issues}`,
-    context,
-    raw,
-  );
+  const problem = `the body does not match the interface${hint}: ${issues}`;
+  throw new errors.UnreadableResponse(problem, context, raw);
 }
 
 function renameIdentifier(body: unknown, field: string): unknown {

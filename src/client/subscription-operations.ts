@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import { id, type Operation, orEmpty, text, type WithRaw } from './operation.ts';
+import { id, type Operation, orEmpty, reads, text, type WithRaw } from './operation.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
@@ -58,13 +58,11 @@ const ofSubscriptions = {
 export default {
   /** Retried like the search. The response contains the signing keys: do not log it. */
   listSubscriptions: {
+    ...reads,
     ...ofSubscriptions,
     name: 'listSubscriptions',
-    method: 'GET',
     request: undefined,
     response: listSubscriptionsResponse,
-    status: 200,
-    repeatable: true,
   },
   /** Not retried once it may have reached the platform. Rejected (400) if the endpoint has a subscription already. */
   createSubscription: {

@@ -56,7 +56,11 @@ export function addClientCommands(program: Command, env: Environment): void {
 const printJson = (value: unknown) => print(printable(JSON.stringify(value, undefined, 2)));
 const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
-type SearchFlags = { limit: number; type: 'drug' | 'lab'; json?: true };
+interface SearchFlags {
+  limit: number;
+  type: 'drug' | 'lab';
+  json?: true;
+}
 
 async function search(platform: client.ServiceClient, q: string, flags: SearchFlags): Promise<void> {
   const { limit, type } = flags;
@@ -93,7 +97,10 @@ async function listSubscriptions(platform: client.ServiceClient, { json }: { jso
 /** The first of SIGNING_KEYS, which a sender signs with. */
 export const firstSigningKey = (env: Environment) => partsOf(env.SIGNING_KEYS ?? '')[0];
 
-type AddFlags = { url: string; events: readonly string[] };
+interface AddFlags {
+  url: string;
+  events: readonly string[];
+}
 
 async function addSubscription(
   platform: client.ServiceClient,
