@@ -34,7 +34,10 @@ export function addClientCommands(program: Command, env: Environment): void {
     .description('list the subscriptions, without their signing keys')
     .option('--json', 'print them as JSON')
     .action(run(listSubscriptions));
-  const events = new Option('--events <names>', 'names of events, comma-separated; or all documented ones');
+  const events = new Option(
+    '--events <names>',
+    'names of events, comma-separated; all: every documented one',
+  );
   subscriptions
     .command('add')
     .description('subscribe an endpoint to events, signed with the first of SIGNING_KEYS, or with a new key')
