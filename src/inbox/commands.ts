@@ -10,6 +10,7 @@ import {
   withProgress,
 } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
+import { faultOf } from '../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { createRebuild } from '../receiver/worker/rebuild.ts';
 import { search } from './find.ts';
@@ -55,15 +56,15 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
 }
 
 async function printFound(core: Core, text: string): Promise<void> {
-  const asked = { actor: commandActor(), mayNamePeople: true };
-  const { hits, messages, isCut } = await search(core, text, asked).catch((cause: { code?: string }) => {
-    if (cause.code !== '57014') throw cause;
+  const reader = { actor: commandActor(), mayNamePeople: true };
+  const { hits, messages, isCut } = await search(core, text, reader).catch((cause) => {
+    if (faultOf(cause) !== 'timeout') throw cause;
     throw new Error('The search took too long: use an id or a whole phone number', { cause });
   });
   for (const { kind, id } of messages) print(`${kind} ${id}`);
   printTable(
     ['family', 'business', 'id', 'found by', 'newest event', 'name', 'phone'],
-    hits.map((one) => [one.family.name, one.businessId, one.recordId, one.by, one.at, one.name, one.phone]),
+    hits.map((hit) => [hit.family.name, hit.businessId, hit.recordId, hit.by, hit.at, hit.name, hit.phone]),
   );
   if (isCut) print('There are more.');
 }
@@ -71,24 +72,23 @@ async function printFound(core: Core, text: string): Promise<void> {
 async function replay(core: Core, ids: string[] | undefined, { family }: { family?: string }): Promise<void> {
   if (family !== undefined && !core.families.some(({ name }) => name === family))
     throw new Error(`--family must be one of ${core.families.map(({ name }) => name).join(', ')}`);
-  const given = ids?.length ? ids : undefined;
-  const filter = { family, given: given?.length };
+  const selected = ids?.length ? ids : undefined;
+  const filter = { family, given: selected?.length };
   await logAccess(core, { actor: commandActor(), action: 'replay', filter });
-  const count = await replayDeliveries(core, { family, ids: given });
+  const count = await replayDeliveries(core.db, { family, ids: selected });
   print(`${count} ${count === 1 ? 'waits' : 'wait'} for a worker`);
-  const unknown = given ? new Set(given).size - count : 0;
+  const unknown = selected ? new Set(selected).size - count : 0;
   if (unknown > 0) print(`${unknown} of the ids ${unknown === 1 ? 'is' : 'are'} of no stored callback`);
 }
 
 async function rebuild(core: Core): Promise<void> {
-  const { rows } = await core.pool.query<{ count: number }>('select count(*)::int from receiver.inbox');
-  const counts = await withProgress('callbacks read', rows[0]!.count, ({ advance }) =>
+  const count = core.db.selectFrom('receiver.inbox').select((row) => row.fn.countAll<string>().as('all'));
+  const { all } = await count.executeTakeFirstOrThrow();
+  const counts = await withProgress('callbacks read', Number(all), ({ advance }) =>
     createRebuild(core)({ onProgress: advance }),
   );
   printTable(['rebuild', 'number'], Object.entries(counts));
 }
-
-type Filter = Omit<QuarantineFilter, 'ids'>;
 
 function addQuarantineCommands(program: Command, onCore: OnCore): void {
   const group = program
@@ -116,11 +116,17 @@ function addQuarantineCommands(program: Command, onCore: OnCore): void {
     .action(onCore(drop));
 }
 
-async function list(core: Core, { limit, ...filter }: Filter & { limit: number }): Promise<void> {
-  const rows = (await listQuarantine(core, filter, limit)).map((row) => [
-    ...[row.id, row.path, row.business_id, row.reason],
+async function list(core: Core, { limit, ...filter }: QuarantineFilter & { limit: number }): Promise<void> {
+  const rows = (await listQuarantine(core.db, filter, limit)).map((row) => [
+    row.id,
+    row.path,
+    row.business_id,
+    row.reason,
     faultsOf(row),
-    ...[row.count, row.last_received_at, row.replayed_at, row.acknowledged ? 'yes' : ''],
+    row.count,
+    row.last_received_at,
+    row.replayed_at,
+    row.acknowledged ? 'yes' : '',
   ]);
   printTable(
     ['id', 'path', 'business', 'reason', 'errors', 'count', 'last received', 'replayed', 'acknowledged'],
@@ -129,22 +135,17 @@ async function list(core: Core, { limit, ...filter }: Filter & { limit: number }
 }
 
 async function show(core: Core, ids: string[]): Promise<void> {
-  const found = (await Promise.all(ids.map((id) => readQuarantined(core, id)))).flatMap((one) => one ?? []);
-  const subjects = found.flatMap((one) => one.subjects);
-  await logAccess(core, {
-    actor: commandActor(),
-    action: 'body',
-    subjects,
-    filter: { ids },
-    rows: found.length,
-  });
-  for (const { id, path, reason, body } of found)
+  const rows = (await Promise.all(ids.map((id) => readQuarantined(core, id)))).flatMap((row) => row ?? []);
+  const subjects = rows.flatMap((row) => row.subjects);
+  const access = { action: 'body', subjects, filter: { ids }, rows: rows.length };
+  await logAccess(core, { actor: commandActor(), ...access });
+  for (const { id, path, reason, body } of rows)
     print(`${printable(`# ${id} ${path} ${reason}`)}\n${printable(readableBody(body.toString()))}`);
-  if (found.length < ids.length)
-    throw new Error(`${ids.length - found.length} of these ids are not in the quarantine`);
+  if (rows.length < ids.length)
+    throw new Error(`${ids.length - rows.length} of these ids are not in the quarantine`);
 }
 
-interface Selection extends Filter {
+interface Selection extends QuarantineFilter {
   all?: true;
 }
 
@@ -154,18 +155,18 @@ async function idsOf(
   ids: string[] | undefined,
   { all, ...filter }: Selection,
 ): Promise<string[]> {
-  const given = ids?.length ? ids : undefined;
-  if (!given && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
-  const replayed = filter.replayed || given !== undefined;
-  return (await listQuarantine(core, { ...filter, replayed, ids: given })).map(({ id }) => id);
+  const selected = ids?.length ? ids : undefined;
+  if (!selected && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
+  const replayed = filter.replayed || selected !== undefined;
+  return (await listQuarantine(core.db, { ...filter, replayed, ids: selected })).map(({ id }) => id);
 }
 
 async function replayBodies(
   core: Core,
-  given: string[] | undefined,
+  selected: string[] | undefined,
   { dryRun = false, ...selection }: Selection & { dryRun?: boolean },
 ): Promise<void> {
-  const ids = await idsOf(core, given, selection);
+  const ids = await idsOf(core, selected, selection);
   if (!dryRun)
     await logAccess(core, { actor: commandActor(), action: 'quarantine replay', rows: ids.length });
   const results = await withProgress('replayed', ids.length, ({ advance }) =>
@@ -173,13 +174,17 @@ async function replayBodies(
   );
   printTable(
     ['body', 'result', 'delivery or reason'],
-    [...results].map(([id, one]) => [id, one.outcome, one.outcome === 'rejected' ? one.reason : one.id]),
+    [...results].map(([id, result]) => [
+      id,
+      result.outcome,
+      result.outcome === 'rejected' ? result.reason : result.id,
+    ]),
   );
   if (dryRun) print('Dry run: nothing was changed.');
 }
 
-async function drop(core: Core, given: string[] | undefined, selection: Selection): Promise<void> {
-  const ids = await idsOf(core, given, selection);
+async function drop(core: Core, selected: string[] | undefined, selection: Selection): Promise<void> {
+  const ids = await idsOf(core, selected, selection);
   await logAccess(core, { actor: commandActor(), action: 'quarantine drop', rows: ids.length });
-  print(`${await dropQuarantined(core, ids)} dropped`);
+  print(`${await dropQuarantined(core.db, ids)} dropped`);
 }

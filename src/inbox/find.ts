@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
 import { patientSubject, recordSubject } from '../callbacks/subjects.ts';
@@ -8,13 +9,12 @@ import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { maskRow } from './mask.ts';
-import { hasPublicKey, patientsOf, personIn, type RecordKey, type Row, readRows } from './read-record.ts';
+import { type FamilyRecord, hasPublicKey, patientsOf, personIn, type Row, readRows } from './read-record.ts';
 
-/** How a record was found. `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
+/** What led to a record. `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
 export type FoundBy = 'id' | 'number' | 'mention' | 'phone' | 'name';
 
-/** A record that was found. */
-export interface Hit extends RecordKey {
+export interface Hit extends FamilyRecord {
   by: FoundBy;
   /** For its address, see `findRecord`. */
   id: string;
@@ -55,66 +55,71 @@ export async function search(
   text: string,
   { actor, mayNamePeople }: { actor: Actor; mayNamePeople: boolean },
 ): Promise<SearchResult> {
-  const asked = text.trim().replaceAll('\0', '').toWellFormed();
+  const term = text.trim().replaceAll('\0', '').toWellFormed();
   const first = `set transaction isolation level repeatable read, read only; set local statement_timeout = ${timeoutMs}`;
-  const { subjects, ...found } = await inTransaction(core.pool, first, (client) =>
-    find(client, core.families, asked, mayNamePeople),
+  const { subjects, ...result } = await inTransaction(core.pool, first, (client) =>
+    find(client, core.families, term, mayNamePeople),
   );
-  const by = [...new Set(found.hits.map((hit) => hit.by))];
-  const rows = found.hits.length + found.messages.length;
+  const by = [...new Set(result.hits.map((hit) => hit.by))];
+  const rows = result.hits.length + result.messages.length;
   // Also where nothing was found: that nobody has this number is known then. Without names nothing is personal.
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
-  return found;
+  return result;
 }
 
 async function find(
   client: pg.ClientBase,
   families: readonly Family[],
-  asked: string,
+  term: string,
   mayNamePeople: boolean,
-) {
+): Promise<SearchResult & { subjects: string[] }> {
   const text = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses}`;
   const { rows } = await client.query<{ business_id: string }>(text);
   const businesses = rows.map(({ business_id }) => business_id);
-  const [, business = '', id] = /^(.*?):(.+)$/s.exec(asked) ?? [];
-  const refs: Found[] = [];
-  if (asked !== '')
+  const [, business = '', id] = /^(.*?):(.+)$/s.exec(term) ?? [];
+  const matches: Match[] = [];
+  if (term !== '')
     for (const { text, values } of [
-      ...lookups(families, asked, mayNamePeople, businesses),
+      ...lookups(families, term, mayNamePeople, businesses),
       ...(id === undefined ? [] : lookups(families, id, mayNamePeople, [business]).slice(0, 2)),
     ])
-      refs.push(...(await client.query<Found>(text, values)).rows);
-  const distinct = [...new Map(refs.toReversed().map((one) => [keyIn(one), one])).values()].toReversed();
+      matches.push(...(await client.query<Match>(text, values)).rows);
+  const byRecord = new Map(matches.toReversed().map((match) => [keyIn(match), match]));
+  const distinct = [...byRecord.values()].toReversed();
   const shown = distinct.slice(0, maxHits);
   const hits: Hit[] = [];
   for (const family of families) {
-    const own = shown.filter((one) => one.family === family.name);
+    const own = shown.filter((match) => match.family === family.name);
     if (own.length === 0) continue;
     const rows = await readRows(client, family, own);
-    for (const [n, { delivery, ...one }] of own.entries()) {
-      const id = hasPublicKey(family) ? one.recordId : delivery;
+    for (const [n, { delivery, ...match }] of own.entries()) {
+      const id = hasPublicKey(family) ? match.recordId : delivery;
       const { row, name, phone } = rows[n]!;
-      const shown = mayNamePeople ? { row, name, phone } : { row: row && maskRow(row, family) };
-      hits.push({ ...one, family, id, ...shown });
+      const values = mayNamePeople ? { row, name, phone } : { row: row && maskRow(row, family) };
+      hits.push({ ...match, family, id, ...values });
     }
   }
   hits.sort((a, b) => b.at.getTime() - a.at.getTime());
-  const messages = uuid.test(asked)
-    ? (await client.query<SearchResult['messages'][number]>(messagesWithId, [asked])).rows
+  const messages = uuid.test(term)
+    ? (await client.query<SearchResult['messages'][number]>(messagesWithId, [term])).rows
     : [];
   return { hits, messages, isCut: distinct.length > maxHits, subjects: await patientsOf(client, hits) };
 }
 
-/** A record as it was found, with its newest delivery. */
-type Found = Pick<Hit, 'by' | 'businessId' | 'recordId' | 'at'> & { family: string; delivery: string };
-const keyIn = ({ family, businessId, recordId }: Found) => JSON.stringify([family, businessId, recordId]);
+/** A record, with its newest delivery. */
+interface Match extends RecordKey {
+  by: FoundBy;
+  at: Date;
+  delivery: string;
+}
+const keyIn = ({ family, businessId, recordId }: Match) => JSON.stringify([family, businessId, recordId]);
 
 /** The first two are by ids. */
-function lookups(families: readonly Family[], asked: string, mayNamePeople: boolean, businesses: string[]) {
+function lookups(families: readonly Family[], term: string, mayNamePeople: boolean, businesses: string[]) {
   const keyed = families.filter((family) => family.identifiedBy && (mayNamePeople || hasPublicKey(family)));
-  const plainText = plain(asked);
+  const plainText = plain(term);
   // An index has ids as they came.
-  const forms = [...new Set([asked, plainText, asked.normalize('NFC'), asked.normalize('NFD')])];
+  const forms = [...new Set([term, plainText, term.normalize('NFC'), term.normalize('NFD')])];
   const referredTo = families.flatMap(({ fields }) =>
     Object.values(fields).flatMap(({ refersTo }) => refersTo ?? []),
   );
@@ -135,7 +140,7 @@ function lookups(families: readonly Family[], asked: string, mayNamePeople: bool
         select one.id from unnest($1::text[]) b, unnest($2::text[]) f, unnest($3::text[]) r cross join lateral (
           select id from receiver.inbox where (business_id, family, record_id) = (b, f, r) order by version desc limit 1
         ) one limit ${maxHits + 1})`,
-      [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? asked]],
+      [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? term]],
     ),
     // A sub-select: PostgreSQL would think that so many match a large part, and read all.
     byIndex('mention', 'i.subjects && (select $1::text[])', [mentions.filter((one) => one !== undefined)]),
@@ -174,16 +179,16 @@ const byIndex = (by: FoundBy, condition: string, values: unknown[]) => ({
     select distinct on (i.business_id, i.family, i.record_id) '${by}' as by, i.family, i.business_id as "businessId",
            i.record_id as "recordId", i.id as delivery, i.event_time as at
     from receiver.inbox i where ${condition} order by i.business_id, i.family, i.record_id, i.version desc
-  ) found order by at desc limit ${maxHits + 1}`,
+  ) hits order by at desc limit ${maxHits + 1}`,
   values,
 });
 
-/** Reads a family's table for a condition on a row `t`. @param given $1 */
-const scan = (family: Family, by: FoundBy, condition: string, given: unknown) => ({
+/** Reads a family's table for a condition on a row `t`. @param value $1 */
+const scan = (family: Family, by: FoundBy, condition: string, value: unknown) => ({
   text: `select '${by}' as by, ${literal(family.name)} as family, t.business_id as "businessId",
            t.${quoted(keyOf(family).at(-1)!)}::text as "recordId", t.delivery_id as delivery, t.event_time as at
          from ${tableOf(family)} t where ${condition} order by t.event_time desc limit ${maxHits + 1}`,
-  values: [given],
+  values: [value],
 });
 
 const isPhone = ({ people }: Family) =>

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
+import { reducedMark } from '../callbacks/reduce.ts';
 import { idAt, uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
-import { patientsOf, type RecordKey } from './read-record.ts';
+import type { Db } from '../receiver/store/tables.ts';
+import { type FamilyRecord, patientsOf } from './read-record.ts';
 
 export const statuses = ['received', 'applied', 'failed'] as const;
 
@@ -34,37 +36,50 @@ export interface DeliveryLine {
   lastReceivedAt: Date;
 }
 
-const columns = sql`d.id, d.event, d.family, d.client_id as "clientId", d.business_id as "businessId", d.event_time as "eventTime",
-  d.status, d.error, d.delivery_count as count, d.received_at as "receivedAt", d.last_received_at as "lastReceivedAt"`;
+const columns = [
+  'd.id',
+  'd.event',
+  'd.family',
+  'd.client_id as clientId',
+  'd.business_id as businessId',
+  'd.event_time as eventTime',
+  'd.status',
+  'd.error',
+  'd.delivery_count as count',
+  'd.received_at as receivedAt',
+  'd.last_received_at as lastReceivedAt',
+] as const;
 
 const timeoutMs = 5_000;
 
-/** Stored callbacks, the newest event first. */
-export async function listDeliveries(
-  { db }: Core,
-  filter: DeliveryFilter,
-  limit: number,
-): Promise<DeliveryLine[]> {
+/** Stored callbacks, the newest event first. @throws the database's error, also after five seconds */
+export async function listDeliveries(db: Db, filter: DeliveryFilter, limit: number): Promise<DeliveryLine[]> {
   const { family, event, status, business, since, until, before } = filter;
-  const waiting = sql`select id from receiver.pending_deliveries`;
-  const conditions = [
-    family !== undefined && sql`d.family = ${family}`,
-    event !== undefined && sql`d.event = ${event}`,
-    business !== undefined && sql`d.business_id = ${business}`,
-    // Ids begin with the time of the event.
-    since && sql`d.id >= ${idAt(since)}::uuid`,
-    until && sql`d.id < ${idAt(until)}::uuid`,
-    before !== undefined && sql`d.id < ${before}::uuid`,
-    // Not by the view's status, for which every callback would be read.
-    status === 'failed' && sql`d.id = any(array(${waiting} where next_at = 'infinity'))`,
-    status === 'received' && sql`d.id = any(array(${waiting} where next_at < 'infinity'))`,
-    status === 'applied' && sql`d.id not in (${waiting})`,
-  ].flatMap((one) => one || []);
-  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
   return db.transaction().execute(async (tx) => {
     await sql.raw(`set local statement_timeout = ${timeoutMs}`).execute(tx);
-    const query = sql<DeliveryLine>`select ${columns} from public.deliveries d ${where} order by d.id desc limit ${limit}`;
-    return (await query.execute(tx)).rows;
+    const pending = tx.selectFrom('receiver.pending_deliveries').select('id');
+    const refused = sql<boolean>`next_at = 'infinity'`;
+    // An array is read once, before the list.
+    const isIn = (ids: typeof pending) => sql<boolean>`d.id = any(array(${ids}))`;
+    return (
+      tx
+        .selectFrom('public.deliveries as d')
+        .select(columns)
+        .$if(family !== undefined, (query) => query.where('d.family', '=', family!))
+        .$if(event !== undefined, (query) => query.where('d.event', '=', event!))
+        .$if(business !== undefined, (query) => query.where('d.business_id', '=', business!))
+        // Ids begin with the time of the event.
+        .$if(since !== undefined, (query) => query.where('d.id', '>=', idAt(since!)))
+        .$if(until !== undefined, (query) => query.where('d.id', '<', idAt(until!)))
+        .$if(before !== undefined, (query) => query.where('d.id', '<', before!))
+        // Not by the view's status, for which every callback would be read.
+        .$if(status === 'failed', (query) => query.where(isIn(pending.where(refused))))
+        .$if(status === 'received', (query) => query.where(isIn(pending.where(sql<boolean>`not ${refused}`))))
+        .$if(status === 'applied', (query) => query.where('d.id', 'not in', pending))
+        .orderBy('d.id', 'desc')
+        .limit(limit)
+        .execute()
+    );
   });
 }
 
@@ -74,7 +89,7 @@ export interface StoredDelivery extends DeliveryLine {
   /** Whether it lost what is personal to an erasure. */
   isReduced: boolean;
   /** Undefined: no family of this process has it. */
-  record: RecordKey | undefined;
+  record: FamilyRecord | undefined;
   subjects: string[];
 }
 
@@ -84,15 +99,18 @@ export async function readDelivery(
   id: string,
 ): Promise<StoredDelivery | undefined> {
   if (!uuid.test(id)) return undefined;
-  const { rows } = await sql<Omit<StoredDelivery, 'record' | 'subjects'> & { recordId: string }>`
-    select ${columns}, i.record_id as "recordId", i.envelope::text as body, 'reduced' = any(i.subjects) as "isReduced"
-    from public.deliveries d join receiver.inbox i using (id) where i.id = ${id}::uuid`.execute(db);
-  const [found] = rows;
-  if (!found) return undefined;
-  const { recordId, ...line } = found;
-  const family = families.find(({ name }) => name === line.family);
-  const record = family && { family, businessId: line.businessId, recordId };
-  return { ...line, record, subjects: record ? await patientsOf(pool, [record]) : [] };
+  const row = await db
+    .selectFrom('public.deliveries as d')
+    .innerJoin('receiver.inbox as i', 'i.id', 'd.id')
+    .select([...columns, 'i.record_id as recordId', sql<string>`i.envelope::text`.as('body')])
+    .select(sql<boolean>`${reducedMark} = any(i.subjects)`.as('isReduced'))
+    .where('d.id', '=', id)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { recordId, ...delivery } = row;
+  const family = families.find(({ name }) => name === delivery.family);
+  const record = family && { family, businessId: delivery.businessId, recordId };
+  return { ...delivery, record, subjects: record ? await patientsOf(pool, [record]) : [] };
 }
 
 /**
@@ -102,21 +120,43 @@ export async function readDelivery(
  * @returns how many wait for a merge now
  */
 export async function replayDeliveries(
-  { db }: Core,
+  db: Db,
   { family, ids }: { family?: string | undefined; ids?: readonly string[] | undefined },
 ): Promise<number> {
-  const ofFamily = family === undefined ? sql`true` : sql`family = ${family}`;
   // In the order of ids, as an insert takes its pending rows.
-  const query = ids
-    ? sql`
-        insert into receiver.pending_deliveries (id, family)
-        select id, family from receiver.inbox where id = any(${[...ids]}::uuid[]) and ${ofFamily} order by id
-        on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null`
-    : sql`
-        update receiver.pending_deliveries set next_at = clock_timestamp(), attempts = 0
-        where id in (
-          select id from receiver.pending_deliveries where next_at = 'infinity' and ${ofFamily} order by id for update
-        )`;
-  const { numAffectedRows } = await query.execute(db);
-  return Number(numAffectedRows);
+  if (ids) {
+    const stored = db
+      .selectFrom('receiver.inbox')
+      .select(['id', 'family'])
+      .where(isOneOf(ids))
+      .$if(family !== undefined, (query) => query.where('family', '=', family!))
+      .orderBy('id');
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('receiver.pending_deliveries')
+      .columns(['id', 'family'])
+      .expression(stored)
+      .onConflict((existing) =>
+        existing
+          .column('id')
+          .doUpdateSet({ next_at: (row) => row.ref('excluded.next_at'), attempts: 0, error: null }),
+      )
+      .executeTakeFirst();
+    return Number(numInsertedOrUpdatedRows);
+  }
+  const failed = db
+    .selectFrom('receiver.pending_deliveries')
+    .select('id')
+    .where(sql<boolean>`next_at = 'infinity'`)
+    .$if(family !== undefined, (query) => query.where('family', '=', family!))
+    .orderBy('id')
+    .forUpdate();
+  const { numUpdatedRows } = await db
+    .updateTable('receiver.pending_deliveries')
+    .set({ next_at: sql<Date>`clock_timestamp()`, attempts: 0 })
+    .where('id', 'in', failed)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }
+
+/** As one parameter: a statement takes at most 65,535. */
+export const isOneOf = (ids: readonly string[]) => sql<boolean>`id = any(${[...ids]}::uuid[])`;

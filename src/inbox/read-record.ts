@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { keysOf } from '../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
 import { unfitMark } from '../callbacks/read-data.ts';
@@ -9,8 +10,8 @@ import { literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
-/** A record, as `inbox` has it. */
-export interface RecordKey {
+/** A record of a known family. */
+export interface FamilyRecord {
   family: Family;
   businessId: string;
   recordId: string;
@@ -25,16 +26,15 @@ export interface Version {
   event: string;
   eventTime: Date;
   receivedAt: Date;
-  /** What it says. */
+  /** The fields that it has. */
   keys: string[];
-  /** Those that it gave another value. */
+  /** The fields that it gave another value. */
   changed: string[];
   isReduced: boolean;
   status: 'applied' | 'received' | 'failed';
   error: string | null;
 }
 
-/** What is known of a record. */
 export interface RecordPage {
   /** Undefined: none of its callbacks was applied yet. */
   row: Row | undefined;
@@ -49,6 +49,7 @@ export interface RecordPage {
   subjects: string[];
 }
 
+const maxReferring = 100;
 const snapshot =
   'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
 
@@ -66,7 +67,7 @@ export async function findRecord(
   name: string,
   businessId: string,
   id: string,
-): Promise<RecordKey | undefined> {
+): Promise<FamilyRecord | undefined> {
   const family = families.find((one) => one.name === name);
   if (!family) return undefined;
   if (hasPublicKey(family)) {
@@ -83,25 +84,29 @@ export async function findRecord(
   return found && { family, ...found };
 }
 
-/** What is known of a record: its row, and the callbacks that it was made of. Undefined: there are none. */
+/** A record's row, and the callbacks that it was made of. @returns undefined: there are none */
 export async function readRecord(
   { pool, families }: Core,
-  key: RecordKey,
+  key: FamilyRecord,
   maxVersions = 200,
 ): Promise<RecordPage | undefined> {
   const { family, businessId, recordId } = key;
-  const of = [businessId, family.name, recordId];
+  const values = [businessId, family.name, recordId];
   return inTransaction(pool, snapshot, async (client) => {
-    const { rows: versions } = await client.query<Version>(versionsOf, [...of, maxVersions + 1]);
+    const { rows: versions } = await client.query<Version>(versionsOf, [...values, maxVersions + 1]);
     if (versions.length === 0) return undefined;
-    const said = await client.query<{ key: string; id: string; at: Date }>(sinceOf, of);
-    const [found] = await readRows(client, family, [key]);
+    const since = await client.query<{ key: string; id: string; at: Date }>(sinceOf, values);
+    const [current] = await readRows(client, family, [key]);
     const self = recordSubject(family.name, businessId, recordId);
     const byKey = families.filter(hasPublicKey).map(({ name }) => name);
-    const referring = await client.query<RecordPage['referring'][number]>(referringTo, [self, byKey, 100]);
+    const referring = await client.query<RecordPage['referring'][number]>(referringTo, [
+      self,
+      byKey,
+      maxReferring,
+    ]);
     return {
-      row: found!.row ?? undefined,
-      since: new Map(said.rows.map(({ key, id, at }) => [fieldOf(family, key), { id, at }])),
+      row: current!.row ?? undefined,
+      since: new Map(since.rows.map(({ key, id, at }) => [fieldOf(family, key), { id, at }])),
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
       referring: referring.rows,
@@ -113,11 +118,14 @@ export async function readRecord(
 const fieldOf = ({ fields }: Family, key: string) =>
   Object.hasOwn(fields, key) ? key : `extra.${key.replace(unfitMark, '')}`;
 
+/** A pool, or a client in a transaction. */
+type Queryable = pg.Pool | pg.ClientBase;
+
 /** The rows of records of one family, in their order, with whom they name; null where there is no row. */
 export async function readRows(
-  client: Pick<pg.ClientBase, 'query'>,
+  client: Queryable,
   family: Family,
-  keys: readonly Omit<RecordKey, 'family'>[],
+  keys: readonly { businessId: string; recordId: string }[],
 ): Promise<{ row: Row | null; name: string | null; phone: string | null }[]> {
   const { names = [], phones = [] } = family.people ?? {};
   const first = (paths: readonly string[]) =>
@@ -127,7 +135,7 @@ export async function readRows(
             ${first(names)} as name, ${first(phones)} as phone
      from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
      left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
-    [keys.map(({ businessId }) => businessId), keys.map(({ recordId }) => recordId)],
+    keysOf(keys),
   );
   return rows;
 }
@@ -139,10 +147,7 @@ export function personIn(path: string): string {
 }
 
 /** The subjects of the patients that records are about; of one that names nobody, of those that it refers to. */
-export async function patientsOf(
-  client: Pick<pg.ClientBase, 'query'>,
-  keys: readonly RecordKey[],
-): Promise<string[]> {
+export async function patientsOf(client: Queryable, keys: readonly FamilyRecord[]): Promise<string[]> {
   const { rows } = await client.query<{ subject: string }>(patients, [
     keys.map(({ businessId }) => businessId),
     keys.map(({ family }) => family.name),
@@ -168,13 +173,13 @@ with ${versions}, shown as materialized (
   union all
   select null, '', true, receiver.jsonb_merge(data order by version)
   from versions where is_applied and version < (select min(version) from shown)
-), said as (
+), fields as (
   select id, ltrim(key, '${unfitMark}') as key,
          is_applied and coalesce(lag(value) over (partition by key, is_applied order by version), 'null') <> value as is_changed
   from compared cross join jsonb_each(data)
 ), keys as (
   select id, array_agg(key order by key) as keys, array_agg(key order by key) filter (where is_changed) as changed
-  from said group by id
+  from fields group by id
 )
 select id, event, event_time as "eventTime", received_at as "receivedAt", is_reduced as "isReduced", error,
        case when is_applied then 'applied' when is_failed then 'failed' else 'received' end as status,
@@ -186,10 +191,10 @@ const sinceOf = `
 with ${versions}
 select key, value->>0 as id, to_timestamp((value->>1)::float8) as at
 from jsonb_each((
-  select receiver.jsonb_merge(said order by version) from versions cross join lateral (
-    select jsonb_object_agg(key, jsonb_build_array(id, extract(epoch from event_time))) as said from jsonb_object_keys(data) key
+  select receiver.jsonb_merge(deciders order by version) from versions cross join lateral (
+    select jsonb_object_agg(key, jsonb_build_array(id, extract(epoch from event_time))) as deciders from jsonb_object_keys(data) key
   ) keys
-  where is_applied and said is not null
+  where is_applied and deciders is not null
 ))`;
 
 const referringTo = `

@@ -1,12 +1,11 @@
-import { sql } from 'kysely';
-import type { QuarantineReason } from '../callbacks/rejection.ts';
+import type { Selectable } from 'kysely';
+import type { FieldError, QuarantineReason } from '../callbacks/rejection.ts';
 import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine-body.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
-
-/** As one parameter: a statement takes at most 65,535. */
-const isOneOf = (ids: readonly string[]) => sql<boolean>`id = any(${[...ids]}::uuid[])`;
+import type { Db, Tables } from '../receiver/store/tables.ts';
+import { isOneOf } from './list-deliveries.ts';
 
 export interface QuarantineFilter {
   ids?: readonly string[] | undefined;
@@ -16,8 +15,23 @@ export interface QuarantineFilter {
   replayed?: boolean | undefined;
 }
 
-/** Bodies that were refused, without their content, the last to arrive first. */
-export function listQuarantine({ db }: Core, filter: QuarantineFilter, limit?: number) {
+/** A body that was refused, without its content. */
+export interface QuarantinedBody {
+  id: string;
+  path: string;
+  family: string;
+  business_id: string | null;
+  reason: QuarantineReason;
+  errors: FieldError[];
+  acknowledged: boolean;
+  count: number;
+  received_at: Date;
+  last_received_at: Date;
+  replayed_at: Date | null;
+}
+
+/** Bodies that were refused, the last to arrive first. */
+export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number): Promise<QuarantinedBody[]> {
   const { ids, reason, business, replayed } = filter;
   return db
     .selectFrom('receiver.quarantine')
@@ -33,14 +47,15 @@ export function listQuarantine({ db }: Core, filter: QuarantineFilter, limit?: n
     .execute();
 }
 
-export type QuarantineLine = Awaited<ReturnType<typeof listQuarantine>>[number];
-
 /** Why it was refused, a line for each fault. */
-export const faultsOf = ({ errors }: Pick<QuarantineLine, 'errors'>): string =>
+export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
-/** One with its body, and the patients that it names as far as it can be read; undefined: there is none. */
-export async function readQuarantined({ db, families }: Core, id: string) {
+/** A body that was refused, with the patients that it names as far as it can be read; undefined: there is none. */
+export async function readQuarantined(
+  { db, families }: Core,
+  id: string,
+): Promise<Selectable<Tables['receiver.quarantine']> | undefined> {
   const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
@@ -89,7 +104,7 @@ export async function replayQuarantined(
 }
 
 /** Deletes bodies for good. @returns how many */
-export async function dropQuarantined({ db }: Core, ids: readonly string[]): Promise<number> {
+export async function dropQuarantined(db: Db, ids: readonly string[]): Promise<number> {
   const deleted = await db.deleteFrom('receiver.quarantine').where(isOneOf(ids)).executeTakeFirst();
   return Number(deleted.numDeletedRows);
 }

@@ -65,7 +65,12 @@ async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: (
     alter role ${username} set default_transaction_read_only = on`);
   const { host, port, database, ssl } = new pg.Client({ connectionString });
   return {
-    ...{ host, port, database, ssl, user: username, password },
+    host,
+    port,
+    database,
+    ssl,
+    user: username,
+    password,
     drop: () => pool.query(`drop role if exists ${username}`),
   };
 }

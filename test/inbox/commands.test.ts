@@ -50,7 +50,7 @@ async function refuse(...bodies: string[]): Promise<string[]> {
   const intake = openIntake(database);
   for (const body of bodies) await intake.receive(Buffer.from(body), routeOf('receipt')).catch(() => {});
   await intake.close();
-  return (await listQuarantine(core, {})).map(({ id }) => id);
+  return (await listQuarantine(core.db, {})).map(({ id }) => id);
 }
 
 it('no command of a feature has the name of another one', () => {
@@ -86,7 +86,7 @@ it('replay lets the failed callbacks of a family, or the given ones, wait again,
   expect(await run('replay', id!, randomUUID())).toMatch(
     /1 waits[\s\S]*1 of the ids is of no stored callback/,
   );
-  expect(await listDeliveries(core, { status: 'received' }, 10)).toMatchObject([{ id }]);
+  expect(await listDeliveries(core.db, { status: 'received' }, 10)).toMatchObject([{ id }]);
   expect(await logged()).toMatchObject([
     { action: 'replay' },
     { action: 'replay' },
@@ -138,9 +138,9 @@ it('quarantine drops the given bodies, and none where nothing selects them', asy
   await expect(run('quarantine', 'list', '--limit', 'x')).rejects.toThrow('must be a whole number');
   await database.rows('update receiver.quarantine set replayed_at = now() where id = $1', [first]);
   await run('quarantine', 'drop', '--all');
-  expect(await listQuarantine(core, { replayed: true })).toMatchObject([{ id: first }]);
+  expect(await listQuarantine(core.db, { replayed: true })).toMatchObject([{ id: first }]);
   await run('quarantine', 'drop', first!, second!);
-  expect(await listQuarantine(core, { replayed: true })).toEqual([]);
+  expect(await listQuarantine(core.db, { replayed: true })).toEqual([]);
   expect(await logged()).toMatchObject([
     { action: 'quarantine drop', rows: 1 },
     { action: 'quarantine drop', rows: 1 },

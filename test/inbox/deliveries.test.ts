@@ -53,8 +53,8 @@ it('a body that is replayed is applied once, keeps its arrival, and is listed no
   expect(await inbox()).toEqual([{ record_id: '7', received_at: new Date('2026-02-03T04:05:06Z') }]);
   await mergeAll(core);
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '7' }]);
-  expect(await listQuarantine(core, {})).toEqual([]);
-  expect(await listQuarantine(core, { replayed: true })).toMatchObject([{ id, count: 1 }]);
+  expect(await listQuarantine(core.db, {})).toEqual([]);
+  expect(await listQuarantine(core.db, { replayed: true })).toMatchObject([{ id, count: 1 }]);
 });
 
 it('a body that is refused again stays, also for the filter of businesses; a correction takes its place', async () => {
@@ -65,10 +65,10 @@ it('a body that is refused again stays, also for the filter of businesses; a cor
   const elsewhere = coreOf(database, settings(['b2']));
   const refused = await replayQuarantined(elsewhere, [id], { corrected });
   expect(refused.get(id)).toMatchObject({ outcome: 'rejected', reason: 'This business_id is not allowed.' });
-  expect(await listQuarantine(core, {})).toMatchObject([{ id, replayed_at: null, count: 1 }]);
+  expect(await listQuarantine(core.db, {})).toMatchObject([{ id, replayed_at: null, count: 1 }]);
   await replayQuarantined(core, [id], { corrected });
   expect(await inbox()).toMatchObject([{ record_id: '8', received_at: new Date('2026-02-03T04:05:06Z') }]);
-  expect(await dropQuarantined(core, [id])).toBe(1);
+  expect(await dropQuarantined(core.db, [id])).toBe(1);
   expect(await readQuarantined(core, id)).toBeUndefined();
 });
 
@@ -97,30 +97,32 @@ it('failed deliveries, or the given ones, are merged again', async () => {
   await database.rows('alter table receipts add constraint c check (receipt_id <> 2)');
   await mergeAll(core);
   const states = async () =>
-    (await listDeliveries(core, {}, 10)).map(({ id, status }) => [ids.indexOf(id), status]);
+    (await listDeliveries(core.db, {}, 10)).map(({ id, status }) => [ids.indexOf(id), status]);
   expect(await states()).toEqual([
     [0, 'applied'],
     [1, 'failed'],
     [2, 'applied'],
   ]);
   expect(
-    await listDeliveries(core, { status: 'failed', family: 'receipt', business: 'b1' }, 10),
+    await listDeliveries(core.db, { status: 'failed', family: 'receipt', business: 'b1' }, 10),
   ).toMatchObject([{ id: ids[1], error: expect.stringContaining('23514') }]);
   await database.rows('alter table receipts drop constraint c');
-  expect(await replayDeliveries(core, { family: 'consent_form' })).toBe(0);
-  expect(await replayDeliveries(core, {})).toBe(1);
-  expect(await listDeliveries(core, { status: 'received' }, 10)).toMatchObject([{ id: ids[1] }]);
+  expect(await replayDeliveries(core.db, { family: 'consent_form' })).toBe(0);
+  expect(await replayDeliveries(core.db, {})).toBe(1);
+  expect(await listDeliveries(core.db, { status: 'received' }, 10)).toMatchObject([{ id: ids[1] }]);
   await mergeAll(core);
-  expect((await listDeliveries(core, { status: 'applied' }, 10)).map(({ id }) => id)).toEqual(ids);
+  expect((await listDeliveries(core.db, { status: 'applied' }, 10)).map(({ id }) => id)).toEqual(ids);
   await database.rows('delete from receipts');
   expect(
-    await replayDeliveries(core, { ids: [ids[0]!, ids[0]!.replace(/.$/, (c) => (c === '0' ? '1' : '0'))] }),
+    await replayDeliveries(core.db, {
+      ids: [ids[0]!, ids[0]!.replace(/.$/, (c) => (c === '0' ? '1' : '0'))],
+    }),
   ).toBe(1);
   await mergeAll(core);
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
   // Pages and days.
-  expect(await listDeliveries(core, { before: ids[0] }, 1)).toMatchObject([{ id: ids[1] }]);
+  expect(await listDeliveries(core.db, { before: ids[0] }, 1)).toMatchObject([{ id: ids[1] }]);
   const until = new Date((now - 2) * 1000);
-  expect((await listDeliveries(core, { until }, 10)).map(({ id }) => id)).toEqual([ids[2]]);
-  expect((await listDeliveries(core, { since: until }, 10)).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+  expect((await listDeliveries(core.db, { until }, 10)).map(({ id }) => id)).toEqual([ids[2]]);
+  expect((await listDeliveries(core.db, { since: until }, 10)).map(({ id }) => id)).toEqual(ids.slice(0, 2));
 });

@@ -190,7 +190,7 @@ it('erasures beside stores, merges, replays, a rebuild and retention, over famil
         await Promise.all([
           ...gone.map((person) => erasePatient(core, [`p:platform:${person}`], { actor: 'somebody' })),
           ...[mergeAll(core), createRebuild(core)()],
-          replayDeliveries(core, { ids: arriving.slice(0, cut).map(({ id }) => id) }),
+          replayDeliveries(core.db, { ids: arriving.slice(0, cut).map(({ id }) => id) }),
           ...arriving.slice(cut).map((one) => storeIn(core, one)),
         ]);
         await mergeAll(core);

@@ -42,14 +42,14 @@ export const deliveries: Page = (routes, core) => {
     };
     const { data, status, ...filter } = parseForm(req.query, shape, aliases);
     const { before } = readForm(req.query, { before: guid }).data;
-    const rows = status === 200 ? await listDeliveries(core, { ...data, before }, pageRows + 1) : [];
+    const rows = status === 200 ? await listDeliveries(core.db, { ...data, before }, pageRows + 1) : [];
     sendPage(res, 'Deliveries', <List {...{ rows, filter }} />, { status });
   });
 
   routes.post('/deliveries/replay', 'operator', async (req, res) => {
     const { data: filter } = readForm(req.body, { id: guid, family: family() });
     await core.logAccess(res, { action: 'replay', filter });
-    await replayDeliveries(core, { family: filter.family, ids: filter.id ? [filter.id] : undefined });
+    await replayDeliveries(core.db, { family: filter.family, ids: filter.id ? [filter.id] : undefined });
     const waiting = { status: 'received', family: filter.family };
     res.redirect(303, filter.id ? `/console/deliveries/${filter.id}` : hrefTo('/deliveries', waiting));
   });

@@ -6,7 +6,7 @@ import {
   findAliasFault,
   type KnownId,
   maxAliasLength,
-  mostIds,
+  maxIds,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
 import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';
@@ -69,7 +69,7 @@ async function readIds(
       union select 'doctor', doctor from recent
     )
     select kind, id, alias, updated_at, updated_by from known full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${mostIds + 1}`.execute(db);
+    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
   return rows;
 }
 
@@ -92,10 +92,10 @@ function AliasesPage({ ids, form }: AliasesProps) {
         {mayEdit ? 'An empty name removes it.' : 'Changing them takes the role operator.'}
       </p>
       <Filters action={action} {...form} />
-      {ids.length > mostIds && <p class="note">More than {formatCount(mostIds)}: filter them.</p>}
+      {ids.length > maxIds && <p class="note">More than {formatCount(maxIds)}: filter them.</p>}
       <Table
         label="Ids and their names"
-        rows={ids.slice(0, mostIds)}
+        rows={ids.slice(0, maxIds)}
         empty="No ids."
         columns={[
           { head: 'Kind', cell: ({ kind }) => kind },

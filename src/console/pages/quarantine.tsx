@@ -6,7 +6,7 @@ import {
   dropQuarantined,
   faultsOf,
   listQuarantine,
-  type QuarantineLine,
+  type QuarantinedBody,
   readQuarantined,
   replayQuarantined,
 } from '../../inbox/replay.ts';
@@ -33,7 +33,7 @@ export const quarantine: Page = (routes, core) => {
       business: text.meta({ label: 'Business', kind: 'business' }),
     };
     const { data, status, ...filter } = parseForm(req.query, shape, aliases);
-    const rows = status === 200 ? await listQuarantine(core, data, maxRows) : [];
+    const rows = status === 200 ? await listQuarantine(core.db, data, maxRows) : [];
     sendPage(res, 'Rejected bodies', <List {...{ rows, filter }} />, { status });
   });
 
@@ -75,7 +75,7 @@ export const quarantine: Page = (routes, core) => {
   routes.post('/quarantine/:id/drop', 'operator', async (req, res) => {
     const { id, subjects } = await load(req);
     await core.logAccess(res, { action: 'quarantine drop', subjects, filter: { quarantine: id }, rows: 1 });
-    await dropQuarantined(core, [id]);
+    await dropQuarantined(core.db, [id]);
     res.redirect(303, '/console/quarantine');
   });
 };
@@ -86,7 +86,7 @@ interface Attempt {
   corrected: string | undefined;
 }
 
-function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: FilterForm }) {
+function List({ rows, filter }: { rows: readonly QuarantinedBody[]; filter: FilterForm }) {
   return (
     <>
       <Filters action="/console/quarantine" {...filter} folded />

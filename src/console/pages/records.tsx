@@ -2,8 +2,8 @@ import type { Request, Response } from 'express';
 import { type Family, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
+  type FamilyRecord,
   findRecord,
-  type RecordKey,
   type RecordPage,
   type Row,
   readRecord,
@@ -94,7 +94,7 @@ function Value({ family, name, row }: { family: Family; name: string; row: Row }
 }
 
 interface KnownProps {
-  recordKey: RecordKey;
+  recordKey: FamilyRecord;
   id: string;
   record: RecordPage;
   revealed: boolean;
