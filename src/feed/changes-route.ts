@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { Router } from 'express';
 import { z } from 'zod';
 import { isSameSecret } from '../common/secrets.ts';
+import type { Core } from '../receiver/feature.ts';
 import { addressOf } from '../receiver/http/access.ts';
 import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
-import { type FeedCore, familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';
+import { familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';
 
 /** Pages that are read at once: each is some megabytes. */
 const maxPages = 2;
 
 /** `GET /changes`: a page of the feed as JSON; without CHANGES_TOKENS it does not exist. See docs/changes.md. */
-export function createRoute(core: FeedCore): Router {
+export function createChangesRoute(core: Core): Router {
   const { changes: configured, authentication } = core.config;
   const router = Router({ caseSensitive: true });
   const pages = new Set<Promise<unknown>>();
@@ -25,19 +26,19 @@ export function createRoute(core: FeedCore): Router {
     const { data, error } = schema.safeParse(req.query);
     const faults = error?.issues.map(({ path, message }) => [...path, message].join(': '));
     if (faults) throw new QueryInvalid(faults.join('; '));
-    const at = await readHead(core.db);
-    const given = data!.after ?? `${at.epoch}.0`;
-    const after = await findPosition(core.db, given, at);
+    const head = await readHead(core.db);
+    const from = data!.after ?? `${head.epoch}.0`;
+    const after = await findPosition(core.db, from, head);
     if (after === undefined) throw new CursorUnknown();
     const name = createHash('sha256').update(known.token).digest('hex').slice(0, 12);
     const actor = { id: 'changes-token', name, address: addressOf(req, authentication.trustProxy) };
     const selection = { ...data!, is_public: known.isPublic };
-    const range = { ...at, after, limit: data!.limit };
+    const range = { ...head, after, limit: data!.limit };
     while (pages.size >= maxPages) await Promise.race(pages);
     const page = readPage(core, selection, actor, range);
     const ended: Promise<unknown> = page.catch(() => {}).then(() => pages.delete(ended));
     pages.add(ended);
-    const { changes, cursor = given, more } = await page;
+    const { changes, cursor = from, more } = await page;
     const items = changes.map(({ json }) => json).join();
     const end = `"next":"${cursor}","more":${more}`;
     send(res, 200, 'application/json', `{"changes":[${items}],${end}}`);

@@ -18,8 +18,13 @@ export const defaultLimits = {
   pauseAfterMs: 72 * hourMs,
 };
 export type Limits = typeof defaultLimits;
-/** The status, or the code of the error; and for how long the endpoint wants no other attempt, as far as it says so. */
-export type Attempt = { outcome: string; retryAfterMs: number };
+
+export interface Attempt {
+  /** The status, or the code of the error. */
+  outcome: string;
+  /** For how long the endpoint wants no other attempt; 0: it does not say. */
+  retryAfterMs: number;
+}
 
 /** Where this process is: a copy of the database, or a receiver with another address, is elsewhere. */
 export const here = ({ config }: Core) => sql<string>`(
@@ -52,7 +57,7 @@ export async function findDue(core: Core): Promise<string[]> {
 
 export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);
 
-/** Takes a destination that is due for one request. Until that is settled, or the lease is over, nobody else sends to it. */
+/** Takes a destination that is due for one request. Until that is settled, or the lease is over, no other process sends to it. */
 export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
   update(core.db, id)
     .set({ next_at: later(leaseMs) })
@@ -71,19 +76,23 @@ export async function moveTo(db: Db, { id, position }: Destination, next: number
   return moved.numUpdatedRows === 1n;
 }
 
-/** Notes that a change was not accepted: it is sent again later, unless the destination is thereby paused. */
-export async function noteFailure(db: Db, one: Destination, last: Attempt, limits: Limits): Promise<void> {
-  const { outcome, retryAfterMs } = last;
-  const pauseMs = limits.firstPauseMs * 2 ** one.attempts * (0.75 + Math.random() / 2);
+/** Records that a change was not accepted: it is sent again later, unless the destination is thereby paused. */
+export async function recordFailure(
+  db: Db,
+  destination: Destination,
+  { outcome, retryAfterMs }: Attempt,
+  limits: Limits,
+): Promise<void> {
+  const pauseMs = limits.firstPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
   const values = {
     outcome,
-    attempts: one.attempts + 1,
+    attempts: destination.attempts + 1,
     failing_since: sql<Date>`coalesce(failing_since, now())`,
     next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), limits.maxPauseMs)),
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
       when failing_since < ${later(-limits.pauseAfterMs)} then 'failing' end)`,
   };
-  await update(db, one.id).set(values).where('position', '=', one.position).execute();
+  await update(db, destination.id).set(values).where('position', '=', destination.position).execute();
 }
 
 /** A check of each destination. */
@@ -92,7 +101,7 @@ export const checkDestinations = async (core: Core): Promise<Check[]> =>
     const detail = `The last attempt: ${outcome ?? 'none yet'}`;
     const check = { name: 'destination', subject: id, detail, ...(since && { since }) };
     const command = (name: string) => `receiver destinations ${name} ${id}`;
-    if (paused === 'command') return { ...check, status: 'ok', title: 'Somebody has paused webhooks' };
+    if (paused === 'command') return { ...check, status: 'ok', title: 'Webhooks are paused by a command' };
     if (!isHere) {
       const title =
         'Webhooks were confirmed with another PUBLIC_URL, or in a database of which this may be a copy';

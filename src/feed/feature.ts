@@ -1,6 +1,5 @@
 import type { Feature } from '../receiver/feature.ts';
-import { logAccess } from '../receiver/store/log-access.ts';
-import { createRoute } from './changes-route.ts';
+import { createChangesRoute } from './changes-route.ts';
 import { addDestinationsCommand } from './commands.ts';
 import { checkDestinations, defaultLimits } from './destinations.ts';
 import { trimChanges } from './read-changes.ts';
@@ -11,15 +10,15 @@ const dayMs = 86_400_000;
 /** The feed of changes, and webhooks. */
 export const feed: Feature = {
   name: 'feed',
-  routes: (core) => createRoute({ ...core, logAccess }),
+  routes: createChangesRoute,
   tasks: (core) => [
     {
       name: 'destinations',
       everyMs: defaultLimits.lookMs,
-      run: (signal) => sendChanges({ ...core, logAccess }, defaultLimits, signal),
+      run: (signal) => sendChanges(core, defaultLimits, signal),
     },
     { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
   ],
   commands: addDestinationsCommand,
-  checks: (core) => checkDestinations(core),
+  checks: checkDestinations,
 };

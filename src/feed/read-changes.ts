@@ -4,25 +4,17 @@ import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { columnsOf, quoted, tableOf } from '../receiver/store/columns.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
 import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
-type Values = Record<string, unknown>;
-/** Who reads, for the access log. */
-type Actor = { id: string; name: string; address?: string };
-type Access = { actor: Actor; action: string; subjects: string[]; filter: Values; ids: Ids; rows: number };
-type Ids = { business_id: string | null };
-
-/** What the feed works with. */
-export interface FeedCore extends Core {
-  /** Adds an entry to the access log. Where it throws, nothing is given to anybody. */
-  logAccess: (core: Core, access: Access) => Promise<void>;
+/** A position; `at`: when its change was made, unless it is not that of a change. */
+interface Place {
+  position: string;
+  at?: Date;
 }
 
-/** A position, and when its change was made; without: it is not that of a change. */
-type Place = { position: string; at?: Date };
-
-/** What somebody reads of the feed. */
+/** What a reader selects of the feed. */
 export interface Selection {
   families: string[];
   /** null: all. */
@@ -31,8 +23,25 @@ export interface Selection {
   is_public: boolean;
 }
 
-/** A change, and as it is sent. */
-export type Change = Selectable<Tables['receiver.changes']> & { cursor: string; json: string };
+/** A change; `json`: as it is sent. */
+export type Change = ChangeRow & { cursor: string; json: string };
+type ChangeRow = Selectable<Tables['receiver.changes']>;
+
+export interface FeedHead {
+  epoch: string;
+  /** The position of the last change; 0: there is none. */
+  head: number;
+}
+
+export interface ChangesPage {
+  changes: Change[];
+  /** The position behind the page. */
+  next: number;
+  /** Its cursor; undefined: it is that of no change. */
+  cursor: string | undefined;
+  /** Whether more may follow now. */
+  more: boolean;
+}
 
 /** So many positions are looked at for a page, so that one without changes is read at once, too. */
 const maxScanned = 50_000;
@@ -49,20 +58,34 @@ export const familiesInFeed = (families: readonly Family[]): string[] =>
 const cursorOf = (epoch: string, { position, at }: Place): string =>
   `${epoch}.${position}${at ? `.${at.getTime().toString(36)}` : ''}`;
 
-/** The epoch of the feed, and the position of the last change; 0 where there is none. */
-export async function readHead(db: Db): Promise<{ epoch: string; head: number }> {
-  const { rows } = await sql<{ epoch: string; head: string }>`
-    select value as epoch, coalesce((select max(position) from receiver.changes), 0) as head
-    from receiver.settings where name = 'feed_epoch'`.execute(db);
-  return { epoch: rows[0]!.epoch, head: Number(rows[0]!.head) };
+export async function readHead(db: Db): Promise<FeedHead> {
+  const { epoch, head } = await db
+    .selectFrom('receiver.settings')
+    .select('value as epoch')
+    .select((row) =>
+      row
+        .selectFrom('receiver.changes')
+        .select(({ fn }) => fn.max('position').as('head'))
+        .as('head'),
+    )
+    .where('name', '=', 'feed_epoch')
+    .executeTakeFirstOrThrow();
+  return { epoch, head: Number(head ?? 0) };
 }
 
 /** @returns the position of a cursor; undefined: it is not of this history, as after a restore */
-export async function findPosition(db: Db, cursor: string, { epoch, head }: { epoch: string; head: number }) {
+export async function findPosition(
+  db: Db,
+  cursor: string,
+  { epoch, head }: FeedHead,
+): Promise<number | undefined> {
   const [of, position, stamp] = cursor.split('.') as [string, string, string?];
   if (of !== epoch || Number(position) > head) return undefined;
-  const found = db.selectFrom('receiver.changes').selectAll().where('position', '=', position);
-  const change = await found.executeTakeFirst();
+  const change = await db
+    .selectFrom('receiver.changes')
+    .selectAll()
+    .where('position', '=', position)
+    .executeTakeFirst();
   const isTrimmed = Number.parseInt(stamp ?? '0', 36) < Date.now() - (keptDays - 1) * 86_400_000;
   const isKnown = change && stamp ? cursorOf(epoch, change) === cursor : isTrimmed;
   return isKnown ? Number(position) : undefined;
@@ -73,83 +96,100 @@ export async function findPosition(db: Db, cursor: string, { epoch, head }: { ep
  * columns after an entry of the access log. Merges take positions under their lock, so whoever sees a position sees all
  * before it, and a later statement sees at least as much.
  *
- * @returns the changes, the position and the cursor after them, and whether something may follow now
  * @throws the error of the database, or of the access log
  */
 export async function readPage(
-  core: FeedCore,
+  core: Core,
   selection: Selection,
   actor: Actor,
-  { epoch, head, after, limit }: { epoch: string; head: number; after: number; limit: number },
-): Promise<{ changes: Change[]; next: number; cursor: string | undefined; more: boolean }> {
+  { epoch, head, after, limit }: FeedHead & { after: number; limit: number },
+): Promise<ChangesPage> {
   const { families, business_id, is_public: isPublic } = selection;
-  // That of a change, so that the cursor has its time. There may be a wide gap before the first one.
-  const { rows: ends } = await sql<Required<Place>>`
-    select position, at from receiver.changes
-    where position > ${after} and position <= least(${head}::bigint, greatest(${after + maxScanned}::bigint,
-      (select min(position) from receiver.changes where position > ${after})))
-    order by position desc limit 1`.execute(core.db);
-  const end: Place = ends[0] ?? { position: String(after) };
-  const found = await core.db
+  const end = await findEnd(core.db, after, head);
+  const selected = await core.db
     .selectFrom('receiver.changes')
     .selectAll()
     .where('position', '>', String(after))
     .where('position', '<=', end.position)
     .where('family', 'in', families)
-    .$if(business_id !== null, (all) => all.where('business_id', '=', business_id!))
+    .$if(business_id !== null, (query) => query.where('business_id', '=', business_id!))
     .orderBy('position')
     .limit(limit)
     .execute();
+  const { count, records, subjects } = await readRecords(core, selected, isPublic);
+  const page = selected.slice(0, count);
+  const rows = page.filter(({ position }) => records.has(position)).length;
+  if (!isPublic && rows > 0)
+    await logAccess(core, {
+      actor,
+      action: 'changes',
+      subjects: [...subjects],
+      filter: { families },
+      ids: { business_id },
+      rows,
+    });
+  const changes = page.map((row) => changeOf(row, cursorOf(epoch, row), records.get(row.position)));
+  const last = count < selected.length || count === limit ? page.at(-1)! : end;
+  const next = Number(last.position);
+  return { changes, next, cursor: last.at && cursorOf(epoch, last), more: next < head };
+}
 
+/** The end of a page: the position of a change, so that the cursor has its time; there may be a wide gap before the first one. */
+async function findEnd(db: Db, after: number, head: number): Promise<Place> {
+  const { rows } = await sql<Place>`
+    select position, at from receiver.changes
+    where position > ${after} and position <= least(${head}::bigint, greatest(${after + maxScanned}::bigint,
+      (select min(position) from receiver.changes where position > ${after})))
+    order by position desc limit 1`.execute(db);
+  return rows[0] ?? { position: String(after) };
+}
+
+/**
+ * Reads the records of changes, up to some megabytes.
+ *
+ * @returns `count`: of how many changes; `records`: by position, as JSON; `subjects`: the patients in them
+ */
+async function readRecords({ pool, families }: Core, changes: readonly ChangeRow[], isPublic: boolean) {
   const records = new Map<string, string>();
-  const subjects: string[] = [];
+  const subjects = new Set<string>();
   let [count, bytes, size] = [0, 0, firstRecords];
-  while (count < found.length && bytes < maxBytes) {
-    const some = found.slice(count, count + size);
+  while (count < changes.length && bytes < maxBytes) {
+    const step = changes.slice(count, count + size);
     // The first record is read however large it is.
     const budget = size === 1 && count === 0 ? Number.MAX_SAFE_INTEGER : maxBytes;
-    let fitting = some.length;
-    for (const name of new Set(some.map(({ family }) => family))) {
-      const family = core.families.find((one) => one.name === name);
-      if (!family) continue;
-      const own = some.filter((change) => change.family === name);
-      const values = [own.map((one) => one.business_id), own.map((one) => one.record_id), budget - bytes];
+    let fitting = step.length;
+    for (const family of families) {
+      const own = step.filter((change) => change.family === family.name);
+      if (own.length === 0) continue;
+      const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), budget - bytes];
       const text = selectRows(family, isPublic);
-      const { rows } = await core.pool.query<{ n: number; record: string | null }>(text, values);
+      const { rows } = await pool.query<{ n: number; record: string | null }>(text, values);
       for (const { n, record } of rows) {
-        const { position, business_id: business } = own[n - 1]!;
+        const change = own[n - 1]!;
         if (record === null) {
-          fitting = Math.min(fitting, some.indexOf(own[n - 1]!));
+          fitting = Math.min(fitting, step.indexOf(change));
           continue;
         }
-        records.set(position, record);
+        records.set(change.position, record);
         bytes += record.length;
-        const data = withDecimals(record, JSON.parse(record)) as Values;
-        subjects.push(...subjectsOf({ data }, family, business).filter((one) => one.startsWith('p:')));
+        const data = withDecimals(record, JSON.parse(record)) as Record<string, unknown>;
+        for (const subject of subjectsOf({ data }, family, change.business_id))
+          if (subject.startsWith('p:')) subjects.add(subject);
       }
     }
     count += fitting;
-    if (count > 0 && fitting < some.length) break;
+    if (count > 0 && fitting < step.length) break;
     if (count === 0) [bytes, size] = [0, 1];
     else size = Math.max(2, Math.floor(((maxBytes - bytes) * count) / Math.max(bytes, 1)));
   }
-  const page = found.slice(0, count);
-  const shown = page.filter(({ position }) => records.has(position)).length;
-  if (!isPublic && shown > 0) {
-    const about = { subjects: [...new Set(subjects)], filter: { families }, ids: { business_id } };
-    await core.logAccess(core, { actor, action: 'changes', ...about, rows: shown });
-  }
-  const changes = page.map((change): Change => {
-    const { family, business_id, record_id: id, kind, at: changed_at } = change;
-    const version = Number(change.position);
-    const cursor = cursorOf(epoch, change);
-    const about = JSON.stringify({ cursor, family, business_id, id, kind, version, changed_at });
-    const record = records.get(change.position) ?? 'null';
-    return { ...change, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
-  });
-  const last = count < found.length || count === limit ? page.at(-1)! : end;
-  const next = Number(last.position);
-  return { changes, next, cursor: last.at && cursorOf(epoch, last), more: next < head };
+  return { count, records, subjects };
+}
+
+function changeOf(row: ChangeRow, cursor: string, record = 'null'): Change {
+  const { position, family, business_id, record_id: id, kind, at: changed_at } = row;
+  const version = Number(position);
+  const about = JSON.stringify({ cursor, family, business_id, id, kind, version, changed_at });
+  return { ...row, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
 }
 
 /**

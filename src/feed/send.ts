@@ -1,9 +1,18 @@
 import { Webhook } from 'standardwebhooks';
 import { pause, withDeadline } from '../common/timeouts.ts';
-import { type Destination, findDue, type Limits, moveTo, noteFailure, take } from './destinations.ts';
-import { type Change, type FeedCore, readHead, readPage } from './read-changes.ts';
+import type { Core } from '../receiver/feature.ts';
+import {
+  type Attempt,
+  type Destination,
+  findDue,
+  type Limits,
+  moveTo,
+  recordFailure,
+  take,
+} from './destinations.ts';
+import { type Change, readHead, readPage } from './read-changes.ts';
 
-/** What was read before is not sent: it may have been erased meanwhile. */
+/** Changes that were read earlier are not sent: their records may have been erased meanwhile. */
 const maxAgeMs = 5_000;
 
 /**
@@ -11,7 +20,7 @@ const maxAgeMs = 5_000;
  *
  * @throws the database's error
  */
-export async function sendChanges(core: FeedCore, limits: Limits, signal: AbortSignal): Promise<void> {
+export async function sendChanges(core: Core, limits: Limits, signal: AbortSignal): Promise<void> {
   const running = new Map<string, Promise<void>>();
   const start = (id: string) => {
     const sending = sendTo(core, id, limits, signal)
@@ -30,28 +39,28 @@ export async function sendChanges(core: FeedCore, limits: Limits, signal: AbortS
 }
 
 /** Sends a destination what it has not, until a change is not accepted. The position follows: each is sent at least once. */
-async function sendTo(core: FeedCore, id: string, limits: Limits, signal: AbortSignal): Promise<void> {
+async function sendTo(core: Core, id: string, limits: Limits, signal: AbortSignal): Promise<void> {
   const { db, log } = core;
   for (let isMore = true; isMore && !signal.aborted; ) {
-    const one = await take(core, id, 2 * limits.timeoutMs);
-    if (!one) return;
+    const destination = await take(core, id, 2 * limits.timeoutMs);
+    if (!destination) return;
     const readAt = performance.now();
-    const at = { ...(await readHead(db)), after: Number(one.position), limit: 1 };
-    const { changes, next, more } = await readPage(core, one, { id: 'destination', name: id }, at);
+    const range = { ...(await readHead(db)), after: Number(destination.position), limit: 1 };
+    const { changes, next, more } = await readPage(core, destination, { id: 'destination', name: id }, range);
     if (performance.now() - readAt > maxAgeMs)
       throw new Error('The database is too slow to send what it has');
     if (signal.aborted) return;
-    let outcome = one.outcome;
+    let outcome = destination.outcome;
     for (const change of changes) {
-      const response = await post(one, messageOf(change), limits.timeoutMs, signal);
+      const response = await post(destination, messageOf(change), limits.timeoutMs, signal);
       ({ outcome } = response);
       if (isAccepted(outcome)) continue;
       if (signal.aborted) return;
       const about = { destination: id, family: change.family, record: change.record_id };
-      log.warn({ ...about, attempts: one.attempts + 1, outcome }, 'a webhook was not accepted');
-      return noteFailure(db, one, response, limits);
+      log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a webhook was not accepted');
+      return recordFailure(db, destination, response, limits);
     }
-    isMore = (await moveTo(db, one, next, outcome)) && more;
+    isMore = (await moveTo(db, destination, next, outcome)) && more;
   }
 }
 
@@ -69,7 +78,7 @@ export async function post(
   { id, body }: { id: string; body: string },
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<{ outcome: string; retryAfterMs: number }> {
+): Promise<Attempt> {
   const now = new Date();
   const headers = {
     'content-type': 'application/json',

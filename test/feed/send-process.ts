@@ -2,13 +2,13 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
-import type { FeedCore } from '../../src/feed/read-changes.ts';
 import { sendChanges } from '../../src/feed/send.ts';
+import type { Core } from '../../src/receiver/feature.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import type { Tables } from '../../src/receiver/store/tables.ts';
 
 const log = createLog('silent');
 const pool = openPool(process.argv[2]!, log, { name: 'sender', connections: 4, connectTimeoutMs: 60_000 });
 const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-const core = { config: {}, families, db, pool, log, logAccess: async () => {} } as unknown as FeedCore;
+const core = { config: {}, families, db, pool, log } as unknown as Core;
 await sendChanges(core, JSON.parse(process.argv[3]!), new AbortController().signal);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
-import type { FeedCore } from '../../src/feed/read-changes.ts';
+import type { Core } from '../../src/receiver/feature.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { deliveryOf } from '../support/intake.ts';
@@ -21,14 +21,13 @@ const seconds = Math.floor(Date.now() / 1000) - 86_400;
 /** What the feed works with, on a test's database. */
 export function openCore(
   { db, pool }: Pick<ReceiverDatabase, 'db' | 'pool'>,
-  given: Partial<Config> = {},
-  logAccess: FeedCore['logAccess'] = async () => {},
-): FeedCore {
+  overrides: Partial<Config> = {},
+): Core {
   const log = createLog('silent');
   const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
   const merge = createMerge({ pool, families, log, limits });
-  const config = testConfig({ changes: { tokens }, ...given });
-  return { config, families, db, pool, merge, log, features: [], logAccess };
+  const config = testConfig({ changes: { tokens }, ...overrides });
+  return { config, families, db, pool, merge, log, features: [] };
 }
 
 /** Numbers from 0 to 1, the same in each run. */
@@ -43,7 +42,7 @@ export function createRandom(seed: number) {
 let events = 0;
 
 /** Stores a callback of a receipt that is newer than those before, and merges it. */
-export async function change({ merge, pool }: FeedCore, id: number, data = {}, event = 'updated') {
+export async function change({ merge, pool }: Core, id: number, data = {}, event = 'updated') {
   events += 1;
   const about = { event: `receipt.${event}`, event_time: seconds + events, business_id: `b${id % 2}` };
   await insertDeliveries(pool, [deliveryOf({ ...about, data: { receipt_id: id, ...data } })], 60_000);
