@@ -15,8 +15,8 @@ export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
   if (aliases.has(text)) return [text];
   const wanted = text.toLowerCase();
-  const idsOf = (isWanted: (alias: string) => boolean) =>
-    [...aliases].flatMap(([id, alias]) => (isWanted(alias.toLowerCase()) ? id : []));
+  const idsOf = (matches: (alias: string) => boolean) =>
+    [...aliases].flatMap(([id, alias]) => (matches(alias.toLowerCase()) ? id : []));
   const same = idsOf((alias) => alias === wanted);
   return same.length > 0 ? same : idsOf((alias) => alias.includes(wanted));
 }
@@ -31,7 +31,7 @@ export interface Alias {
 }
 
 /** The fault of an alias; undefined: it has none. */
-export function findAliasFault({ id, alias }: Pick<Alias, 'id' | 'alias'>): string | undefined {
+export function findAliasFault({ id, alias }: { id: string; alias: string }): string | undefined {
   if (id === '') return 'the id is empty';
   if (/\p{Cc}/u.test(id + alias) || !(id + alias).isWellFormed())
     return 'the id or the alias has a character that is no text';
@@ -46,18 +46,21 @@ export interface KnownId {
   updated_by: string | null;
 }
 
-/** A page has as many. */
-export const mostIds = 200;
+/** Ids of a page. */
+export const maxIds = 200;
 
 /** `updated_by` of the names of the platform's directory. */
 const platform = 'platform';
 
-/** The aliases that there are. */
-export async function listAliases(db: Db): Promise<Alias[]> {
-  const { rows } = await sql<Alias>`
-    select kind, id, alias from receiver.aliases where alias is not null order by kind, alias`.execute(db);
-  return rows;
-}
+export const listAliases = (db: Db): Promise<Alias[]> =>
+  db
+    .selectFrom('receiver.aliases')
+    .select(['kind', 'id', 'alias'])
+    .where('alias', 'is not', null)
+    .$narrowType<{ alias: string }>()
+    .orderBy('kind')
+    .orderBy('alias')
+    .execute();
 
 /**
  * Changes aliases, each id once. What a person has entered, or removed, the platform does not change; a name that stays the
@@ -85,19 +88,15 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
  * @returns how many were changed
  * @throws ServiceError; the reason of the signal
  */
-export async function takeNames(
-  db: Db,
-  client: Pick<ServiceClient, 'directory'>,
-  signal: AbortSignal,
-): Promise<number> {
+export async function takeNames(db: Db, client: ServiceClient, signal: AbortSignal): Promise<number> {
   const { business, clinics, doctors } = (await client.directory({ signal })).data;
-  const named = [
+  const entries = [
     { kind: 'business' as const, id: business?.business_id ?? '', name: business?.name },
     ...clinics.map(({ clinic_id: id, name }) => ({ kind: 'clinic' as const, id, name })),
     ...doctors.map(({ doctor_id: id, name }) => ({ kind: 'doctor' as const, id, name })),
   ];
   const names = new Map<string, Alias>();
-  for (const { kind, id, name } of named) {
+  for (const { kind, id, name } of entries) {
     const alias = (name ?? '').replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
     if (alias !== '' && !findAliasFault({ id, alias })) names.set(`${kind} ${id}`, { kind, id, alias });
   }

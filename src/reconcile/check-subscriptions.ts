@@ -2,8 +2,6 @@ import { callbackEvents, takesEveryEvent } from '../callbacks/families/family.ts
 import type { ServiceClient, Subscription } from '../client/index.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 
-type Receiver = Core;
-type Given = Pick<Subscription, 'id' | 'event_names' | 'endpoint'>;
 /** A difference of the subscriptions from what the receiver takes. No text has a path, which may be a secret. */
 type Finding = Pick<Check, 'subject' | 'title' | 'detail' | 'todo'>;
 
@@ -12,8 +10,8 @@ const maxAgeMs = 3 * 86_400_000;
 const command = 'receiver subscriptions';
 
 /** Compares the platform's subscriptions with the receiver's addresses and events. Without PUBLIC_URL, paths alone are compared. */
-export function compareSubscriptions(subscriptions: readonly Given[], receiver: Receiver): Finding[] {
-  const routes = subscriptions.map((one) => ({ ...one, ...routeOf(one.endpoint, receiver) }));
+export function compareSubscriptions(subscriptions: readonly Subscription[], core: Core): Finding[] {
+  const routes = subscriptions.map((subscription) => ({ ...subscription, ...routeOf(subscription, core) }));
   const own = routes.filter(({ takes }) => takes);
   if (own.length === 0) {
     const others = [...new Set(routes.map(({ where }) => where))].join('; ');
@@ -22,9 +20,9 @@ export function compareSubscriptions(subscriptions: readonly Given[], receiver: 
     return [{ title, detail, todo: `${command} add --url <address>; see also PUBLIC_URL` }];
   }
   // Without names, which events it sends is not documented: it counts as all.
-  const isBrought = (event: string) =>
-    own.some(({ event_names: names, takes }) => (!names?.length || names.includes(event)) && takes!(event));
-  const absent = receiver.families.flatMap(callbackEvents).filter((event) => !isBrought(event));
+  const arrives = (event: string) =>
+    own.some(({ event_names: names, takes }) => (!names?.length || names.includes(event)) && takes?.(event));
+  const absent = core.families.flatMap(callbackEvents).filter((event) => !arrives(event));
   return routes.flatMap(({ id: subject, event_names, where }): Finding[] => {
     const past = absent.filter((event) => event_names?.includes(event));
     const title = 'A subscription leads events past this receiver';
@@ -34,8 +32,14 @@ export function compareSubscriptions(subscriptions: readonly Given[], receiver: 
   });
 }
 
-/** Where an endpoint leads, and which events are taken there; without `takes` it is not one of ours. */
-function routeOf(endpoint: Given['endpoint'], { config, families }: Receiver) {
+interface SubscriptionRoute {
+  /** Without its path, which may be a secret. */
+  where: string;
+  /** Whether an event is taken there; undefined: it is not an address of this receiver. */
+  takes?: (event: string) => boolean;
+}
+
+function routeOf({ endpoint }: Subscription, { config, families }: Core): SubscriptionRoute {
   if (!endpoint || !/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) return { where: 'no web address' };
   const { host, pathname } = new URL(endpoint);
   if (config.publicUrl !== undefined && new URL(config.publicUrl).host !== host) return { where: host };
@@ -48,9 +52,9 @@ function routeOf(endpoint: Given['endpoint'], { config, families }: Receiver) {
 }
 
 /** Compares the subscriptions, and keeps the result for `checkSubscriptions`. @throws ServiceError; the reason of the signal */
-export async function lookAtSubscriptions(
+export async function compareWithPlatform(
   core: Core,
-  client: Pick<ServiceClient, 'listSubscriptions'>,
+  client: ServiceClient,
   signal: AbortSignal,
 ): Promise<void> {
   const findings = compareSubscriptions((await client.listSubscriptions({ signal })).data, core);
@@ -59,7 +63,7 @@ export async function lookAtSubscriptions(
   await row.onConflict((existing) => existing.column('name').doUpdateSet({ value })).execute();
 }
 
-/** What the last daily look has found. */
+/** The findings of the last daily comparison. */
 export async function checkSubscriptions({ db }: Core): Promise<Check[]> {
   const settings = db.selectFrom('receiver.settings').select('value').where('name', '=', setting);
   const { value = '{"at": "never", "findings": []}' } = (await settings.executeTakeFirst()) ?? {};
@@ -70,5 +74,5 @@ export async function checkSubscriptions({ db }: Core): Promise<Check[]> {
     return [{ ...check, title, todo: 'The log of the workers says why' }];
   }
   if (findings.length === 0) return [{ ...check, status: 'ok', title: 'Subscriptions lead here' }];
-  return findings.map((one) => ({ ...check, ...one }));
+  return findings.map((finding) => ({ ...check, ...finding }));
 }

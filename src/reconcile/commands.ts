@@ -46,11 +46,16 @@ function parseDays(text: string): number {
   throw new InvalidArgumentError('It must be a number of days such as 7.');
 }
 
-type Options = { from?: string; to?: string; business?: string; dryRun?: true };
+interface Options {
+  from?: string;
+  to?: string;
+  business?: string;
+  dryRun?: true;
+}
 
-async function reconcile(core: Core, given: number | undefined, options: Options): Promise<void> {
+async function reconcile(core: Core, daysBack: number | undefined, options: Options): Promise<void> {
   const { business, dryRun, ...range } = options;
-  const days = { ...lastDays(core, given ?? core.config.reconcile?.days ?? defaultDays), ...range };
+  const days = { ...lastDays(core, daysBack ?? core.config.reconcile?.days ?? defaultDays), ...range };
   if (days.from > days.to) throw new Error('--from must not be after --to');
   const client = openClient(core);
   const stopping = new AbortController();
@@ -61,7 +66,12 @@ async function reconcile(core: Core, given: number | undefined, options: Options
   if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: days, ids: { business } });
   const pass = await withProgress('appointments compared', undefined, ({ advance: onProgress }) =>
     runPass(core, client, {
-      ...{ ...days, actor: actor.id, business, isDryRun: dryRun ?? false, signal, onProgress },
+      ...days,
+      actor: actor.id,
+      business,
+      isDryRun: dryRun ?? false,
+      signal,
+      onProgress,
     }),
   );
   print(`Business ${pass.business}, ${days.from} to ${days.to}`);

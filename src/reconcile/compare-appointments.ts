@@ -6,7 +6,7 @@ import { createReadCallback } from '../callbacks/read-callback.ts';
 import { Rejection } from '../callbacks/rejection.ts';
 import { readTime } from '../callbacks/times.ts';
 import type { Core } from '../receiver/feature.ts';
-import type { Reading } from './read-appointments.ts';
+import type { AppointmentPage } from './read-appointments.ts';
 
 /**
  * `differs`: in its status or a time. `recent`: something happened to it in the last minutes, and its callback may be on its
@@ -15,7 +15,7 @@ import type { Reading } from './read-appointments.ts';
  */
 export type Outcome = 'agrees' | 'missing' | 'differs' | 'recent' | 'expired' | 'unreadable';
 
-export interface Compared {
+export interface Comparison {
   outcome: Outcome;
   /** What is stored of one that is missing or differs. */
   delivery?: Delivery;
@@ -29,8 +29,11 @@ const event = 'appointment.reconciled' satisfies keyof typeof appointment.events
 /** Callbacks have milliseconds where the list has seconds. */
 const secondOf = (value: unknown) => Math.floor((readTime(value) ?? Number.NaN) / 1000) || undefined;
 /** The fields that are compared, and how each is read. */
-const compared: Readonly<Record<string, (value: unknown) => unknown>> = {
-  ...{ status: String, created_at: secondOf, start_time: secondOf, end_time: secondOf },
+const comparedFields: Readonly<Record<string, (value: unknown) => unknown>> = {
+  status: String,
+  created_at: secondOf,
+  start_time: secondOf,
+  end_time: secondOf,
 };
 /** How long a callback may be on its way, with resends. */
 const recentMs = 10 * 60_000;
@@ -40,31 +43,31 @@ const readCallback = createReadCallback([appointment], true);
 export async function compareAppointments(
   { db, config }: Core,
   businessId: string,
-  { appointments, askedMs }: Reading,
-): Promise<Compared[]> {
+  { appointments, askedMs }: AppointmentPage,
+): Promise<Comparison[]> {
   const keptMs = config.retention[appointment.name] ?? Number.POSITIVE_INFINITY;
   // PostgreSQL refuses U+0000 in a parameter.
   const ids = appointments.map(({ appointment_id: id }) => id).filter((id) => !id.includes('\0'));
   // The inbox has what waits to be merged; the rows do not.
-  const { rows } = await sql<{ id: string; held: Data; lastMs: number | null }>`
-    select record_id as id, receiver.jsonb_merge(coalesce(data, envelope->'data') order by version) as held,
+  const { rows } = await sql<{ id: string; existing: Data; lastMs: number | null }>`
+    select record_id as id, receiver.jsonb_merge(coalesce(data, envelope->'data') order by version) as existing,
            to_jsonb(extract(epoch from max(event_time) filter (where event <> ${event})) * 1000) as "lastMs"
     from receiver.inbox
     where business_id = ${businessId} and family = ${appointment.name} and record_id = any(${ids}::text[])
     group by record_id`.execute(db);
   const stored = new Map(rows.map((row) => [row.id, row]));
-  return appointments.map((listed): Compared => {
-    const { held, lastMs } = stored.get(listed.appointment_id) ?? { lastMs: null };
-    const data = whatIsSaid(listed, askedMs);
-    const news = newsIn(data, held ?? {});
-    const bookedMs = readTime(data.created_at ?? held?.created_at) ?? 0;
-    if (held && !differs(news, held)) return { outcome: 'agrees', bookedMs };
-    if ((lastMs ?? (held ? 0 : bookedMs)) > askedMs - recentMs) return { outcome: 'recent', bookedMs };
-    if (!held && Math.max(bookedMs, readTime(data.start_time) ?? 0) < askedMs - keptMs)
+  return appointments.map((listed): Comparison => {
+    const { existing, lastMs } = stored.get(listed.appointment_id) ?? { lastMs: null };
+    const data = withoutBlanks(listed, askedMs);
+    const differences = differencesOf(data, existing ?? {});
+    const bookedMs = readTime(data.created_at ?? existing?.created_at) ?? 0;
+    if (existing && !differs(differences, existing)) return { outcome: 'agrees', bookedMs };
+    if ((lastMs ?? (existing ? 0 : bookedMs)) > askedMs - recentMs) return { outcome: 'recent', bookedMs };
+    if (!existing && Math.max(bookedMs, readTime(data.start_time) ?? 0) < askedMs - keptMs)
       return { outcome: 'expired', bookedMs };
     try {
-      const delivery = deliveryOf(news, businessId, askedMs);
-      return { outcome: held ? 'differs' : 'missing', delivery, bookedMs };
+      const delivery = deliveryOf(differences, businessId, askedMs);
+      return { outcome: existing ? 'differs' : 'missing', delivery, bookedMs };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       return { outcome: 'unreadable', bookedMs };
@@ -80,27 +83,29 @@ function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
 }
 
 /**
- * What a list says of an appointment: nothing by an empty field, or by a time of booking that cannot be one. An object or an
- * array, of which none is documented, may have less than that of a callback, which it would replace.
+ * A listed appointment without empty fields, and times of booking that cannot be one. Without objects and arrays, too, of
+ * which none is documented: they may have less than those of a callback, which they would replace.
  */
-function whatIsSaid(listed: Data, askedMs: number): Data {
+function withoutBlanks(listed: Data, askedMs: number): Data {
   const fields: Readonly<Record<string, Field>> = appointment.fields;
-  const isSaid = ([name, value]: [string, unknown]) =>
+  const hasValue = ([name, value]: [string, unknown]) =>
     !['', undefined].includes(value as '') &&
     typeof value !== 'object' &&
     (!fields[name] || readField(fields[name], value, askedMs) !== nothing);
-  return Object.fromEntries(Object.entries(listed).filter(isSaid));
+  return Object.fromEntries(Object.entries(listed).filter(hasValue));
 }
 
-/** What of that callbacks do not say. */
-function newsIn(data: Data, held: Data): Data {
+/** The fields that stored callbacks lack, or have with another value. */
+function differencesOf(data: Data, existing: Data): Data {
   const isKnown = ([name, value]: [string, unknown]) => {
-    const read = compared[name];
-    return read && held[name] != null && [undefined, read(held[name])].includes(read(value));
+    const read = comparedFields[name];
+    return read && existing[name] != null && [undefined, read(existing[name])].includes(read(value));
   };
   return Object.fromEntries(Object.entries(data).filter((one) => !isKnown(one)));
 }
 
 /** A time that callbacks lack is no difference: they need not tell all of them. */
-const differs = (news: Data, held: Data) =>
-  Object.keys(compared).some((name) => name in news && (name === 'status' || held[name] != null));
+const differs = (differences: Data, existing: Data) =>
+  Object.keys(comparedFields).some(
+    (name) => name in differences && (name === 'status' || existing[name] != null),
+  );

@@ -1,15 +1,15 @@
 import { Rejected } from '../client/index.ts';
 import type { Check, Core, Feature, Task } from '../receiver/feature.ts';
 import { takeNames } from './aliases.ts';
-import { checkSubscriptions, lookAtSubscriptions } from './check-subscriptions.ts';
+import { checkSubscriptions, compareWithPlatform } from './check-subscriptions.ts';
 import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
 const everyMs = 86_400_000;
 const maxAgeMs = 2 * everyMs;
 const worker = 'worker';
-/** More than a callback that was lost. */
-const many = { min: 3, ratio: 0.01 };
+/** Missing appointments, more than a lost callback or two. */
+const manyMissing = { min: 3, ratio: 0.01 };
 
 /** The comparison with what the platform lists: appointments, names and subscriptions. Without RECONCILE nothing of it runs. */
 export const reconciliation: Feature = {
@@ -40,7 +40,7 @@ function tasksOf(core: Core, days: number): Task[] {
   return [
     { name: 'reconciliation', everyMs, run: compare },
     { name: 'directory', everyMs, run: readNames },
-    { name: 'subscriptions', everyMs, run: (signal) => lookAtSubscriptions(core, client, signal) },
+    { name: 'subscriptions', everyMs, run: (signal) => compareWithPlatform(core, client, signal) },
   ];
 }
 
@@ -68,10 +68,12 @@ async function checkPasses({ db }: Core): Promise<Check> {
   }
   const { compared = 0, missing = 0, differs = 0, stored = 0 } = last.counts;
   const detail = `Of ${compared} appointments, ${missing} were missing and ${differs} differed; ${stored} are stored`;
-  if (missing < many.min || missing < compared * many.ratio)
+  if (missing < manyMissing.min || missing < compared * manyMissing.ratio)
     return { ...check, status: 'ok', title: 'Appointments are those of the platform', detail };
   return {
-    ...{ ...check, title: 'Callbacks did not arrive', detail },
+    ...check,
+    title: 'Callbacks did not arrive',
+    detail,
     todo: 'Compare with receiver subscriptions list. Receipts cannot be compared: ask the platform to resend them',
   };
 }

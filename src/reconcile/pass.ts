@@ -5,13 +5,11 @@ import { addDays } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
 import { storeDeliveries } from '../receiver/gate/gate.ts';
 import { describeError } from '../receiver/store/errors.ts';
-import { type Compared, compareAppointments, type Outcome } from './compare-appointments.ts';
+import { type Comparison, compareAppointments, type Outcome } from './compare-appointments.ts';
 import { readAppointments, type Window } from './read-appointments.ts';
 
 /** Numbers of appointments. `stored`: of those that are missing or differ. */
 export type Counts = Record<Outcome | 'compared' | 'stored', number>;
-
-type PassClient = Pick<ServiceClient, 'listAppointments' | 'directory'>;
 
 export interface PassOptions extends Window {
   /** Who runs it: `worker`, or an actor of the access log. */
@@ -27,7 +25,7 @@ export interface PassOptions extends Window {
 
 const commitMs = 30_000;
 
-/** The platform. It connects with the first call. @throws MissingSettings with what to set */
+/** It connects with the first call. @throws MissingSettings with what to set */
 export const openClient = ({ config }: Core): ServiceClient =>
   createServiceClient(parseSettings(config.platform));
 
@@ -45,50 +43,58 @@ export function lastDays({ config }: Core, days: number): Window {
  */
 export async function runPass(
   core: Core,
-  client: PassClient,
-  { actor, business: given, from, to, isDryRun = false, signal, onProgress }: PassOptions,
+  client: ServiceClient,
+  { actor, business: wanted, from, to, isDryRun = false, signal, onProgress }: PassOptions,
 ): Promise<{ business: string; counts: Counts }> {
   const { db } = core;
-  const left = { recent: 0, expired: 0, unreadable: 0 };
-  const counts: Counts = { compared: 0, agrees: 0, missing: 0, differs: 0, stored: 0, ...left };
+  const counts: Counts = {
+    compared: 0,
+    agrees: 0,
+    missing: 0,
+    differs: 0,
+    stored: 0,
+    recent: 0,
+    expired: 0,
+    unreadable: 0,
+  };
   const passes = db.insertInto('receiver.reconciliations').values({ actor, from_day: from, to_day: to });
   const pass = isDryRun ? undefined : await passes.returning('id').executeTakeFirstOrThrow();
-  const note = async (values: object) => {
+  const record = async (values: object) => {
     if (!pass) return;
     await db.updateTable('receiver.reconciliations').set(values).where('id', '=', pass.id).execute();
   };
   try {
-    const business = await findBusiness(core, client, given, signal);
+    const business = await findBusiness(core, client, wanted, signal);
     for await (const reading of readAppointments(client, { from, to }, signal)) {
       const compared = await compareAppointments(core, business, reading);
       for (const { outcome } of compared) counts[outcome] += 1;
       counts.compared += compared.length;
       if (!isDryRun) counts.stored += await store(core, compared);
-      await note({ business_id: business, counts: JSON.stringify(counts) });
+      await record({ business_id: business, counts: JSON.stringify(counts) });
       onProgress?.(compared.length);
     }
-    await note({ ended_at: new Date() });
+    await record({ ended_at: new Date() });
     return { business, counts };
   } catch (error) {
     const isKnown = error instanceof ServiceError || error instanceof UnknownBusiness;
     // Another message may have data of a row.
     const reason = signal.aborted ? 'interrupted' : isKnown ? error.message : describeError(error);
-    await note({ ended_at: new Date(), error: reason }).catch(() => {}); // what is thrown says why
+    await record({ ended_at: new Date(), error: reason }).catch(() => {}); // what is thrown says why
     throw error;
   }
 }
 
 /**
- * Stores what was found, in one commit. What may concern somebody who was erased is judged by the time of the booking: that of
- * the read is after the erasure, and the person would come back.
+ * Stores what is missing or differs, in one commit. The gate of erasures judges it by the time of the booking: that of the read
+ * is after the erasure, and the person would come back.
  *
  * @returns how many are stored
  */
-async function store({ pool, families }: Core, compared: readonly Compared[]): Promise<number> {
-  const found = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
-  if (found.length === 0) return 0;
-  const deliveries = found.map(({ delivery }) => delivery);
-  const booked = new Map(found.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
+async function store({ pool, families }: Core, compared: readonly Comparison[]): Promise<number> {
+  const stored = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
+  if (stored.length === 0) return 0;
+  const deliveries = stored.map(({ delivery }) => delivery);
+  const booked = new Map(stored.map(({ delivery, bookedMs }) => [delivery, bookedMs]));
   const results = await storeDeliveries(pool, families, deliveries, commitMs, (delivery) => ({
     ...delivery,
     eventMs: booked.get(delivery)!,
@@ -110,27 +116,27 @@ class UnknownBusiness extends Error {
  */
 async function findBusiness(
   { db }: Core,
-  client: PassClient,
-  given: string | undefined,
+  client: ServiceClient,
+  wanted: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
   const answer = await client.directory({ signal }).catch((error) => {
     // The credentials may have no right to read it.
     if (!(error instanceof Rejected)) throw error;
   });
-  const told = answer?.data.business?.business_id;
+  const listed = answer?.data.business?.business_id;
   const { rows } = await sql<{ first: string | null; last: string | null; hasSent: boolean }>`
     select min(business_id) as first, max(business_id) as last,
-           exists (select from receiver.inbox where business_id = ${told ?? ''}) as "hasSent"
+           exists (select from receiver.inbox where business_id = ${listed ?? ''}) as "hasSent"
     from receiver.inbox`.execute(db);
   const { first, last, hasSent } = rows[0]!;
-  if (given && told && told !== given && hasSent)
-    throw new UnknownBusiness(`The credentials are those of the business ${told}, not of ${given}`);
-  if (given) return given;
-  if (told && (hasSent || first === null)) return told;
-  if (!told && first !== null && first === last) return first;
-  const reason = told
-    ? `The credentials are those of the business ${told}, which has sent nothing; others have`
+  if (wanted && listed && listed !== wanted && hasSent)
+    throw new UnknownBusiness(`The credentials are those of the business ${listed}, not of ${wanted}`);
+  if (wanted) return wanted;
+  if (listed && (hasSent || first === null)) return listed;
+  if (!listed && first !== null && first === last) return first;
+  const reason = listed
+    ? `The credentials are those of the business ${listed}, which has sent nothing; others have`
     : 'The platform does not tell whose credentials these are, and not exactly one business has sent something';
   throw new UnknownBusiness(`${reason}. Name it once: receiver reconcile --business <id>`);
 }

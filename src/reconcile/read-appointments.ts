@@ -5,7 +5,7 @@ import { addDays, daysBetween } from '../common/days.ts';
 const pageSize = 30;
 
 /** A page of the list. */
-export interface Reading {
+export interface AppointmentPage {
   /** Every field that they have, ids as text. */
   appointments: (Readonly<Record<string, unknown>> & { readonly appointment_id: string })[];
   /**
@@ -22,10 +22,10 @@ export interface Reading {
  * @throws ServiceError; the reason of the signal
  */
 export async function* readAppointments(
-  client: Pick<ServiceClient, 'listAppointments'>,
+  client: ServiceClient,
   days: Window,
   signal: AbortSignal,
-): AsyncGenerator<Reading> {
+): AsyncGenerator<AppointmentPage> {
   const seen = new Set<string>();
   for (const { from, to } of windowsOf(days)) {
     const ofWindow = new Set<string>();
@@ -47,6 +47,7 @@ export async function* readAppointments(
   }
 }
 
+/** Days, both included. */
 export interface Window {
   from: string;
   to: string;

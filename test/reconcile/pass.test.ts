@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { ServiceClient } from '../../src/client/index.ts';
 import { addDays } from '../../src/common/days.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Core } from '../../src/receiver/feature.ts';
@@ -217,7 +218,8 @@ it('what has just changed is left to the next pass, since the list may be behind
 it('a read is older than callbacks of the second in which the platform was asked, also where its clock is ahead', async () => {
   const began = Math.floor(Date.now() / 1000) * 1000;
   for (const answeredAt of [new Date(began), new Date(began + 9_000_000)]) {
-    const client = { listAppointments: async () => ({ appointments: [], answeredAt, raw: {} }) };
+    const list = async () => ({ appointments: [], answeredAt, raw: {} });
+    const client = { listAppointments: list } as unknown as ServiceClient;
     for await (const { askedMs } of readAppointments(client, { from: today, to: today }, signal))
       expect(Math.min(answeredAt.getTime(), Date.now()) - askedMs).toBeGreaterThanOrEqual(1_000);
   }
