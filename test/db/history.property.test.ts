@@ -69,7 +69,7 @@ function pageOf(stored: readonly Stored[]) {
 const pagesOf = (stored: readonly Stored[]) =>
   [0, 1].flatMap((id) => pageOf(stored.filter((one) => one.id === id)) ?? []);
 
-it('receipts as of a moment, and their history, are what pages show that read the callbacks stored by then', async () => {
+it('receipts as of a moment, and their history, are those of the callbacks that were stored by then', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(drawn, { minLength: 1, maxLength: 8 }), async (history) => {
       await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receipts');

@@ -65,7 +65,7 @@ it('an owner that may not make roles leaves them out, and gives them their right
   );
 });
 
-it('what a start makes is nobody else’s, whatever the default privileges are, and what somebody grants stays', async () => {
+it('a start gives other roles no rights, whatever the default privileges are; later grants stay', async () => {
   expect(await server.rows('select * from receiver.other_grants()')).toEqual([]);
   expect(await server.rows(`select has_schema_privilege('anon', 'receiver', 'usage') as may`)).toEqual([
     { may: false },

@@ -194,7 +194,7 @@ it('an appointment is booked, begins and is completed when the callbacks say so'
   ).toEqual(['2026-03-01 1 1 0 0.0000 0.50', '2026-03-02 2 0 1 1.0000']);
 });
 
-it('an admission is open until its stage or status says otherwise, with what is due and still to be cleared', async () => {
+it('an admission is open until its stage or status says otherwise, with dues and open clearances', async () => {
   const part = { transaction_id: 'ipd/b/admissions/i/clearances/x' };
   await apply(database, [
     of('ipd_admissions.created', {

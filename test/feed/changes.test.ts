@@ -24,7 +24,7 @@ async function serve(core: Core) {
   };
 }
 
-it('readers beside merges that overlap, abort and are killed get each change once, in order, and rows are right', async () => {
+it('readers beside overlapping, aborted and killed merges get each change once and in order', async () => {
   // Commits take a while, of different length, and some fail: positions that were taken outside of the lock would cross.
   await database.rows(`
     create function disturb() returns trigger language plpgsql as $$ begin

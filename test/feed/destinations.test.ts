@@ -116,7 +116,7 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
   expect(endpoint.requests.length).toBeGreaterThan(versions.length);
 });
 
-it('a destination that hangs or never ends delays no other, and two processes send it one change at a time', async () => {
+it('a destination that hangs delays no other, and two processes send it one change at a time', async () => {
   const core = openCore(database);
   const endpoints = [
     await startEndpoint(),
@@ -139,7 +139,7 @@ it('a destination that hangs or never ends delays no other, and two processes se
   expect(slow.maxOpen).toBe(1);
 });
 
-it('what waits has the state of its sending, after an entry of the access log, and the same id for each attempt', async () => {
+it('a waiting change is logged and sent as the record is then, with one id for all attempts', async () => {
   const core = openCore(database);
   const endpoint = await startEndpoint();
   const id = await add(core, endpoint);

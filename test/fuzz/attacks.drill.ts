@@ -108,7 +108,7 @@ function hang(url: string): Promise<void> {
 const rssMb = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
-it(`a process with a heap of ${heapMb} MB outlives all attacks at once, and loses no callback beside them`, async () => {
+it(`a heap of ${heapMb} MB outlives all attacks at once, and no callback beside them is lost`, async () => {
   const service = await spawnService({
     DATABASE_URL: database.url,
     SIGNING_KEYS: key!,

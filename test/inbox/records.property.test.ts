@@ -49,7 +49,7 @@ function saidBy(kind: string, data: Said): Said {
 const textOf = (value: unknown) =>
   value == null ? null : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-it('the page of a record says for each field the callback that decided it, and for each callback what it changed', async () => {
+it('the page of a record has the deciding callback of each field, and the changes of each callback', async () => {
   let receipt_id = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -5,7 +5,7 @@ let deployment: Deployment;
 afterEach(() => deployment.stop());
 
 it.each(['redis', 'postgresql'] as const)(
-  'with the queue on %s, a receiver and a worker that are killed, then restarted, under load lose nothing that was acknowledged',
+  'with the queue on %s, a killed receiver and a killed worker lose nothing that was acknowledged',
   async (backend) => {
     deployment = await startDeployment(backend);
     const acknowledged: Acknowledged = new Map();

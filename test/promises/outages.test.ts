@@ -25,7 +25,7 @@ const restart = async () => {
   await Promise.all(roles.map((role) => deployment.start(role)));
 };
 
-it('while PostgreSQL hangs, also at a start, callbacks are acknowledged from Redis, and applied afterwards', async () => {
+it('while PostgreSQL hangs, also at a start, Redis takes callbacks, which are applied afterwards', async () => {
   await start('redis');
   expect(await send(5)).toEqual(all(5, 200));
   deployment.signalDatabase('STOP');
@@ -37,7 +37,7 @@ it('while PostgreSQL hangs, also at a start, callbacks are acknowledged from Red
   await untilApplied(deployment, acknowledged);
 });
 
-it('while PostgreSQL is killed again and again under load, nothing acknowledged is lost, and each callback is acknowledged', async () => {
+it('PostgreSQL killed repeatedly under load loses nothing, and each callback is acknowledged', async () => {
   await start('redis');
   const load = keepSending(deployment.url, acknowledged);
   for (let round = 0; round < 3; round += 1) {
@@ -68,7 +68,7 @@ it('a Redis that hangs, is killed or is flushed delays what it was told, and los
   await untilApplied(deployment, acknowledged);
 });
 
-it('with both stores away callbacks get 503 with Retry-After, until the receiver is ready again by itself', async () => {
+it('with both stores away callbacks get 503 with Retry-After, until a store is back', async () => {
   await start('redis');
   deployment.redis!.process.kill('SIGSTOP');
   deployment.signalDatabase('STOP');

@@ -29,7 +29,7 @@ const run = async (username: string, args: string[], env: Record<string, string>
   return { code: await command.end(), output: command.output() };
 };
 
-it('the recipe of the docs makes an owner who can make the tables, and a role of the receiver that cannot', async () => {
+it('the documented recipe makes an owner that migrates, and a role of the service that cannot', async () => {
   expect(await run('receiver_app', ['migrate'])).toMatchObject({ code: 1 });
   expect(await run('receiver_owner', ['migrate'])).toMatchObject({ code: 0 });
   expect(await run('receiver_app', ['migrate'])).toMatchObject({ code: 0 });

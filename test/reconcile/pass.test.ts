@@ -112,7 +112,7 @@ it('what no callback told of comes in once, what differs is changed, and what ag
   expect(await createRebuild(core)()).toMatchObject({ changed: 0, unreadable: 0, rows: 0 });
 });
 
-it('each page is read, what shifts to the next one is taken once, and a page that is repeated is the last', async () => {
+it('each page is read, a shifted appointment once, and a repeated page is the last', async () => {
   for (let n = 0; n < 70; n += 1) book(`a-${n}`);
   platform.now += daySeconds;
   platform.onPage = (page) => page === 1 && book('late', { created_at: noon, start_time: noon });
@@ -171,7 +171,7 @@ it('a failing platform leaves everything as it was, and is shown until a pass su
   ]);
 });
 
-it('an erased patient’s appointment that is read again stays without the person, unless it was booked since', async () => {
+it('an erased patient’s appointment stays without the person, unless it was booked since', async () => {
   const told = book('told');
   const { patient_id } = told;
   book('never told', { patient_id });
@@ -205,7 +205,7 @@ it('an erased patient’s appointment that is read again stays without the perso
   expect(await everything(core)).not.toContain('p-told');
 });
 
-it('what has just changed is left to the next pass, since the list may be behind, or a callback on its way', async () => {
+it('an appointment that has just changed is left to the next pass', async () => {
   const [behind, booked] = [book('behind'), book('booked', { created_at: noon })];
   await store(callbackOf(behind!, { status: 'CM' }));
   platform.now += 60;
@@ -215,7 +215,7 @@ it('what has just changed is left to the next pass, since the list may be behind
   expect(await pass()).toMatchObject({ agrees: 2 });
 });
 
-it('a read is older than callbacks of the second in which the platform was asked, also where its clock is ahead', async () => {
+it('a read is older than callbacks of its second, also where the platform’s clock is ahead', async () => {
   const began = Math.floor(Date.now() / 1000) * 1000;
   for (const answeredAt of [new Date(began), new Date(began + 9_000_000)]) {
     const list = async () => ({ appointments: [], answeredAt, raw: {} });
@@ -280,7 +280,7 @@ interface Said {
   data: Row;
 }
 
-it('whatever passes, changes and callbacks meet, no read takes away what a callback knows, and later ones win', async () => {
+it('whatever passes, changes and callbacks meet, no read overwrites a callback, and later ones win', async () => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
     await clear();
     Object.assign(platform, { now: noon, listed: [], refuses: {}, onPage: () => {} });
