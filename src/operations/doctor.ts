@@ -1,35 +1,28 @@
 import type pg from 'pg';
 import { InvalidConfiguration } from '../common/config/config.ts';
 import { createLog, messageOf } from '../common/log.ts';
-import { pause } from '../common/timeouts.ts';
 import type { Check, Core } from '../receiver/feature.ts';
-import { isAway } from '../receiver/queue/durability.ts';
-import { createFallback } from '../receiver/queue/fallback.ts';
-import type { ReceiverState } from '../receiver/receiver.ts';
-import { createDatabaseClock } from '../receiver/store/clock.ts';
 import { makeUtf8 } from '../receiver/store/errors.ts';
-import { databaseCircuit } from '../receiver/store/probe.ts';
+import { openStores } from '../receiver/stores.ts';
 import { readChecks, unreadable } from './read-checks.ts';
 
 const oldestPostgres = 14;
 const queryMs = 5_000;
-/** How long it waits for Redis. */
-const openingMs = 2_000;
 const log = createLog('silent');
 /** What cannot be before the tables are made. */
 const ofTables = ['database', unreadable];
 
 /** Every check as a receiver with this configuration would see it, and what else may keep one from running. Changes nothing. */
 export async function diagnose(core: Core): Promise<Check[]> {
-  const { process, close } = await openState(core);
+  const stores = await openStores(core.config, core.pool, log);
   try {
     const valid: Check = { name: 'configuration', status: 'ok', title: 'Each variable is valid', detail: '' };
     const server = await checkServer(core);
-    const checks = await readChecks({ ...core, log, process });
+    const checks = await readChecks({ ...core, log, process: stores });
     const isEmpty = server.status === 'warn';
     return [valid, server, ...checks.filter(({ name }) => !(isEmpty && ofTables.includes(name)))];
   } finally {
-    close();
+    await stores.close();
   }
 }
 
@@ -38,29 +31,6 @@ export const checksOfError = (error: unknown): Check[] => {
   const faults = error instanceof InvalidConfiguration ? error.problems : [messageOf(error as Error)];
   return faults.map((title) => ({ name: 'configuration', status: 'fail', title, detail: '' }));
 };
-
-/** The state of a receiver that would run here. */
-async function openState({ config, pool }: Core): Promise<{ process: ReceiverState; close: () => void }> {
-  const { redisUrl: url, queuePrefix: prefix, redisFallback: mode, timeLimits } = config;
-  const circuit = databaseCircuit(pool, log, timeLimits.databaseMs);
-  const clock = createDatabaseClock(pool, circuit);
-  if (!url) return { process: { circuit, clock }, close: circuit.stop };
-  // Without an identity it takes the stream from nobody.
-  const identity = new Promise<string>(() => {});
-  const fallback = createFallback({ url, prefix, mode, identity, timeoutMs: timeLimits.redisMs, log });
-  let isAvailable = false;
-  const end = performance.now() + openingMs;
-  while (performance.now() < end && !(isAvailable && fallback.state !== isAway)) {
-    isAvailable = await fallback.circuit.check();
-    await pause(20, new AbortController().signal);
-  }
-  const close = () => {
-    fallback.close();
-    circuit.stop();
-  };
-  const process = { circuit, clock, queue: { isAvailable }, fallback: mode === 'off' ? undefined : fallback };
-  return { process, close };
-}
 
 interface Server {
   version: string;

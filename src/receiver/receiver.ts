@@ -5,20 +5,16 @@ import type { Family } from '../callbacks/families/family.ts';
 import type { Config } from '../common/config/config.ts';
 import type { Log } from '../common/log.ts';
 import { rateLimit } from '../common/rate-limit.ts';
-import { withTimeout } from '../common/timeouts.ts';
 import { type Access, configuredChecks, createAccess } from './http/access.ts';
 import { createCallbacks } from './http/handle-callback.ts';
 import { createApp, listen } from './http/server.ts';
 import { createIntake } from './intake/intake.ts';
-import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';
-import { createFallback, type Fallback } from './queue/fallback.ts';
+import type { Fallback } from './queue/fallback.ts';
 import { checkRedis } from './queue/redis.ts';
-import type { Circuit } from './store/circuit.ts';
-import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 import { fingerprintOf } from './store/migrate.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
-import { databaseCircuit } from './store/probe.ts';
+import { openStores, type Stores } from './stores.ts';
 import { drainFallback } from './worker/drain.ts';
 import { createMerge } from './worker/merge.ts';
 import { startWorker, type Worker } from './worker/worker.ts';
@@ -32,22 +28,13 @@ export interface ReceiverOptions {
 }
 
 /** What a process knows of itself. */
-export interface ReceiverState {
-  /** PostgreSQL's. */
-  circuit: Circuit;
-  clock: DatabaseClock;
-  /** Undefined without Redis. */
-  queue?: Pick<DeliveryQueue, 'isAvailable'> | undefined;
-  /** Undefined without Redis, and where it takes no callbacks. */
-  fallback?: Fallback | undefined;
+export interface ReceiverState extends Stores {
   /** Whether it takes requests only until others know that it ends. */
   isStopping?: () => boolean;
   /** Undefined in a worker. */
-  access?: Pick<Access, 'warning'> | undefined;
+  access?: Access;
 }
 
-/** How long a start waits for Redis, so that the first deliveries get jobs. */
-const openingMs = 2_000;
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
 const connections = { intake: 4, worker: 3 };
 
@@ -84,24 +71,14 @@ export async function startReceiver(
     return pool;
   };
   const pool = open('intake');
-  const circuit = databaseCircuit(pool, log, databaseMs);
-  onStop(async () => circuit.stop());
-  pool.on('error', (error) => void circuit.probeAfter(error));
-  const clock = createDatabaseClock(pool, circuit);
-  await clock.current();
-
-  const redis = redisUrl ? openRedis(config, redisUrl, identity, log) : undefined;
-  if (redis) {
-    onStop(redis.close);
-    await withTimeout(openingMs, redis.queue.opening).catch(() => {}); // the sweep finds what has no job
-  }
-  // What it has is drained even where nothing more goes into it.
-  const fallback = config.redisFallback === 'off' ? undefined : redis?.fallback;
+  const stores = await openStores(config, pool, log, identity);
+  onStop(stores.close);
+  const { circuit, clock, queue, fallback, drainSource } = stores;
   let worker: Worker | undefined;
   const onStored = (deliveries: readonly Delivery[]) => {
     const names = [...new Set(deliveries.map(({ family }) => family))];
     const ids = deliveries.map(({ id }) => id);
-    if (redis) void redis.queue.enqueue(ids, names);
+    if (queue) void queue.enqueue(ids, names);
     else worker?.wake(names);
   };
   const intake = createIntake({ config, families, pool, circuit, clock, fallback, onStored, log });
@@ -111,11 +88,12 @@ export async function startReceiver(
     const workerPool = open('worker');
     const fingerprint = fingerprintOf(families);
     const merge = createMerge({ pool: workerPool, families, log });
-    worker = startWorker({ merge, pool: workerPool, families, queue: redis?.queue, log });
+    worker = startWorker({ merge, pool: workerPool, families, queue, log });
     onStop(worker.stop);
-    if (redis) onStop(startDrain(redis.fallback, () => isFor(fingerprint, workerPool), intake, config, log));
+    if (drainSource)
+      onStop(startDrain(drainSource, () => isFor(fingerprint, workerPool), intake, config, log));
   }
-  const state: ReceiverState = { circuit, clock, queue: redis?.queue, fallback };
+  const state: ReceiverState = { ...stores };
   let callbacks = express.Router();
   if (role !== 'worker') {
     const rejections = rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 });
@@ -132,22 +110,6 @@ export async function startReceiver(
   state.isStopping = server.isStopping;
   onStop(server.stop);
   return { url: server.url, stopServing: server.stop };
-}
-
-/** The queue, and the store of callbacks while PostgreSQL is unavailable. */
-function openRedis(config: Config, url: string, identity: Promise<string>, log: Log) {
-  const { queuePrefix, redisFallback: mode, timeLimits } = config;
-  const common = { url, prefix: queuePrefix, timeoutMs: timeLimits.redisMs, log };
-  const queue = openQueue(common);
-  const fallback = createFallback({ ...common, mode, identity });
-  return {
-    queue,
-    fallback,
-    close: async () => {
-      fallback.close();
-      await queue.close();
-    },
-  };
 }
 
 /** Whether the tables are made for the families of a fingerprint; false while the database does not say. */

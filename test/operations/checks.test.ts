@@ -12,6 +12,7 @@ import { openPool } from '../../src/receiver/store/pools.ts';
 import type { Tables } from '../../src/receiver/store/tables.ts';
 import { canary } from '../support/canary.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { startRedis } from '../support/redis.ts';
 import { runCommandOn } from '../support/run-command.ts';
 import { fallbackOf, faults, openCore, stateOf } from './support.ts';
 
@@ -155,31 +156,33 @@ it('doctor names every fault of the configuration, and what to do without Postgr
   );
   expect(invalid.code).toBe(1);
   expect(invalid.output).toMatch(/^fail +configuration +PORT is wrong\nfail +configuration +HOST, too\n$/);
-  const { pool } = openCore(database);
-  const gone = {
-    query: async () => Promise.reject(Object.assign(new Error('password of "x"'), { code: '28P01' })),
-  };
-  const isolated = {
-    ...core,
-    pool: { ...pool, ...gone, connect: gone.query } as never,
-    config: { ...core.config, redisUrl: 'redis://127.0.0.1:1', queuePrefix: 'a' },
-  };
+  const wrong = Object.assign(new URL(database.url), { password: 'wrong' }).href;
+  const pool = openPool(wrong, core.log, { name: 'test', connections: 2, connectTimeoutMs: 60_000 });
+  const config = { ...core.config, redisUrl: 'redis://127.0.0.1:1', queuePrefix: 'a' };
+  const isolated = { ...core, pool, config };
   const { code, output } = await doctor((action) => action(isolated));
   expect(code).toBe(1);
   for (const text of [
-    'password of',
+    'password authentication failed',
     'PostgreSQL takes no callbacks',
     'Redis is unavailable',
     'other checks could not be read',
   ])
     expect(output).toContain(text);
+  await pool.end();
 });
 
-it('doctor finds no fault in a receiver that could run', async () => {
-  const { output } = await doctor((action) => action(core));
+it('doctor finds no fault in a receiver that could run, and changes nothing in Redis', async () => {
+  const redis = await startRedis();
+  const config = { ...core.config, redisUrl: redis.url };
+  const { output } = await doctor((action) => action({ ...core, config }));
   expect(output).toMatch(/^warn +access/m);
+  expect(output).toMatch(/^ok +fallback/m);
   // The server of tests need not outlive a crash.
   expect(output.match(/^fail .*/gm)?.filter((line) => !line.includes('fsync')) ?? []).toEqual([]);
+  // Whether it takes writes is tried with one that expires.
+  expect(await redis.client().keys('*')).toEqual(['{receiver}:probe']);
+  await redis.stop();
 });
 
 it('a callback that waits for a damaged page is shown with what to do about that page', async () => {

@@ -26,6 +26,8 @@ export interface QueueOptions {
   everyMs?: number;
   /** How long the end of the worker waits for Redis, in ms. */
   closeMs?: number;
+  /** Writes no settings of the queue into Redis. */
+  isReadOnly?: boolean;
 }
 
 /** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
@@ -58,6 +60,7 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
     // The results are in the database.
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     streams: { events: { maxLen: 100 } },
+    skipMetasUpdate: options.isReadOnly ?? false,
   }).on('error', report);
   const closing = new AbortController();
   let countedAt = Number.NEGATIVE_INFINITY;

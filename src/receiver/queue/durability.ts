@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log } from '../../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
@@ -151,6 +152,12 @@ export function watchDurability(options: DurabilityOptions) {
   }
 
   return {
+    /** Resolves once the state is known, or Redis is known to be away. */
+    opening: once(redis, 'ready').then(
+      () => (mode === 'checked' ? lookOrNot() : undefined),
+      () => {}, // the circuit of Redis reports it
+    ),
+
     get state(): FallbackState {
       return stateOf(settings);
     },

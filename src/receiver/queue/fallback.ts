@@ -31,6 +31,8 @@ export interface SpilledEntry extends SpilledDelivery {
 
 /** Keeps deliveries in Redis while PostgreSQL is unavailable. */
 export interface Fallback {
+  /** Resolves once the state is known, or Redis is known to be away. */
+  opening: Promise<unknown>;
   /** The circuit breaker of what is appended. */
   circuit: Circuit;
   /** Whether what is appended now is acknowledged. */
@@ -113,6 +115,7 @@ export function createFallback(options: FallbackOptions): Fallback {
   };
 
   return {
+    opening: durability.opening,
     circuit,
     get state() {
       if (circuit.isOpen) return isAway;

@@ -1,0 +1,62 @@
+import type pg from 'pg';
+import type { Config } from '../common/config/config.ts';
+import type { Log } from '../common/log.ts';
+import { withTimeout } from '../common/timeouts.ts';
+import { type DeliveryQueue, openQueue } from './queue/delivery-queue.ts';
+import { createFallback, type Fallback } from './queue/fallback.ts';
+import type { Circuit } from './store/circuit.ts';
+import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
+import { databaseCircuit } from './store/probe.ts';
+
+/** How long a start waits for Redis, so that the first deliveries get jobs. */
+const openingMs = 2_000;
+
+/** PostgreSQL and Redis, as the path of a callback and the checks of a process use them. */
+export interface Stores {
+  pool: pg.Pool;
+  /** The circuit breaker of PostgreSQL. */
+  circuit: Circuit;
+  /** PostgreSQL's clock. */
+  clock: DatabaseClock;
+  /** Undefined without Redis. */
+  queue?: DeliveryQueue | undefined;
+  /** Takes callbacks while PostgreSQL is unavailable. Undefined without Redis, and with REDIS_FALLBACK=off. */
+  fallback?: Fallback | undefined;
+  /** The fallback store, also with REDIS_FALLBACK=off: what it has from before is drained. */
+  drainSource?: Fallback | undefined;
+  /** Leaves the pool open. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens the stores of a process; an unavailable store is no error. Takes two seconds at most.
+ *
+ * @param pool of the path, or of a command
+ * @param identity of the database, see `prepare`; undefined: for checks alone, which claim and change nothing in Redis
+ */
+export async function openStores(
+  config: Config,
+  pool: pg.Pool,
+  log: Log,
+  identity?: Promise<string>,
+): Promise<Stores> {
+  const { redisUrl: url, queuePrefix: prefix, redisFallback: mode, timeLimits } = config;
+  const circuit = databaseCircuit(pool, log, timeLimits.databaseMs);
+  pool.on('error', (error) => void circuit.probeAfter(error));
+  const clock = createDatabaseClock(pool, circuit);
+  await clock.current();
+  if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
+
+  const redis = { url, prefix, timeoutMs: timeLimits.redisMs, log };
+  const queue = openQueue({ ...redis, isReadOnly: identity === undefined });
+  const drainSource = createFallback({ ...redis, mode, identity: identity ?? new Promise(() => {}) });
+  // The sweep finds what has no job.
+  await withTimeout(openingMs, Promise.all([queue.opening, drainSource.opening])).catch(() => {});
+  const close = async () => {
+    drainSource.close();
+    await queue.close();
+    circuit.stop();
+  };
+  const fallback = mode === 'off' ? undefined : drainSource;
+  return { pool, circuit, clock, queue, fallback, drainSource, close };
+}
