@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { dirname } from 'node:path';
 
 /**
@@ -23,6 +24,12 @@ export function replaceFile(file: string, content: string): void {
   const { uid, gid } = statSync(dirname(file));
   if (process.geteuid?.() === 0) chownSync(draft, uid, gid);
   renameSync(draft, file);
+}
+
+/** Whether a request has this bearer token. */
+export function isAuthorized({ headers }: IncomingMessage, token: string): boolean {
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  return bearer !== undefined && isSameSecret(bearer, token);
 }
 
 /** Compares in constant time. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Router } from 'express';
 import { z } from 'zod';
-import { isSameSecret } from '../common/secrets.ts';
+import { isAuthorized } from '../common/secrets.ts';
 import type { Core } from '../receiver/feature.ts';
 import { addressOf } from '../receiver/http/access.ts';
 import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/request-errors.ts';
@@ -20,8 +20,7 @@ export function createChangesRoute(core: Core): Router {
   const schema = querySchema(familiesInFeed(core.families));
 
   router.get('/changes', async (req, res) => {
-    const secret = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    const known = configured.tokens.find(({ token }) => secret !== undefined && isSameSecret(secret, token));
+    const known = configured.tokens.find(({ token }) => isAuthorized(req, token));
     if (!known) throw new NotAdmin('one of CHANGES_TOKENS');
     const { data, error } = schema.safeParse(req.query);
     const faults = error?.issues.map(({ path, message }) => [...path, message].join(': '));

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { isSameSecret } from '../common/secrets.ts';
+import { isAuthorized } from '../common/secrets.ts';
 import type { Core } from '../receiver/feature.ts';
 import { NotAdmin } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
@@ -29,8 +29,7 @@ export function createRoute(core: Core): Router {
   if (!metricsToken) return router;
   const scrape = createScrape(core);
   router.get('/metrics', async (req, res) => {
-    const given = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '')?.[1];
-    if (given === undefined || !isSameSecret(given, metricsToken)) throw new NotAdmin('METRICS_TOKEN');
+    if (!isAuthorized(req, metricsToken)) throw new NotAdmin('METRICS_TOKEN');
     const { type, text } = await scrape();
     send(res, 200, type, text);
   });
