@@ -261,20 +261,21 @@ comment on column receiver.sessions.hash  is 'Of the cookie, with the secrets of
 comment on column receiver.sessions.actor is 'An actor of the access log';
 
 create table receiver.findings (
-  channel  text,
-  name     text,
-  subject  text,
-  status   text        not null,
-  title    text        not null,
-  found_at timestamptz not null default now(),
-  gone_at  timestamptz,
-  told     text,
-  told_at  timestamptz,
-  primary key (channel, name, subject)
+  channel     text,
+  name        text,
+  about       text,
+  status      text        not null,
+  title       text        not null,
+  found_at    timestamptz not null default now(),
+  gone_at     timestamptz,
+  sent_status text,
+  sent_at     timestamptz,
+  primary key (channel, name, about)
 );
-comment on table  receiver.findings         is 'Checks that are not ok, and what each channel of alerts was told of them';
-comment on column receiver.findings.gone_at is 'Since when it is ok again: its end is told after some minutes';
-comment on column receiver.findings.told    is 'The status that was told; null: nothing was';
+comment on table  receiver.findings             is 'Checks that are not ok, and what was sent to each channel of alerts';
+comment on column receiver.findings.about       is 'The family, destination or other thing that the check is about; empty: the receiver';
+comment on column receiver.findings.gone_at     is 'Since when it is ok again: its end is sent after some minutes';
+comment on column receiver.findings.sent_status is 'The status that was sent last; null: nothing was sent';
 
 create table receiver.reconciliations (
   id          bigint      generated always as identity primary key,

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
-import { pathsOf } from '../callbacks/families/family.ts';
+import type pg from 'pg';
+import { type Family, pathsOf } from '../callbacks/families/family.ts';
 import { type Config, type Environment, parseConfig } from '../common/config/config.ts';
 import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
@@ -16,86 +17,72 @@ import type { Tables } from '../receiver/store/tables.ts';
 import { createMerge } from '../receiver/worker/merge.ts';
 import { features } from './features.ts';
 import { loadFamilies } from './load-families.ts';
-import { startParts } from './start-parts.ts';
+import { type Parts, startParts } from './start-parts.ts';
 import { startTasks } from './tasks.ts';
 
-/** Connections to PostgreSQL of all that stands beside the path of a callback. */
+/** Connections to PostgreSQL of the features, beside those of the path of a callback. */
 const connections = 4;
 
-export type Service = Awaited<ReturnType<typeof openService>>;
+/** The receiver, as the environment configures it. */
+export interface Service {
+  config: Config;
+  families: readonly Family[];
+}
 
-/** The receiver, as the environment configures it. @throws InvalidConfiguration */
-export async function openService(env: Environment) {
+/** @throws InvalidConfiguration */
+export async function readService(env: Environment): Promise<Service> {
   const families = await loadFamilies(env.FAMILIES || undefined);
-  const config = parseConfig(env, families.map(pathsOf));
-  const openCore = (config: Config, databaseUrl: string, name: string, log: Log, onStop: OnStop): Core => {
-    const { databaseMs: connectTimeoutMs } = config.timeLimits;
-    const pool = openPool(databaseUrl, log, { name, connections, connectTimeoutMs });
+  return { config: parseConfig(env, families.map(pathsOf)), families };
+}
+
+/** Makes or updates the tables: of DATABASE_URL, or of the embedded database, which it creates where there is none. */
+export async function migrateService({ config, families }: Service, log: Log): Promise<void> {
+  const { stop } = await startParts(async (onStop) => {
+    await prepare({
+      url: config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(config, log, onStop)),
+      families,
+      timezone: config.reportTimezone,
+      connectTimeoutMs: config.timeLimits.databaseMs,
+      canWait: false,
+      signal: new AbortController().signal,
+      log,
+    });
+  }, log);
+  await stop();
+}
+
+/**
+ * Starts the receiver, the HTTP of the features and their tasks.
+ *
+ * @returns its address
+ * @throws the first error, or the signal's reason
+ */
+export function startService(
+  { config, families }: Service,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Parts<string>> {
+  const start = async (onStop: OnStop) => {
+    const error = await findBindError(config.port, config.host); // before a database is made
+    if (error) throw new PortUnavailable(config, error);
+    const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
+    const pool = openPoolFor('features', databaseUrl, config, log);
     onStop(() => pool.end());
-    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-    const merge = createMerge({ pool, families, log });
-    return { config, families, db, pool, merge, log, features };
-  };
-  /** A command may share it with the receiver. */
-  const openEmbedded = async (log: Log, onStop: OnStop) => {
-    const { url, stop } = await startEmbeddedPostgres(embeddedFolder(config.dataDir), log);
-    onStop(stop);
+    const core = createCore({ config, families }, pool, log);
+    const routes = (process: ReceiverState) =>
+      features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
+    const options = { databaseUrl, families, log, routes };
+    const { url, state, stopServing } = await startReceiver(config, options, onStop);
+    const running = { ...core, process: state };
+    const tasks = features
+      .flatMap((feature) => feature.tasks?.(running) ?? [])
+      .filter(({ processes }) => processes || config.role !== 'receiver');
+    const endTasks = startTasks(tasks, pool, log);
+    // A task may take its time to end.
+    onStop(() => Promise.all([stopServing(), endTasks()]));
     return url;
   };
-
-  /** Makes or updates the tables: of DATABASE_URL, or of the embedded database, which it creates where there is none. */
-  const migrate = async (log: Log) => {
-    const { stop } = await startParts(async (onStop) => {
-      const url = config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(log, onStop));
-      const { databaseMs: connectTimeoutMs } = config.timeLimits;
-      const { signal } = new AbortController();
-      const { reportTimezone: timezone } = config;
-      await prepare({ url, families, timezone, connectTimeoutMs, canWait: false, signal, log });
-    }, log);
-    await stop();
-  };
-
-  /** @param config with a generated admin token, where there is one */
-  const start = (config: Config, log: Log, signal: AbortSignal) =>
-    startParts(
-      async (onStop) => {
-        const error = await findBindError(config.port, config.host); // before a database is made
-        if (error) throw new PortUnavailable(config, error);
-        const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-        let core = openCore(config, databaseUrl, 'receiver features', log, onStop);
-        const routes = (process: ReceiverState) => {
-          core = { ...core, process };
-          return features.flatMap((feature) => feature.routes?.(core) ?? []);
-        };
-        const { url, stopServing } = await startReceiver(
-          config,
-          { databaseUrl, families, log, routes },
-          onStop,
-        );
-        const tasks = features.flatMap((feature) => feature.tasks?.(core) ?? []);
-        const own = tasks.filter(({ processes }) => processes || config.role !== 'receiver');
-        const endTasks = startTasks(own, core.pool, log);
-        // A task may take its time to end.
-        onStop(() => Promise.all([stopServing(), endTasks()]));
-        return url;
-      },
-      log,
-      signal,
-    );
-
-  /** Runs a command on the database: that of DATABASE_URL, or the embedded one. @throws Error where there is none */
-  const withCore = async (log: Log, run: (core: Core) => Promise<void>) => {
-    if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
-      throw new Error(
-        `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
-      );
-    const { stop } = await startParts(async (onStop) => {
-      const url = config.databaseUrl ?? (await openEmbedded(log, onStop));
-      await run(openCore(config, url, 'receiver command', log, onStop));
-    }, log);
-    await stop();
-  };
-  return { config, families, migrate, start, withCore };
+  return startParts(start, log, signal);
 }
 
 /** Adds the commands of the features. */
@@ -103,16 +90,50 @@ export function addFeatureCommands(program: Command, env: Environment): void {
   const onCore: OnCore =
     (run) =>
     async (...given) => {
-      const { config, withCore } = await openService({ LOG_LEVEL: 'warn', ...env });
-      await withCore(createLog(config.logLevel), (core) => run(core, ...given));
+      const service = await readService({ LOG_LEVEL: 'warn', ...env });
+      await runOnCore(service, createLog(service.config.logLevel), (core) => run(core, ...given));
     };
   for (const { commands } of features) commands?.(program, onCore);
 }
 
+/** Runs a command on the database: that of DATABASE_URL, or the embedded one. @throws Error where there is none */
+async function runOnCore(service: Service, log: Log, run: (core: Core) => Promise<void>): Promise<void> {
+  const { config } = service;
+  if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
+    throw new Error(
+      `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
+    );
+  const { stop } = await startParts(async (onStop) => {
+    const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop));
+    const pool = openPoolFor('command', url, config, log);
+    onStop(() => pool.end());
+    await run(createCore(service, pool, log));
+  }, log);
+  await stop();
+}
+
+function openPoolFor(part: 'features' | 'command', url: string, config: Config, log: Log): pg.Pool {
+  const { databaseMs: connectTimeoutMs } = config.timeLimits;
+  return openPool(url, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
+}
+
+function createCore({ config, families }: Service, pool: pg.Pool, log: Log): Core {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const merge = createMerge({ pool, families, log });
+  return { config, families, db, pool, merge, log, features };
+}
+
+/** @returns the address of the embedded database, which a command may share with the receiver */
+async function openEmbedded({ dataDir }: Config, log: Log, onStop: OnStop): Promise<string> {
+  const { url, stop } = await startEmbeddedPostgres(embeddedFolder(dataDir), log);
+  onStop(stop);
+  return url;
+}
+
 /** @returns the address of the embedded database of this process. @throws Error where another process uses it */
-async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<string> {
+async function startEmbedded({ dataDir }: Config, log: Log, onStop: OnStop): Promise<string> {
   const stopping = new AbortController();
-  const starting = startEmbeddedPostgres(embeddedFolder(config.dataDir), log, stopping.signal);
+  const starting = startEmbeddedPostgres(embeddedFolder(dataDir), log, stopping.signal);
   // Registered before it has started, so that a stop during the start leaves no process behind.
   onStop(async () => {
     stopping.abort();
@@ -124,6 +145,6 @@ async function startEmbedded(config: Config, log: Log, onStop: OnStop): Promise<
   const { url, isOwn } = await starting;
   if (isOwn) return url;
   throw new Error(
-    `Another receiver, or a command, uses the embedded database in ${resolve(config.dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,
+    `Another receiver, or a command, uses the embedded database in ${resolve(dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,
   );
 }

@@ -2,19 +2,24 @@ import { once } from 'node:events';
 import type { Log } from '../common/log.ts';
 import type { OnStop } from '../receiver/receiver.ts';
 
+export interface Parts<Result> {
+  /** Of the start. */
+  result: Result;
+  /** Closes the parts in reverse order. @throws AggregateError */
+  stop: () => Promise<void>;
+}
+
 /**
- * Starts parts, and closes them in reverse order at the end, or where one of them cannot be started.
+ * Starts parts, and closes them in reverse order where one of them cannot be started.
  *
- * @param start starts them
  * @param signal aborts the start
- * @returns what it returns
  * @throws the first error, or the signal's reason; the parts that were started are closed before
  */
 export async function startParts<Result>(
   start: (onStop: OnStop) => Promise<Result>,
   log: Log,
   signal?: AbortSignal,
-): Promise<{ result: Result; stop: () => Promise<void> }> {
+): Promise<Parts<Result>> {
   const closers: (() => Promise<unknown>)[] = [async () => log.writeCounts()];
   const stop = async () => {
     const errors: unknown[] = [];

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Environment } from '../common/config/config.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
-import { openService, type Service } from './service.ts';
+import { migrateService, readService, type Service, startService } from './service.ts';
 
 const timeoutMs = 20_000;
 
@@ -16,7 +16,7 @@ export function addStartCommands(program: Command, env: Environment): void {
     .command('start')
     .description('run the receiver (ROLE: all, receiver or worker)')
     .action(async () => {
-      const service = await openService(env);
+      const service = await readService(env);
       const log = createLog(service.config.logLevel);
       consoleToLog(log);
       // Its disk may be full; the greeting is not worth the service.
@@ -42,18 +42,15 @@ export function addStartCommands(program: Command, env: Environment): void {
   program
     .command('migrate')
     .description('update the tables of the database (start does this, too)')
-    .action(async () => (await openService(env)).migrate(createLog('info')));
+    .action(async () => migrateService(await readService(env), createLog('info')));
 }
 
 /** Runs the receiver until the signal is aborted, which may be before it is ready. */
-async function run(
-  { config: given, families, start }: Service,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  const generated = provideAdminToken(given);
-  const config = generated ? { ...given, adminToken: generated.token } : given;
-  const running = await start(config, log, signal).catch((error) => {
+async function run(service: Service, log: Log, signal: AbortSignal): Promise<void> {
+  const { families } = service;
+  const generated = provideAdminToken(service.config);
+  const config = generated ? { ...service.config, adminToken: generated.token } : service.config;
+  const running = await startService({ config, families }, log, signal).catch((error) => {
     if (error !== signal.reason) throw error;
   });
   if (!running) return;

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { sql } from 'kysely';
-import type { Core } from '../receiver/feature.ts';
+import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { type Aliases, aliasKinds } from '../reconcile/aliases.ts';
@@ -50,7 +50,7 @@ const pageHeaders: RequestHandler = (req, res, next) => {
 const statementMs = 5_000;
 
 /** The pages for people, at any path. */
-export function openConsole(core: Core): Express {
+export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
   const { reportTimezone: timezone, reportCurrency: currency } = config;
   const pageDependencies: Console = {

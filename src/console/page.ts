@@ -1,6 +1,6 @@
 import type { RequestHandler, Response } from 'express';
 import type { Role } from '../common/config/value-types.ts';
-import type { Core } from '../receiver/feature.ts';
+import type { RunningCore } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import type { Takes } from './sign-in/rights.ts';
@@ -21,7 +21,7 @@ type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
 export type Routes = Record<'get' | 'post', AddRoute>;
 
 /** What pages work with. */
-export interface Console extends Core {
+export interface Console extends RunningCore {
   /**
    * Reads for a page, in one snapshot and for some seconds at most. An entry of the access log is added outside of it: both at
    * once would need two of the few connections.

@@ -99,7 +99,7 @@ export async function recordFailure(
 export const checkDestinations = async (core: Core): Promise<Check[]> =>
   (await listDestinations(core)).map(({ id, paused, isHere, outcome, failing_since: since }): Check => {
     const detail = `The last attempt: ${outcome ?? 'none yet'}`;
-    const check = { name: 'destination', subject: id, detail, ...(since && { since }) };
+    const check = { name: 'destination', about: id, detail, ...(since && { since }) };
     const command = (name: string) => `receiver destinations ${name} ${id}`;
     if (paused === 'command') return { ...check, status: 'ok', title: 'Webhooks are paused by a command' };
     if (!isHere) {

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { printable } from '../common/terminal.ts';
-import type { Check, Core } from '../receiver/feature.ts';
+import type { Check, Core, RunningCore, Task } from '../receiver/feature.ts';
 import { type Channel, type Message, NotSent, openChannels } from './channels.ts';
-import { readReadiness } from './process-checks.ts';
-import { readChecks, unreadable } from './read-checks.ts';
+import { outageTitle, readReadiness } from './process-checks.ts';
+import { readChecks, titleOf, unreadable } from './read-checks.ts';
 
 /**
- * In milliseconds: how long something must be wrong, and an outage of PostgreSQL, before it is told; how long it must be ok
- * before its end is told; and the time between two reminders.
+ * In milliseconds: how long a fault, and an outage of PostgreSQL, must last before it is sent; how long it must be over before
+ * its end is sent; and the time between two reminders.
  */
 export const defaultDelays = {
   afterMs: 50_000,
@@ -18,94 +18,105 @@ export const defaultDelays = {
 export type Delays = typeof defaultDelays;
 
 const maxLines = 20;
-const outage = 'PostgreSQL takes no callbacks';
+const headings = { new: 'New', worse: 'Worse', still: 'Still there', resolved: 'Resolved' };
 
-/** A check that is to be told. */
-interface Due extends Record<'name' | 'subject' | 'title', string> {
-  what: 'new' | 'worse' | 'still' | 'resolved';
+/** A line of a message. */
+interface Alert {
+  what: keyof typeof headings;
+  name: string;
+  about: string;
   status: 'warn' | 'fail';
+  title: string;
+  check?: Check | undefined;
 }
 
-const keyOf = ({ name, subject = '' }: Pick<Check, 'name' | 'subject'>) => JSON.stringify([name, subject]);
+const keyOf = ({ name, about = '' }: { name: string; about?: string }) => JSON.stringify([name, about]);
 
 /**
- * Tells the channels of ALERT_WEBHOOK_URL and ALERT_EMAIL_TO what is wrong, once, then daily, and its end: one message for
- * all. What a channel was told is recorded after it has accepted it, so a crash in between repeats a message and loses none.
+ * Sends to the channels of ALERT_WEBHOOK_URL and ALERT_EMAIL_TO what is wrong, once, then daily, and its end: one message for
+ * all. It is recorded after the channel has accepted it, so a crash in between repeats a message and loses none.
  *
  * @throws the database's error
  */
-export async function tellFindings(core: Core, delays: Delays, signal: AbortSignal): Promise<void> {
+export async function sendAlerts(core: RunningCore, delays: Delays, signal: AbortSignal): Promise<void> {
   const channels = openChannels(core.config.alerts);
-  // An outage of PostgreSQL is told by each process, see createTellOutage.
-  const wrong = (await readChecks(core)).filter(({ name, status }) => status !== 'ok' && name !== 'database');
+  // Each process sends an outage of PostgreSQL, see createOutageAlert.
+  const faults = (await readChecks(core)).filter(
+    ({ name, status }) => status !== 'ok' && name !== 'database',
+  );
   signal.throwIfAborted();
-  await recordFindings(core, channels, wrong, delays);
-  const checks = new Map(wrong.map((check) => [keyOf(check), check]));
+  // Of several with one key the most urgent, which is the first, counts.
+  const checks = new Map(faults.toReversed().map((check) => [keyOf(check), check]));
+  const names = channels.map(({ name }) => name);
+  await recordFindings(core, names, [...checks.values()], delays);
   for (const channel of channels) {
     const due = await findDue(core, channel.name, delays);
     if (due.length === 0) continue;
-    const message = compose(due.map((one) => ({ ...one, check: checks.get(keyOf(one)) })));
-    if (await send(core, channel, message, signal)) await recordTold(core, channel.name, due);
+    const message = compose(due.map((alert) => ({ ...alert, check: checks.get(keyOf(alert)) })));
+    if (await send(core, channel, message, signal)) await recordSent(core, channel.name, due);
   }
-}
-
-async function recordFindings({ db, config }: Core, to: Channel[], wrong: Check[], delays: Delays) {
-  const channels = to.map(({ name }) => name);
-  // What could not be read may still be wrong. A worker has no access checks.
-  const isComplete = !wrong.some(({ name }) => name === unreadable);
-  const unknown = config.role === 'worker' ? 'access' : '';
-  await sql`
-    with given as (
-      select distinct on (name, subject) name, coalesce(subject, '') as subject, status, title
-      from jsonb_to_recordset(${JSON.stringify(wrong)}::jsonb) as g(name text, subject text, status text, title text)
-    ), gone as (
-      update receiver.findings f set gone_at = coalesce(gone_at, now())
-      where (${isComplete} or name = ${unreadable}) and name <> ${unknown}
-        and not exists (select from given g where (g.name, g.subject) = (f.name, f.subject))
-    )
-    insert into receiver.findings as f (channel, name, subject, status, title)
-    select channel, given.* from given cross join unnest(${channels}::text[]) channel
-    on conflict (channel, name, subject) do update set status = excluded.status, title = excluded.title, gone_at = null
-  `.execute(db);
-  // What was over before it was due is not told.
-  await sql`
-    delete from receiver.findings
-    where channel <> all(${channels}) or gone_at <= ${ago(delays.settledMs)} and told is null
-      and gone_at < found_at + ${interval(delays.afterMs)}`.execute(db);
 }
 
 const interval = (ms: number) => sql`${ms}::float8 * interval '1 millisecond'`;
 const ago = (ms: number) => sql`now() - ${interval(ms)}`;
 
-async function findDue({ db }: Core, channel: string, delays: Delays): Promise<Due[]> {
-  const { rows } = await sql<Due>`
-    select name, subject, status, title,
-      case when gone_at is not null then 'resolved' when told is null then 'new' when told_at > ${ago(delays.repeatMs)} then 'worse' else 'still' end as what
-    from receiver.findings
-    where channel = ${channel} and case
-      when gone_at is not null then gone_at <= ${ago(delays.settledMs)}
-      when told is null then found_at <= ${ago(delays.afterMs)}
-      else told_at <= ${ago(delays.repeatMs)} or (told, status) = ('warn', 'fail')
-    end
-    order by status, name, subject`.execute(db);
+async function recordFindings({ db, config }: Core, channels: string[], faults: Check[], delays: Delays) {
+  // A check that could not be read may still be wrong. A worker has no access checks.
+  const isComplete = !faults.some(({ name }) => name === unreadable);
+  const unknown = config.role === 'worker' ? 'access' : '';
+  await sql`
+    with faults as (
+      select name, coalesce(about, '') as about, status, title
+      from jsonb_to_recordset(${JSON.stringify(faults)}::jsonb) as f(name text, about text, status text, title text)
+    ), over as (
+      update receiver.findings f set gone_at = coalesce(gone_at, now())
+      where (${isComplete} or name = ${unreadable}) and name <> ${unknown}
+        and not exists (select from faults where (faults.name, faults.about) = (f.name, f.about))
+    )
+    insert into receiver.findings (channel, name, about, status, title)
+    select channel, faults.* from faults cross join unnest(${channels}::text[]) channel
+    on conflict (channel, name, about) do update set status = excluded.status, title = excluded.title, gone_at = null
+  `.execute(db);
+  // A fault that was over before it was due is not sent.
+  await sql`
+    delete from receiver.findings
+    where channel <> all(${channels}) or gone_at <= ${ago(delays.settledMs)} and sent_status is null
+      and gone_at < found_at + ${interval(delays.afterMs)}`.execute(db);
+}
+
+async function findDue({ db }: Core, channel: string, delays: Delays): Promise<Alert[]> {
+  const { rows } = await sql<Alert>`
+    select * from (
+      select name, about, status, title, case
+        when gone_at is not null then case when gone_at <= ${ago(delays.settledMs)} then 'resolved' end
+        when sent_status is null then case when found_at <= ${ago(delays.afterMs)} then 'new' end
+        when sent_at <= ${ago(delays.repeatMs)} then 'still'
+        when (sent_status, status) = ('warn', 'fail') then 'worse'
+      end as what
+      from receiver.findings where channel = ${channel}
+    ) f where what is not null order by status, name, about`.execute(db);
   return rows;
 }
 
-async function recordTold({ db }: Core, channel: string, due: readonly Due[]): Promise<void> {
-  const given = JSON.stringify(due);
-  await sql`
-    with told as (select * from jsonb_to_recordset(${given}::jsonb) as g(name text, subject text, status text, what text)),
-    over as (
-      delete from receiver.findings f using told t
-      where f.channel = ${channel} and (f.name, f.subject) = (t.name, t.subject) and t.what = 'resolved'
-    )
-    update receiver.findings f set told = t.status, told_at = now() from told t
-    where f.channel = ${channel} and (f.name, f.subject) = (t.name, t.subject) and t.what <> 'resolved'`.execute(
-    db,
-  );
+async function recordSent({ db }: Core, channel: string, alerts: readonly Alert[]): Promise<void> {
+  for (const { what, name, about, status } of alerts) {
+    const sent = { sent_status: status, sent_at: sql<Date>`now()` };
+    const finding = { channel, name, about };
+    if (what === 'resolved')
+      await db
+        .deleteFrom('receiver.findings')
+        .where((eb) => eb.and(finding))
+        .execute();
+    else
+      await db
+        .updateTable('receiver.findings')
+        .set(sent)
+        .where((eb) => eb.and(finding))
+        .execute();
+  }
 }
 
-/** @returns whether the channel has accepted it; what it has not is told again. @throws the signal's reason */
+/** @returns whether the channel has accepted it; otherwise it is sent again. @throws the signal's reason */
 async function send({ log }: Core, channel: Channel, message: Message, signal: AbortSignal) {
   try {
     const partly = await channel.send(message, signal);
@@ -116,22 +127,15 @@ async function send({ log }: Core, channel: Channel, message: Message, signal: A
     signal.throwIfAborted();
     // Other errors could repeat the address, which is a secret.
     const reason = error instanceof NotSent ? error.message : 'unexpected error';
-    log.limited(
-      'error',
-      { channel: channel.name, reason },
-      'an alert was not accepted; it is sent again',
-      {},
-    );
+    const fields = { channel: channel.name, reason };
+    log.limited('error', fields, 'an alert was not accepted; it is sent again', {});
     return false;
   }
 }
 
-const headings = { new: 'New', worse: 'Worse', still: 'Still there', resolved: 'Resolved' };
-
-/** One message about all that is due. */
-function compose(due: readonly (Due & { check?: Check | undefined })[]): Message {
+function compose(alerts: readonly Alert[]): Message {
   const parts = Object.entries(headings).flatMap(([what, heading]) => {
-    const lines = due.filter((one) => one.what === what).map(lineOf);
+    const lines = alerts.filter((alert) => alert.what === what).map(lineOf);
     if (lines.length === 0) return [];
     const more = lines.length > maxLines ? [`… and ${lines.length - maxLines} more: receiver doctor`] : [];
     return [
@@ -142,35 +146,44 @@ function compose(due: readonly (Due & { check?: Check | undefined })[]): Message
   return { title, text: [title, ...parts.flatMap(({ lines }) => lines)].join('\n') };
 }
 
-function lineOf({ what, status, title, subject, check }: Due & { check?: Check | undefined }): string {
-  const about = subject && !title.includes(subject) ? ` (${subject})` : '';
-  const isOver = what === 'resolved' || !check;
-  const texts = isOver ? [] : [check.detail, check.todo && `What to do: ${check.todo}`].filter(Boolean);
-  const line = [`• ${title}${about}${isOver ? '' : ` [${status}]`}`, ...texts].join('. ');
-  return printable(line).replaceAll('\n', ' ');
+function lineOf(alert: Alert): string {
+  const { what, status, check } = alert;
+  const texts = [`• ${titleOf(alert)}`];
+  if (what !== 'resolved' && check) {
+    texts[0] += ` [${status}]`;
+    if (check.detail) texts.push(check.detail);
+    if (check.todo) texts.push(`What to do: ${check.todo}`);
+  }
+  return printable(texts.join('. ')).replaceAll('\n', ' ');
 }
 
 /**
- * Creates the function that tells the channels of an outage of PostgreSQL, which cannot be recorded there: each process sends
- * its own message, and another one after a restart.
+ * Creates the task that sends an outage of PostgreSQL, which cannot be recorded there: each process sends its own message, and
+ * another one after a restart.
  */
-export function createTellOutage(core: Core, delays: Delays) {
+export function createOutageAlert(core: RunningCore, delays: Delays): Task['run'] {
   const channels = openChannels(core.config.alerts);
-  const told = new Set<Channel>();
+  const sentTo = new Set<Channel>();
   let since: number | undefined;
-  return async (signal: AbortSignal): Promise<void> => {
-    const { checks } = await readReadiness(core, core.process!);
-    const check = checks.find(({ name }) => name === 'database')!;
+  return async (signal) => {
+    const { checks } = await readReadiness(core);
     // The circuit of a process without work may not have noticed it.
-    since = check.status === 'ok' ? undefined : (since ?? performance.now());
-    const isLong = since !== undefined && performance.now() - since >= delays.outageMs;
+    const check = checks.find(({ name, status }) => name === 'database' && status === 'fail');
+    since = check && (since ?? performance.now());
+    const isDue = since !== undefined && performance.now() - since >= delays.outageMs;
     for (const channel of channels) {
-      if (told.has(channel) ? since !== undefined : !isLong) continue;
-      const what = isLong ? 'new' : 'resolved';
-      const one = { what, name: 'database', subject: '', status: 'fail', title: outage, check } as const;
-      if (!(await send(core, channel, compose([one]), signal))) continue;
-      if (isLong) told.add(channel);
-      else told.delete(channel);
+      if (sentTo.has(channel) ? since !== undefined : !isDue) continue;
+      const alert: Alert = {
+        what: isDue ? 'new' : 'resolved',
+        name: 'database',
+        about: '',
+        status: 'fail',
+        title: outageTitle,
+        check,
+      };
+      if (!(await send(core, channel, compose([alert]), signal))) continue;
+      if (isDue) sentTo.add(channel);
+      else sentTo.delete(channel);
     }
   };
 }

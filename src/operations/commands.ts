@@ -3,6 +3,7 @@ import { print, printable } from '../common/terminal.ts';
 import type { Check, OnCore } from '../receiver/feature.ts';
 import { NotSent, openChannels } from './channels.ts';
 import { checksOfError, diagnose } from './doctor.ts';
+import { titleOf } from './read-checks.ts';
 
 type Options = { strict?: true; json?: true };
 
@@ -50,9 +51,9 @@ const test = {
   text: 'Webhook receiver: a test. Nothing is wrong; this is where messages arrive.',
 };
 
-function textOf({ status, name, subject, title, detail, todo }: Check): string {
-  const about = subject && !title.includes(subject) ? ` (${subject})` : '';
-  const line = `${status.padEnd(5)} ${name.padEnd(14)} ${title}${about}${detail && `. ${detail}`}`;
+function textOf(check: Check): string {
+  const { status, name, detail, todo } = check;
+  const line = `${status.padEnd(5)} ${name.padEnd(14)} ${titleOf(check)}${detail && `. ${detail}`}`;
   const advice = status !== 'ok' && todo ? `\n${' '.repeat(21)}→ ${todo}` : '';
   return `${printable(line).replaceAll('\n', ' ')}${advice}`;
 }

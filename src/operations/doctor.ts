@@ -6,13 +6,13 @@ import { makeUtf8 } from '../receiver/store/errors.ts';
 import { openStores } from '../receiver/stores.ts';
 import { readChecks, unreadable } from './read-checks.ts';
 
-const oldestPostgres = 14;
+const minPostgres = 14;
 const queryMs = 5_000;
 const log = createLog('silent');
-/** What cannot be before the tables are made. */
+/** Checks that need the tables. */
 const ofTables = ['database', unreadable];
 
-/** Every check as a receiver with this configuration would see it, and what else may keep one from running. Changes nothing. */
+/** All checks as a receiver with this configuration would see them, and those of a start. Changes nothing. */
 export async function diagnose(core: Core): Promise<Check[]> {
   const stores = await openStores(core.config, core.pool, log);
   try {
@@ -26,7 +26,7 @@ export async function diagnose(core: Core): Promise<Check[]> {
   }
 }
 
-/** What keeps the checks from being made. */
+/** The faults that keep the checks from being read. */
 export const checksOfError = (error: unknown): Check[] => {
   const faults = error instanceof InvalidConfiguration ? error.problems : [messageOf(error as Error)];
   return faults.map((title) => ({ name: 'configuration', status: 'fail', title, detail: '' }));
@@ -51,8 +51,8 @@ async function checkServer({ pool }: Core): Promise<Check> {
   try {
     const { rows } = await pool.query<Server>({ text, query_timeout: queryMs });
     const { version, number, isStandby, isSafe, hasTables, encoding } = rows[0]!;
-    if (number < oldestPostgres * 10_000)
-      return fault(`PostgreSQL ${version} is too old`, `Upgrade it to ${oldestPostgres} or newer`);
+    if (number < minPostgres * 10_000)
+      return fault(`PostgreSQL ${version} is too old`, `Upgrade it to ${minPostgres} or newer`);
     if (encoding !== 'UTF8') return fault(`The encoding of the database is ${encoding}, not UTF8`, makeUtf8);
     if (isStandby)
       return fault('It is a standby, which takes no writes', 'Point DATABASE_URL to the primary');

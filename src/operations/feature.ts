@@ -1,5 +1,5 @@
 import type { Feature, Task } from '../receiver/feature.ts';
-import { createTellOutage, defaultDelays, tellFindings } from './alerts.ts';
+import { createOutageAlert, defaultDelays, sendAlerts } from './alerts.ts';
 import { openChannels } from './channels.ts';
 import { addOperationsCommands } from './commands.ts';
 import { readDatabaseChecks } from './database-checks.ts';
@@ -16,14 +16,15 @@ export const operations: Feature = {
   commands: addOperationsCommands,
   checks: readDatabaseChecks,
   tasks: (core) => {
-    const tasks: Task[] = [{ name: 'trim', everyMs: dayMs, run: () => trim(core) }];
-    if (core.process && core.config.role !== 'worker')
+    const { role, alerts } = core.config;
+    const tasks: Task[] = [{ name: 'trim', everyMs: dayMs, run: () => trim(core.db) }];
+    if (role !== 'worker')
       tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
-    if (openChannels(core.config.alerts).length === 0) return tasks;
-    const run = (signal: AbortSignal) => tellFindings(core, defaultDelays, signal);
-    // Somebody has to say that no worker runs.
+    if (openChannels(alerts).length === 0) return tasks;
+    const run = (signal: AbortSignal) => sendAlerts(core, defaultDelays, signal);
+    // A receiver has to report that no worker runs.
     tasks.push({ name: 'alerts', everyMs: minuteMs, processes: 'any', run });
-    const tellOutage = createTellOutage(core, defaultDelays);
-    return [...tasks, { name: 'outage', everyMs: minuteMs, processes: 'each', run: tellOutage }];
+    const sendOutage = createOutageAlert(core, defaultDelays);
+    return [...tasks, { name: 'outage', everyMs: minuteMs, processes: 'each', run: sendOutage }];
   },
 };

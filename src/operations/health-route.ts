@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { isAuthorized } from '../common/secrets.ts';
-import type { Core } from '../receiver/feature.ts';
+import type { RunningCore } from '../receiver/feature.ts';
 import { NotAdmin } from '../receiver/http/request-errors.ts';
 import { send } from '../receiver/http/responses.ts';
 import { type Readiness, readReadiness } from './process-checks.ts';
@@ -9,19 +9,19 @@ import { createScrape } from './scrape.ts';
 const sharedMs = 1_000;
 
 /** `GET /readyz`, and `GET /metrics` where METRICS_TOKEN is set. */
-export function createRoute(core: Core): Router {
+export function createRoute(core: RunningCore): Router {
   const router = Router({ caseSensitive: true });
   let last: Promise<Readiness> | undefined;
 
   router.get('/readyz', async (_req, res) => {
     // Callers within a second share the result.
-    last ??= readReadiness(core, core.process!).finally(() => {
+    last ??= readReadiness(core).finally(() => {
       setTimeout(() => {
         last = undefined;
       }, sharedMs).unref();
     });
     const { ready: takes, checks } = await last;
-    const readiness = { ready: takes && !core.process!.isStopping?.(), checks };
+    const readiness = { ready: takes && !core.process.isStopping?.(), checks };
     send(res, readiness.ready ? 200 : 503, 'application/json', linesOf(readiness));
   });
 

@@ -1,12 +1,14 @@
-import type { Core } from '../receiver/feature.ts';
+import { sql } from 'kysely';
+import type { RunningCore } from '../receiver/feature.ts';
 import { requests } from '../receiver/metrics.ts';
+import type { Db } from '../receiver/store/tables.ts';
 import { readReadiness } from './process-checks.ts';
 
-/** What is refused before its body counts; that of a refused body is in the quarantine. */
+/** Statuses of requests whose bodies are not kept in the quarantine. */
 const refused = ['401', '403', '413', '429'];
 const queryMs = 5_000;
 /** A week of minutes. */
-const maxHeld = 10_080;
+const maxUnwritten = 10_080;
 
 const beats = `insert into receiver.heartbeats
   select distinct date_trunc('minute', now() - ms * interval '1 millisecond') from unnest($1::float8[]) ms
@@ -17,46 +19,52 @@ const counts = `insert into receiver.counters as c (name, key, count, first_at, 
   on conflict (name, key) do update set count = c.count + excluded.count, last_at = now()`;
 
 /**
- * Creates the function that notes each minute that callbacks could be taken, and how many requests were refused since the
- * last time. While only Redis takes them, it waits for PostgreSQL.
+ * Creates the function that writes each minute in which callbacks could be taken, and how many requests were refused since its
+ * last call. While only Redis takes callbacks, the minutes wait for PostgreSQL.
  *
- * @throws (the function) the database's error; the next call notes the same
+ * @throws (the function) the database's error; the next call writes the same
  */
-export function createHeartbeat(core: Core): () => Promise<void> {
+export function createHeartbeat(core: RunningCore): () => Promise<void> {
   const { pool } = core;
-  let held: number[] = [];
-  let before = new Map<string, number>();
+  /** By the monotonic clock, in ms. */
+  let unwritten: number[] = [];
+  let lastCounts = new Map<string, number>();
 
   return async () => {
-    const { ready, checks } = await readReadiness(core, core.process!);
-    if (ready) held = [...held.slice(1 - maxHeld), performance.now()];
+    const { ready, checks } = await readReadiness(core);
+    if (ready) unwritten = [...unwritten.slice(1 - maxUnwritten), performance.now()];
     if (checks.some(({ name, status }) => name === 'database' && status === 'fail')) return;
-    const ages = held.map((at) => performance.now() - at);
+    const ages = unwritten.map((at) => performance.now() - at);
     if (ages.length > 0) await pool.query({ text: beats, values: [ages], query_timeout: queryMs });
-    held = [];
-    const now = await countRefused();
-    const more = [...now].map(([status, count]) => ({ status, count: count - (before.get(status) ?? 0) }));
-    const given = more.filter(({ count }) => count > 0);
-    if (given.length > 0)
-      await pool.query({ text: counts, values: [JSON.stringify(given)], query_timeout: queryMs });
-    before = now;
+    unwritten = [];
+    const totals = await countRefused();
+    const increases = [...totals]
+      .map(([status, total]) => ({ status, count: total - (lastCounts.get(status) ?? 0) }))
+      .filter(({ count }) => count > 0);
+    if (increases.length > 0)
+      await pool.query({ text: counts, values: [JSON.stringify(increases)], query_timeout: queryMs });
+    lastCounts = totals;
   };
 }
 
 async function countRefused(): Promise<Map<string, number>> {
-  const now = new Map(refused.map((status) => [status, 0]));
+  const totals = new Map(refused.map((status) => [status, 0]));
   for (const { labels, value } of (await requests.get()).values) {
-    const counted = now.get(String(labels.status));
+    const status = String(labels.status);
+    const total = totals.get(status);
     // Anybody may guess paths.
-    if (counted !== undefined && labels.family !== 'none') now.set(String(labels.status), counted + value);
+    if (total !== undefined && labels.family !== 'none') totals.set(status, total + value);
   }
-  return now;
+  return totals;
 }
 
 /** Deletes old heartbeats and counts. */
-export async function trim({ pool }: Core): Promise<void> {
-  await pool.query(`delete from receiver.heartbeats where at < now() - interval '400 days'`);
-  await pool.query(
-    `delete from receiver.counters where name in ('rejections', 'unstored') and last_at < now() - interval '7 days'`,
-  );
+export async function trim(db: Db): Promise<void> {
+  const daysAgo = (days: number) => sql<Date>`now() - ${days}::int * interval '1 day'`;
+  await db.deleteFrom('receiver.heartbeats').where('at', '<', daysAgo(400)).execute();
+  await db
+    .deleteFrom('receiver.counters')
+    .where('name', 'in', ['rejections', 'unstored'])
+    .where('last_at', '<', daysAgo(7))
+    .execute();
 }

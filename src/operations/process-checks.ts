@@ -1,6 +1,6 @@
 import type { Config } from '../common/config/config.ts';
 import { withTimeout } from '../common/timeouts.ts';
-import type { Check, Core } from '../receiver/feature.ts';
+import type { Check, RunningCore } from '../receiver/feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
 import type { Fallback } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';
@@ -13,16 +13,22 @@ export interface Readiness {
 }
 
 const maxClockDifferenceS = 60;
-/** What has been in Redis for longer is not just about to be drained. */
+/** A callback that has been in Redis for longer is not just about to be drained. */
 const maxDrainMs = 60_000;
+/** The title of the check `database` in an outage. */
+export const outageTitle = 'PostgreSQL takes no callbacks';
 
 const ok = (title: string, detail = '') => ({ status: 'ok', title, detail }) as const;
 const fault = (status: 'warn' | 'fail', title: string, detail: string, todo: string, since?: Date) => ({
-  ...{ status, title, detail, todo, ...(since && { since }) },
+  status,
+  title,
+  detail,
+  todo,
+  ...(since && { since }),
 });
 
-/** The checks that concern this process, and need no tables: in an outage of a store they are all that is known. */
-export async function readReadiness({ config }: Core, state: ReceiverState): Promise<Readiness> {
+/** The checks of this process, which need no tables: in an outage of a store there are no others. */
+export async function readReadiness({ config, process: state }: RunningCore): Promise<Readiness> {
   const { circuit, fallback, queue } = state;
   const { readinessMs } = config.timeLimits;
   const isTrue = (check: Promise<boolean>) => withTimeout(readinessMs, check).catch(() => false);
@@ -40,8 +46,8 @@ export async function readReadiness({ config }: Core, state: ReceiverState): Pro
     clock: await checkClock(state),
     access: config.role !== 'worker' && checkAccess(config, state),
   };
-  const named = Object.entries(checks).flatMap(([name, check]) => (check ? [{ name, ...check }] : []));
-  return { ready: takes || spills, checks: named };
+  const list = Object.entries(checks).flatMap(([name, check]) => (check ? [{ name, ...check }] : []));
+  return { ready: takes || spills, checks: list };
 }
 
 function checkDatabase(takes: boolean, spills: boolean, { circuit }: ReceiverState) {
@@ -49,10 +55,10 @@ function checkDatabase(takes: boolean, spills: boolean, { circuit }: ReceiverSta
   const consequence = spills
     ? 'Callbacks are kept in Redis until then, and applied afterwards'
     : 'Callbacks get a 503, and the sender has to send them again';
-  const error = circuit.lastError?.();
+  const error = circuit.lastError();
   const detail = `${consequence}${error ? `. The error: ${describeError(error)}` : ''}`;
   const todo = `See whether PostgreSQL runs and has space, and run receiver doctor${spills ? '. Do not wipe Redis' : ''}`;
-  return fault('fail', 'PostgreSQL takes no callbacks', detail, todo, circuit.unavailableSince);
+  return fault('fail', outageTitle, detail, todo, circuit.unavailableSince);
 }
 
 function checkQueue(isAvailable: boolean, takes: boolean, fallback: Fallback | undefined) {
@@ -95,7 +101,7 @@ function checkAccess(config: Config, { access }: ReceiverState) {
   const { allowedIps, allowUnauthenticated, trustProxy } = config.authentication;
   const checks = configuredChecks(config);
   // The lists of clients and businesses are filters: anybody can name one.
-  if (!checks.some((one) => ['signature', 'address list', 'unguessable paths'].includes(one))) {
+  if (!checks.some((check) => ['signature', 'address list', 'unguessable paths'].includes(check))) {
     const detail = allowUnauthenticated ? 'ALLOW_UNAUTHENTICATED is true' : 'No access check is configured';
     const todo = 'Set SIGNING_KEYS or ALLOWED_IPS, or an unguessable EVENTS_PATH with NODE_ENV=production';
     return fault('warn', 'Anybody can send callbacks', detail, todo);

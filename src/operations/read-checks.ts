@@ -1,5 +1,5 @@
 import { withTimeout } from '../common/timeouts.ts';
-import type { Check, Core } from '../receiver/feature.ts';
+import type { Check, Core, RunningCore } from '../receiver/feature.ts';
 import { describeError, isDamaged } from '../receiver/store/errors.ts';
 import { readReadiness } from './process-checks.ts';
 
@@ -10,24 +10,32 @@ const urgency = { fail: 0, warn: 1, ok: 2 };
 export const unreadable = 'unreadable';
 
 /**
- * Every check of this process and of all features, the most urgent first: of the page Health, doctor, alerts and metrics. It
- * never throws: what cannot be read is a check that fails.
+ * All checks of this process and of all features, the most urgent first: for the page Health, doctor, alerts and metrics. It
+ * never throws: a check that cannot be read fails.
  */
-export async function readChecks(core: Core): Promise<Check[]> {
-  const found = core.process ? (await readReadiness(core, core.process)).checks : [];
-  if (found.some(({ name, status }) => name === 'database' && status === 'fail')) found.push(others);
+export async function readChecks(core: RunningCore): Promise<Check[]> {
+  const { checks: list } = await readReadiness(core);
+  if (list.some(({ name, status }) => name === 'database' && status === 'fail')) list.push(others);
   else
     for (const { name, checks } of core.features)
-      if (checks) found.push(...(await guard(core, name, () => checks(core))));
-  return found.toSorted((a, b) => urgency[a.status] - urgency[b.status]);
+      if (checks) list.push(...(await guard(core, name, () => checks(core))));
+  return list.toSorted((a, b) => urgency[a.status] - urgency[b.status]);
 }
 
 const others: Check = {
-  ...{ name: unreadable, subject: 'database', status: 'fail', title: 'The other checks could not be read' },
-  ...{ detail: 'They need PostgreSQL', todo: 'See the check database' },
+  name: unreadable,
+  about: 'database',
+  status: 'fail',
+  title: 'The other checks could not be read',
+  detail: 'They need PostgreSQL',
+  todo: 'See the check database',
 };
 
-/** Reads checks; where they cannot be read, that is the fault. */
+/** The title, with what the check is about where the title does not say it. */
+export const titleOf = ({ title, about }: { title: string; about?: string }): string =>
+  about && !title.includes(about) ? `${title} (${about})` : title;
+
+/** Reads checks, or returns one that fails. */
 export async function guard(core: Core, name: string, read: () => Promise<Check[]>): Promise<Check[]> {
   try {
     return await withTimeout(timeoutMs, read());
@@ -39,6 +47,6 @@ export async function guard(core: Core, name: string, read: () => Promise<Check[
     const todo =
       damage ||
       'See the log: PostgreSQL may be overloaded, or a right or a table is missing (receiver migrate)';
-    return [{ name: unreadable, subject: name, status: 'fail', title, detail: describeError(err), todo }];
+    return [{ name: unreadable, about: name, status: 'fail', title, detail: describeError(err), todo }];
   }
 }

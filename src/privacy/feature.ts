@@ -41,7 +41,7 @@ async function checkErasures({ db }: Core): Promise<Check[]> {
     .execute();
   return rows.map(({ id, started_at }) => ({
     name: 'erasure',
-    subject: id,
+    about: id,
     status: 'fail',
     title: 'An erasure is not complete',
     detail: `Erasure ${id} could not be completed`,

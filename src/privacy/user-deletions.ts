@@ -17,7 +17,7 @@ export async function checkUserDeletions({ db }: Core): Promise<Check[]> {
     select id, received_at as since from ${unanswered} order by received_at limit 100`.execute(db);
   return rows.map(({ id, since }) => ({
     name: 'user-deletion',
-    subject: id,
+    about: id,
     status: 'warn',
     title: 'The platform has deleted a user',
     detail: `Delivery ${id} may ask for the erasure of a patient, and nobody has answered it`,

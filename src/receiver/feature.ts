@@ -18,8 +18,11 @@ export interface Core {
   merge: Merge;
   log: Log;
   features: readonly Feature[];
-  /** What the process knows of itself, where it is a receiver or a worker; undefined in a command. */
-  process?: ReceiverState;
+}
+
+/** That of a receiver or a worker, or of the doctor. A command has no state. */
+export interface RunningCore extends Core {
+  process: ReceiverState;
 }
 
 /** Work that repeats. */
@@ -35,13 +38,13 @@ export interface Task {
 /** The one word for what is wrong, or may be: on `/readyz` and the page Health, of `doctor`, alerts and metrics. */
 export interface Check {
   name: string;
-  /** What it is about, such as a family or a destination, where there are several. */
-  subject?: string;
+  /** Such as a family or a destination, where there are several. */
+  about?: string;
   status: 'ok' | 'warn' | 'fail';
   title: string;
   detail: string;
   since?: Date;
-  /** What somebody should do. */
+  /** The action that mends it. */
   todo?: string;
 }
 
@@ -53,9 +56,9 @@ export type OnCore = <Given extends unknown[]>(
 /** What stands beside the path of a callback: a folder, and one line in features.ts. */
 export interface Feature {
   name: string;
-  tasks?: (core: Core) => Task[];
+  tasks?: (core: RunningCore) => Task[];
   /** HTTP beside the callbacks. */
-  routes?: (core: Core) => Router;
+  routes?: (core: RunningCore) => Router;
   commands?: (program: Command, onCore: OnCore) => void;
-  checks?: (core: Core) => Promise<Check[]>;
+  checks?: (core: RunningCore) => Promise<Check[]>;
 }

@@ -38,20 +38,27 @@ export interface ReceiverState extends Stores {
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
 const connections = { intake: 4, worker: 3 };
 
+export interface Receiver {
+  url: string;
+  state: ReceiverState;
+  /** Begins to refuse requests, before everything else ends. */
+  stopServing: () => Promise<void>;
+}
+
 /** Registers what closes a part; the last is closed first. */
 export type OnStop = (close: () => Promise<unknown>) => void;
 
 /**
  * Starts the path of a callback, from its HTTP request to its row: what the role has of it.
  *
- * @returns its address, once it takes callbacks, and a function that begins to refuse requests, before everything else ends
+ * @returns once it takes callbacks
  * @throws the first error; what was opened is closed by the functions that `onStop` was given
  */
 export async function startReceiver(
   config: Config,
   options: ReceiverOptions,
   onStop: OnStop,
-): Promise<{ url: string; stopServing: () => Promise<void> }> {
+): Promise<Receiver> {
   const { databaseUrl, families, routes = () => [], log } = options;
   const { redisUrl, role, timeLimits } = config;
   const { databaseMs } = timeLimits;
@@ -109,7 +116,7 @@ export async function startReceiver(
   const server = await listen(callbacks, app, { ...config, drainMs });
   state.isStopping = server.isStopping;
   onStop(server.stop);
-  return { url: server.url, stopServing: server.stop };
+  return { url: server.url, state, stopServing: server.stop };
 }
 
 /** Whether the tables are made for the families of a fingerprint; false while the database does not say. */

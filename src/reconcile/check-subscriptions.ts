@@ -3,7 +3,7 @@ import type { ServiceClient, Subscription } from '../client/index.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 
 /** A difference of the subscriptions from what the receiver takes. No text has a path, which may be a secret. */
-type Finding = Pick<Check, 'subject' | 'title' | 'detail' | 'todo'>;
+type Finding = Pick<Check, 'about' | 'title' | 'detail' | 'todo'>;
 
 const setting = 'subscriptions';
 const maxAgeMs = 3 * 86_400_000;
@@ -23,12 +23,12 @@ export function compareSubscriptions(subscriptions: readonly Subscription[], cor
   const arrives = (event: string) =>
     own.some(({ event_names: names, takes }) => (!names?.length || names.includes(event)) && takes?.(event));
   const absent = core.families.flatMap(callbackEvents).filter((event) => !arrives(event));
-  return routes.flatMap(({ id: subject, event_names, where }): Finding[] => {
+  return routes.flatMap(({ id: about, event_names, where }): Finding[] => {
     const past = absent.filter((event) => event_names?.includes(event));
     const title = 'A subscription leads events past this receiver';
     const detail = `To ${where}: ${past.join(', ')}. No other brings them here`;
-    const todo = `${command} remove ${subject}, then ${command} add --url <address>`;
-    return past.length > 0 ? [{ subject, title, detail, todo }] : [];
+    const todo = `${command} remove ${about}, then ${command} add --url <address>`;
+    return past.length > 0 ? [{ about, title, detail, todo }] : [];
   });
 }
 

@@ -1,4 +1,4 @@
-import { openService } from '../../src/app/service.ts';
+import { readService, startService } from '../../src/app/service.ts';
 import { createLog } from '../../src/common/log.ts';
 import { newRecords } from '../../src/sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
@@ -16,11 +16,11 @@ afterEach(async () => {
 async function start(env: Record<string, string>) {
   const [platform, webhook] = [await startSandbox({ records: newRecords('b-1') }), await startWebhook()];
   stops.push(platform.close, webhook.stop);
-  const { config, start: startService } = await openService({
+  const service = await readService({
     ...{ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, ALERT_WEBHOOK_URL: webhook.url },
     ...{ RECONCILE: '7d', SERVICE_BASE_URL: platform.url, SERVICE_TOKEN: sandboxToken, ...env },
   });
-  const { stop } = await startService(config, createLog('silent'), new AbortController().signal);
+  const { stop } = await startService(service, createLog('silent'), new AbortController().signal);
   stops.push(stop);
 }
 

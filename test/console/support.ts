@@ -6,7 +6,7 @@ import { console as feature } from '../../src/console/feature.ts';
 import type { Page } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
 import { hashOf, newSession, sessionCookie } from '../../src/console/sign-in/cookies.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { RunningCore } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
@@ -19,7 +19,7 @@ const origin = 'http://clinic.invalid';
 export function openApp(
   database: ReceiverDatabase,
   given: Partial<Config> = {},
-  wrap = (core: Core) => core,
+  wrap = (core: RunningCore) => core,
 ) {
   const config = testConfig({ adminToken, publicUrl: origin, ...given });
   const core = wrap(coreOf(database, config));

@@ -172,7 +172,7 @@ it('a copy of the database sends nothing until somebody confirms its destination
   await until(() => own.accepted.length === 1);
   expect(endpoint.requests).toEqual([]);
   const [check] = await checkDestinations(copy);
-  expect(check).toMatchObject({ subject: id, status: 'fail', todo: expect.stringContaining(`resume ${id}`) });
+  expect(check).toMatchObject({ about: id, status: 'fail', todo: expect.stringContaining(`resume ${id}`) });
   await run(copy, 'resume', id);
   await until(() => endpoint.accepted.length === 1);
 });

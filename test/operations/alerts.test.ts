@@ -1,16 +1,17 @@
 import { startTasks } from '../../src/app/tasks.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
-import { createTellOutage, type Delays, tellFindings } from '../../src/operations/alerts.ts';
+import { createOutageAlert, type Delays, sendAlerts } from '../../src/operations/alerts.ts';
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
-import type { Core, Task } from '../../src/receiver/feature.ts';
+import type { RunningCore, Task } from '../../src/receiver/feature.ts';
 import { requests } from '../../src/receiver/metrics.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';
+import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
-import { fallbackOf, openCore, stateOf } from './support.ts';
+import { openCore } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
@@ -22,8 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => webhook.stop());
 
-const coreOf = (alerts: object = { webhookUrl: webhook.url }): Core =>
-  openCore(database, { alerts: alerts as Core['config']['alerts'] });
+const coreOf = (alerts: object = { webhookUrl: webhook.url }): RunningCore =>
+  openCore(database, { alerts: alerts as RunningCore['config']['alerts'] });
 const id = '018f0000-0000-8000-8000-000000000001';
 const fail = (family = 'receipt') =>
   database.rows(`with stored as (
@@ -36,12 +37,12 @@ const quarantine = () =>
   );
 const titles = () => webhook.messages.map((text) => text.split('\n')[0]);
 
-it('two processes tell each fault once, also after a channel has failed, and its end once', async () => {
+it('two processes send each fault once, also after a channel has failed, and its end once', async () => {
   let passes = 0;
   const task: Task = {
     ...{ name: 'alerts', everyMs: 1 },
     run: async (aborted) => {
-      await tellFindings(coreOf(), delays, aborted);
+      await sendAlerts(coreOf(), delays, aborted);
       passes += 1;
     },
   };
@@ -84,7 +85,7 @@ it('two processes tell each fault once, also after a channel has failed, and its
 
 it('what a callback contains writes no line of an alert', async () => {
   await fail('receipt\n• All is well\u2028• also here\u001b[2J');
-  await tellFindings(coreOf(), delays, signal);
+  await sendAlerts(coreOf(), delays, signal);
   expect(webhook.messages[0]!.split(/[\n\u2028]/)).toEqual([
     ...['Webhook receiver: 1 new', '', 'New:'],
     expect.stringMatching(/^• Callbacks could not be applied .*All is well\\u2028• also here\\u001b/),
@@ -96,13 +97,13 @@ it('mail goes out without a login, from ALERT_EMAIL_FROM', async () => {
   const SMTP_URL = `smtp://${mail.url.split('@').at(-1)}`;
   const env = { ALERT_EMAIL_TO: 'a@clinic.test', ALERT_EMAIL_FROM: 'b@clinic.test', SMTP_URL };
   await fail();
-  await tellFindings(coreOf(parseConfig(env, []).alerts), delays, signal);
+  await sendAlerts(coreOf(parseConfig(env, []).alerts), delays, signal);
   await mail.stop();
   expect(mail.mails).toMatchObject([{ from: 'b@clinic.test', to: ['a@clinic.test'] }]);
 });
 
-it('a fault is told when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
-  const pass = (more: Partial<Delays> = {}) => tellFindings(coreOf(), { ...delays, ...more }, signal);
+it('a fault is sent when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
+  const pass = (more: Partial<Delays> = {}) => sendAlerts(coreOf(), { ...delays, ...more }, signal);
   const later = (column: string, by: string) =>
     database.rows(`update receiver.findings set ${column} = ${column} - interval '${by}'`);
   await quarantine();
@@ -111,11 +112,11 @@ it('a fault is told when it lasts, when it gets worse, and each day; its end whe
   await later('found_at', '1 minute');
   await pass({ afterMs: 60_000 });
   await pass();
-  await later('told_at', '1 day');
+  await later('sent_at', '1 day');
   await pass();
   await pass();
   expect(titles()).toEqual(['Webhook receiver: 1 new', 'Webhook receiver: 1 still']);
-  await database.rows(`update receiver.findings set told = 'warn', status = 'fail'`);
+  await database.rows(`update receiver.findings set sent_status = 'warn', status = 'fail'`);
   await database.rows('update receiver.quarantine set acknowledged = true');
   await pass({ settledMs: 60_000 });
   expect(titles()[2]).toBe('Webhook receiver: 1 new');
@@ -124,25 +125,25 @@ it('a fault is told when it lasts, when it gets worse, and each day; its end whe
   expect(titles().slice(3)).toEqual(['Webhook receiver: 1 resolved']);
 });
 
-it('what cannot be read is told, and does not end what was found', async () => {
+it('a check that cannot be read is sent, and ends no other', async () => {
   await fail();
   const core = coreOf();
-  await tellFindings(core, delays, signal);
+  await sendAlerts(core, delays, signal);
   const broken = { name: 'broken', checks: () => Promise.reject(new Error(canary)) };
-  await tellFindings({ ...core, features: [broken] }, delays, signal);
-  await tellFindings(core, delays, signal);
+  await sendAlerts({ ...core, features: [broken] }, delays, signal);
+  await sendAlerts(core, delays, signal);
   expect(titles()).toEqual([1, 2, 3].map((n) => `Webhook receiver: 1 ${n === 3 ? 'resolved' : 'new'}`));
   expect(webhook.messages[2]).toContain('The check broken');
 });
 
-it('a worker does not end what it cannot know', async () => {
+it('a worker does not end a check that it does not have', async () => {
   await database.rows(
     `insert into receiver.findings values ('webhook', 'access', '', 'warn', 'a', now(), null, 'warn', now())`,
   );
   const core = coreOf();
-  await tellFindings({ ...core, config: { ...core.config, role: 'worker' } }, delays, signal);
+  await sendAlerts({ ...core, config: { ...core.config, role: 'worker' } }, delays, signal);
   expect(webhook.messages).toEqual([]);
-  await tellFindings(core, delays, signal);
+  await sendAlerts(core, delays, signal);
   expect(titles()).toEqual(['Webhook receiver: 1 resolved']);
 });
 
@@ -152,21 +153,21 @@ it('a channel that fails delays no other', async () => {
   const env = { ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test', SMTP_URL: mail.url };
   const { alerts } = parseConfig(env, []);
   await fail();
-  await tellFindings(coreOf(alerts), delays, signal);
-  await tellFindings(coreOf(alerts), delays, signal);
+  await sendAlerts(coreOf(alerts), delays, signal);
+  await sendAlerts(coreOf(alerts), delays, signal);
   await mail.stop();
   expect(mail.mails.map(({ subject }) => subject)).toEqual(['Webhook receiver: 1 new']);
-  expect(await database.rows('select channel, told from receiver.findings order by 1')).toEqual([
-    { channel: 'e-mail', told: 'fail' },
-    { channel: 'webhook', told: null },
+  expect(await database.rows('select channel, sent_status from receiver.findings order by 1')).toEqual([
+    { channel: 'e-mail', sent_status: 'fail' },
+    { channel: 'webhook', sent_status: null },
   ]);
 });
 
-it('each process tells an outage of PostgreSQL, and its end, once', async () => {
+it('each process sends an outage of PostgreSQL, and its end, once', async () => {
   let takes = true;
-  const circuit = { check: async () => takes };
+  const circuit = circuitOf(async () => takes);
   const core = { ...coreOf(), process: stateOf({ circuit }) };
-  const pass = createTellOutage(core, delays);
+  const pass = createOutageAlert(core, delays);
   await pass(signal);
   takes = false;
   webhook.status = 500;
@@ -183,7 +184,7 @@ it('each process tells an outage of PostgreSQL, and its end, once', async () => 
 
 it('a receiver notes the minutes in which it could take callbacks, also those before PostgreSQL was back', async () => {
   let [takes, keeps] = [true, true];
-  const circuit = { check: async () => takes };
+  const circuit = circuitOf(async () => takes);
   const fallback = fallbackOf();
   const state = {
     ...fallback.state,
@@ -208,14 +209,14 @@ it('a receiver notes the minutes in which it could take callbacks, also those be
   const before = await beats();
   await database.rows(`insert into receiver.counters
     select name, '', 1, now() - interval '8 days', now() - interval '8 days' from unnest('{drift,rejections,stale}'::text[]) name`);
-  await trim(coreOf());
+  await trim(coreOf().db);
   expect(await beats()).toBe(before - 1);
   const counters = await database.rows('select name from receiver.counters order by 1');
   expect(counters).toEqual([{ name: 'drift' }, { name: 'stale' }]);
 });
 
 it('refused requests are counted once, by their status', async () => {
-  const beat = createHeartbeat({ ...coreOf(), process: stateOf() });
+  const beat = createHeartbeat(coreOf());
   await beat();
   await database.rows('delete from receiver.counters');
   for (const status of [200, 401, 401, 404, 403]) requests.inc({ family: 'receipt', status });

@@ -4,7 +4,7 @@ import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import { operations } from '../../src/operations/feature.ts';
 import type { Check } from '../../src/receiver/feature.ts';
-import { startReceiver } from '../../src/receiver/receiver.ts';
+import { type ReceiverState, startReceiver } from '../../src/receiver/receiver.ts';
 import { allowConnections } from '../support/database.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -24,9 +24,7 @@ afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 /** @returns a function that reads a path of a receiver */
 async function serve(config: Partial<Config> = {}) {
   const core = openCore(database, config);
-  const routes = (process: Parameters<NonNullable<Parameters<typeof startReceiver>[1]['routes']>>[0]) => [
-    operations.routes!({ ...core, process }),
-  ];
+  const routes = (process: ReceiverState) => [operations.routes!({ ...core, process })];
   const options = { databaseUrl: database.url, families, log, routes };
   const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop), log);
   stops.push(stop);
@@ -89,7 +87,7 @@ it('metrics are for METRICS_TOKEN, and have the names that the alert rules use',
   for (const line of [
     'receiver_store_up{store="postgresql"} 1',
     'receiver_unapplied_deliveries{status="failed"} 1',
-    'receiver_problems{kind="access",status="warn"} 1',
+    'receiver_problems{kind="failed",status="fail"} 1',
     'receiver_requests_total{family="receipt",status="503"} 0',
   ])
     expect(text).toContain(line);

@@ -406,7 +406,7 @@ it('the list of erasures erases again what a restored backup has brought back, a
 it('a user.delete of the platform is a check until somebody has answered it', async () => {
   const request = (patient: string) => ({ event: 'user.delete', event_time: now, data: { oid: patient } });
   const [erased, answered] = await store(request('A'), request('B'));
-  expect((await checkUserDeletions(core)).map(({ subject }) => subject).sort()).toEqual(
+  expect((await checkUserDeletions(core)).map(({ about }) => about).sort()).toEqual(
     [erased, answered].sort(),
   );
   await erasePatient(core, ['p:platform:A'], { actor });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { families } from '../../src/callbacks/families/index.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { changeAliases } from '../../src/reconcile/aliases.ts';
 import { addReconcileCommands } from '../../src/reconcile/commands.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
@@ -13,7 +13,7 @@ import { coreWith, type Platform, startPlatform } from './platform.ts';
 
 const database = useReceiverDatabase('test');
 let platform: Platform;
-let core: Core;
+let core: RunningCore;
 beforeEach(async () => {
   platform = await startPlatform(Math.floor(Date.now() / 1000));
   const { publicUrl, paths, authentication } = parseConfig(
@@ -113,7 +113,7 @@ describe('subscriptions', () => {
   const checks = async () => {
     const list = (await reconciliation.checks!(core)).filter(({ name }) => name === 'subscriptions');
     expect(JSON.stringify(list)).not.toMatch(/secret|unguessable|the-key/);
-    return list.map(({ status, subject, title, detail }) => [status, subject, `${title}. ${detail}`]);
+    return list.map(({ status, about, title, detail }) => [status, about, `${title}. ${detail}`]);
   };
   const look = async (...subscriptions: object[]) => {
     platform.subscriptions = subscriptions;

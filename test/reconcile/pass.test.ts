@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ServiceClient } from '../../src/client/index.ts';
 import { addDays } from '../../src/common/days.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { RunningCore } from '../../src/receiver/feature.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
@@ -26,7 +26,7 @@ const noon = Date.parse(`${addDays(today, -3)}T06:30Z`) / 1000;
 type Row = Record<string, unknown>;
 
 let platform: Platform;
-let core: Core;
+let core: RunningCore;
 beforeEach(async () => {
   await clear();
   platform = await startPlatform(noon);

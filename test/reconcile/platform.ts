@@ -1,5 +1,5 @@
 import type { Config } from '../../src/common/config/config.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { RunningCore } from '../../src/receiver/feature.ts';
 import { listen } from '../feed/support.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
@@ -58,7 +58,7 @@ export const coreWith = (
   database: ReceiverDatabase,
   { url }: Pick<Platform, 'url'>,
   config: Partial<Config> = {},
-): Core =>
+): RunningCore =>
   coreOf(database, {
     ...testConfig({ reconcile: { days: 7 } }),
     platform: { ...testConfig({}).platform, SERVICE_BASE_URL: url, SERVICE_TOKEN: 'token' },

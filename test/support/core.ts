@@ -2,17 +2,48 @@ import type { Delivery } from '../../src/callbacks/delivery.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { storeDeliveries } from '../../src/receiver/gate/gate.ts';
+import type { ReceiverState } from '../../src/receiver/receiver.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
 
+/** A circuit breaker of PostgreSQL. */
+export const circuitOf = (check: () => Promise<boolean>) => ({ check, lastError: () => undefined });
+
+/** The fallback store, of which all is well but for the overrides. */
+export const fallbackOf = (state = {}, waiting: object = { count: 0 }, takes = true) => ({
+  circuit: { check: async () => takes },
+  state: { acknowledges: true, detail: 'appendfsync is always', todo: '', ...state },
+  waiting: async () => waiting,
+});
+
+/** The state of a process, of which all is well but for the overrides. */
+export const stateOf = (overrides: Record<string, unknown> = {}) =>
+  ({
+    circuit: circuitOf(async () => true),
+    clock: { current: async () => Date.now(), aheadMs: () => 0 },
+    queue: { isAvailable: true },
+    fallback: fallbackOf(),
+    access: { warning: () => undefined },
+    ...overrides,
+  }) as unknown as ReceiverState;
+
 /** What features work with, on a test's database. */
-export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> = {}): Core {
+export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> = {}): RunningCore {
   const log = createLog('silent');
   const merge = createMerge({ pool, families, log });
   const defaults = { retention: {}, erasure: { keepMs: 365 * 86_400_000 } };
-  return { config: { ...defaults, ...config } as Config, families, db, pool, merge, log, features: [] };
+  return {
+    config: { ...defaults, ...config } as Config,
+    families,
+    db,
+    pool,
+    merge,
+    log,
+    features: [],
+    process: stateOf(),
+  };
 }
 
 /** Merges all that waits. */

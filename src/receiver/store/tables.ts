@@ -130,13 +130,13 @@ interface OwnTables {
   'receiver.findings': {
     channel: string;
     name: string;
-    subject: string;
+    about: string;
     status: 'warn' | 'fail';
     title: string;
     found_at: DefaultTime;
     gone_at: OptionalTime;
-    told: 'warn' | 'fail' | null;
-    told_at: OptionalTime;
+    sent_status: 'warn' | 'fail' | null;
+    sent_at: OptionalTime;
   };
   'receiver.reconciliations': {
     id: GeneratedAlways<string>;

@@ -52,7 +52,7 @@ it('a damaged page of what waits hides only itself, is named with its remedy, an
   await until(async () => (await rows('receipts')) === count - (hidden!.n as number) + 1);
   const checks = await core.features[0]!.checks!(core);
   const remedy = expect.stringMatching(/receiver\.pending_deliveries is damaged.* truncate .*rebuild/);
-  expect(checks).toContainEqual(expect.objectContaining({ subject: 'waiting', todo: remedy }));
+  expect(checks).toContainEqual(expect.objectContaining({ about: 'waiting', todo: remedy }));
   await pool.query('truncate receiver.pending_deliveries');
   await createRebuild({ pool, families, merge: core.merge, log })();
   expect(await rows('receipts')).toBe(count + 1);
