@@ -55,16 +55,21 @@ Send an example and read its row:
 `;
 }
 
-export type AdminToken = NonNullable<ReturnType<typeof provideAdminToken>>;
+export interface AdminToken {
+  token: string;
+  file: string;
+  /** Whether this start generated it. */
+  isNew: boolean;
+}
 
 /**
  * The admin token of a service on the embedded database where ADMIN_TOKEN is unset. It is generated once and stored
  * beside the database.
  *
- * @returns `isNew`: whether this start generated it; undefined where ADMIN_TOKEN or DATABASE_URL is set
+ * @returns undefined where ADMIN_TOKEN or DATABASE_URL is set
  * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
  */
-export function provideAdminToken(config: Config) {
+export function provideAdminToken(config: Config): AdminToken | undefined {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');
   findPlace(config.dataDir); // before a secret is written there

@@ -77,7 +77,7 @@ export function startService(
     const tasks = features
       .flatMap((feature) => feature.tasks?.(running) ?? [])
       .filter(({ processes }) => processes || config.role !== 'receiver');
-    const endTasks = startTasks(tasks, pool, log);
+    const endTasks = startTasks(tasks, core.db, log);
     // A task may take its time to end.
     onStop(() => Promise.all([stopServing(), endTasks()]));
     return url;

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type pg from 'pg';
+import { sql } from 'kysely';
 import type { Log } from '../common/log.ts';
 import { pause } from '../common/timeouts.ts';
 import type { Task } from '../receiver/feature.ts';
+import type { Db } from '../receiver/store/tables.ts';
 
 /** How long a task stays with a process that is gone. */
 const leaseMs = 60_000;
-/** The longest pause between looks at whether a task is due, and after a failure. */
+/** Between looks at whether a task is due, and after a failure. */
 const maxPauseMs = 60_000;
+
+const later = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
 
 /**
  * Runs tasks when they are due, each in one process at a time: a row with a time says whose it is. No lock is held. Those of
@@ -16,14 +19,13 @@ const maxPauseMs = 60_000;
  *
  * @returns a function that ends them
  */
-export function startTasks(tasks: readonly Task[], pool: pg.Pool, log: Log): () => Promise<void> {
+export function startTasks(tasks: readonly Task[], db: Db, log: Log): () => Promise<void> {
   const stopping = new AbortController();
+  const { signal } = stopping;
   // Each task listens; Node.js warns of more than ten.
-  setMaxListeners(0, stopping.signal);
+  setMaxListeners(0, signal);
   const running = tasks.map((task) =>
-    task.processes === 'each'
-      ? repeatHere(task, log, stopping.signal)
-      : repeat(task, pool, log, stopping.signal),
+    task.processes === 'each' ? repeatHere(task, log, signal) : repeat(task, db, log, signal),
   );
   return async () => {
     stopping.abort();
@@ -40,32 +42,40 @@ async function repeatHere({ name, everyMs, run }: Task, log: Log, stop: AbortSig
   }
 }
 
-async function repeat(
-  { name, everyMs, run }: Task,
-  pool: pg.Pool,
-  log: Log,
-  stop: AbortSignal,
-): Promise<void> {
+async function repeat({ name, everyMs, run }: Task, db: Db, log: Log, stop: AbortSignal): Promise<void> {
   const holder = randomUUID();
-  const renew = async () => (await pool.query(renewal, [name, holder, leaseMs])).rowCount === 1;
+  const pauseMs = Math.min(everyMs, maxPauseMs);
+  const lease = sql`
+    insert into receiver.tasks as t (name, holder, held_until) values (${name}, ${holder}, ${later(leaseMs)})
+    on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
+    -- A clock that was ahead keeps it for no longer.
+    where (t.due_at <= now() or t.due_at > ${later(everyMs)})
+      and (t.held_until <= now() or t.held_until > ${later(2 * leaseMs)})`;
+  const own = db.updateTable('receiver.tasks').where('name', '=', name).where('holder', '=', holder);
+  const renewal = own.set({ held_until: later(leaseMs) });
+  const renew = async () => (await renewal.executeTakeFirst()).numUpdatedRows === 1n;
+  const release = (isDone: boolean) =>
+    own.set({
+      held_until: '-infinity',
+      due_at: later(isDone ? everyMs : pauseMs),
+      failing_since: isDone ? null : sql<Date>`coalesce(failing_since, now())`,
+    });
   while (!stop.aborted) {
     try {
-      if ((await pool.query(lease, [name, holder, leaseMs, everyMs])).rowCount === 1) {
+      if ((await lease.execute(db)).numAffectedRows === 1n) {
         const isDone = await runOnce(run, renew, stop).then(
           () => !stop.aborted,
-          (error) => {
-            if (!stop.aborted) log.error({ task: name, err: error }, 'a task failed, and is run again');
+          (err) => {
+            if (!stop.aborted) log.error({ task: name, err }, 'a task failed, and is run again');
             return false;
           },
         );
-        await pool.query(release, [
-          ...[name, holder, isDone ? everyMs : Math.min(everyMs, maxPauseMs), isDone],
-        ]);
+        await release(isDone).execute();
       }
-    } catch (error) {
-      log.limited('warn', { task: name }, 'a task waits for the database', { err: error });
+    } catch (err) {
+      log.limited('warn', { task: name }, 'a task waits for the database', { err });
     }
-    await pause(Math.min(everyMs, maxPauseMs), stop);
+    await pause(pauseMs, stop);
   }
 }
 
@@ -90,16 +100,3 @@ async function runOnce(run: Task['run'], renew: () => Promise<boolean>, stop: Ab
     clearInterval(timer);
   }
 }
-
-const interval = (ms: string) => `${ms} * interval '1 millisecond'`;
-const lease = `
-insert into receiver.tasks as t (name, holder, held_until) values ($1, $2, now() + ${interval('$3')})
-on conflict (name) do update set holder = excluded.holder, held_until = excluded.held_until
--- A clock that was ahead keeps it for no longer.
-where (t.due_at <= now() or t.due_at > now() + ${interval('$4')})
-  and (t.held_until <= now() or t.held_until > now() + 2 * ${interval('$3')})`;
-const renewal = `update receiver.tasks set held_until = now() + ${interval('$3')} where name = $1 and holder = $2`;
-const release = `
-update receiver.tasks set held_until = '-infinity', due_at = now() + ${interval('$3')},
-  failing_since = case when not $4 then coalesce(failing_since, now()) end
-where name = $1 and holder = $2`;

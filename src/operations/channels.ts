@@ -8,7 +8,7 @@ export interface Message {
   text: string;
 }
 
-/** Raised when a message was not accepted: without the channel's address, which is a secret. */
+/** A message was not accepted. It does not have the channel's address, which is a secret. */
 export class NotSent extends Error {
   readonly advice: string;
   constructor(problem: string, advice: string) {
@@ -43,45 +43,43 @@ function codeOf(error: unknown): string {
 
 /** JSON as Slack, Mattermost, Rocket.Chat and Google Chat take it. */
 function webhook(url: string): Channel {
-  return {
-    name: 'webhook',
-    send: async ({ text }, signal) => {
-      // Slack reads <…> as a link or a mention.
-      const escaped = text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
-      const request = {
+  const send: Channel['send'] = async ({ text }, outer) => {
+    // Slack reads <…> as a link or a mention.
+    const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+    const post = (signal: AbortSignal) =>
+      fetch(url, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ text: escaped }),
-        // Another host must not get the message.
-        redirect: 'manual',
-      } as const;
-      const response = await withDeadline(timeoutMs, signal, (ending) =>
-        fetch(url, { ...request, signal: ending }),
-      ).catch((error) => {
-        signal?.throwIfAborted();
-        throw new NotSent(
-          codeOf(error),
-          'Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it',
-        );
+        redirect: 'manual', // another host must not get the message
+        signal,
       });
-      await response.body?.cancel();
-      if (response.ok) return undefined;
-      const advice =
-        response.status === 429 || response.status >= 500
-          ? 'Try again later'
-          : 'The address may be revoked or mistyped: create a new one there, and set ALERT_WEBHOOK_URL';
-      throw new NotSent(`status ${response.status}`, advice);
-    },
+    const { ok, status, body } = await withDeadline(timeoutMs, outer, post).catch((error) => {
+      outer?.throwIfAborted();
+      throw new NotSent(codeOf(error), connectAdvice);
+    });
+    await body?.cancel();
+    if (ok) return undefined;
+    throw new NotSent(
+      `status ${status}`,
+      status === 429 || status >= 500 ? 'Try again later' : addressAdvice,
+    );
   };
+  return { name: 'webhook', send };
 }
 
+const connectAdvice = 'Check the address in ALERT_WEBHOOK_URL, and whether this machine may connect to it';
+const addressAdvice =
+  'The address may be revoked or mistyped: create a new one there, and set ALERT_WEBHOOK_URL';
+
+const loginAdvice = 'Check the user and the password in SMTP_URL';
+const recipientAdvice = 'Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address';
 const mailAdvice: Record<string, string> = {
-  EAUTH: 'Check the user and the password in SMTP_URL',
-  ENOAUTH: 'Check the user and the password in SMTP_URL',
-  EENVELOPE: 'Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM: the server rejects an address',
+  EAUTH: loginAdvice,
+  ENOAUTH: loginAdvice,
+  EENVELOPE: recipientAdvice,
   EMESSAGE: 'Check ALERT_EMAIL_FROM: the server rejects the message',
 };
-
 const otherMailAdvice =
   'Check host and port in SMTP_URL (smtps:// for 465, smtp:// for others), whether this machine may connect, and whether ' +
   'it trusts the certificate (NODE_EXTRA_CA_CERTS). Without TLS no password is sent';
@@ -91,27 +89,24 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
   const { hostname, password } = new URL(smtpUrl);
   // Only to this machine may a password go without TLS.
   const requireTLS = password !== '' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-  return {
-    name: 'e-mail',
-    send: async ({ title, text }, signal) => {
-      const { createTransport } = await import('nodemailer');
-      const transport = createTransport({ url: smtpUrl, requireTLS });
-      try {
-        const mail = { to: [...to], from, subject: title, text };
-        const { rejected } = await withDeadline(timeoutMs, signal, (ending) =>
-          transport.sendMail({ ...mail, signal: ending }),
-        );
-        if (rejected.length === 0) return undefined;
-        return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, mailAdvice.EENVELOPE!);
-      } catch (error) {
-        signal?.throwIfAborted();
-        const { responseCode } = error as { responseCode?: number };
-        const code = codeOf(error);
-        const status = responseCode === undefined ? '' : `, status ${responseCode}`;
-        throw new NotSent(`${code}${status}`, mailAdvice[code] ?? otherMailAdvice);
-      } finally {
-        transport.close();
-      }
-    },
+  const send: Channel['send'] = async ({ title, text }, outer) => {
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport({ url: smtpUrl, requireTLS });
+    try {
+      const { rejected } = await withDeadline(timeoutMs, outer, (signal) =>
+        transport.sendMail({ to: [...to], from, subject: title, text, signal }),
+      );
+      if (rejected.length === 0) return undefined;
+      return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, recipientAdvice);
+    } catch (error) {
+      outer?.throwIfAborted();
+      const { responseCode } = error as { responseCode?: number };
+      const code = codeOf(error);
+      const status = responseCode === undefined ? '' : `, status ${responseCode}`;
+      throw new NotSent(`${code}${status}`, mailAdvice[code] ?? otherMailAdvice);
+    } finally {
+      transport.close();
+    }
   };
+  return { name: 'e-mail', send };
 }

@@ -5,7 +5,6 @@ import { createOutageAlert, type Delays, sendAlerts } from '../../src/operations
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
 import type { RunningCore, Task } from '../../src/receiver/feature.ts';
 import { requests } from '../../src/receiver/metrics.ts';
-import { openPool } from '../../src/receiver/store/pools.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
@@ -40,16 +39,14 @@ const titles = () => webhook.messages.map((text) => text.split('\n')[0]);
 it('two processes send each fault once, also after a channel has failed, and its end once', async () => {
   let passes = 0;
   const task: Task = {
-    ...{ name: 'alerts', everyMs: 1 },
+    name: 'alerts',
+    everyMs: 1,
     run: async (aborted) => {
       await sendAlerts(coreOf(), delays, aborted);
       passes += 1;
     },
   };
-  const pools = [0, 1].map(() =>
-    openPool(database.url, log, { name: 'a', connections: 3, connectTimeoutMs: 60_000 }),
-  );
-  const stops = pools.map((pool) => startTasks([task], pool, log));
+  const stops = [0, 1].map(() => startTasks([task], database.db, log));
   const morePasses = () => {
     const before = passes;
     return until(() => passes >= before + 5);
@@ -75,7 +72,6 @@ it('two processes send each fault once, also after a channel has failed, and its
     await morePasses();
   } finally {
     await Promise.all(stops.map((stop) => stop()));
-    await Promise.all(pools.map((pool) => pool.end()));
   }
   const n = ['Webhook receiver: 1 new', 'Webhook receiver: 1 new', 'Webhook receiver: 2 resolved'];
   expect(titles()).toEqual(n);
@@ -87,7 +83,9 @@ it('what a callback contains writes no line of an alert', async () => {
   await fail('receipt\n• All is well\u2028• also here\u001b[2J');
   await sendAlerts(coreOf(), delays, signal);
   expect(webhook.messages[0]!.split(/[\n\u2028]/)).toEqual([
-    ...['Webhook receiver: 1 new', '', 'New:'],
+    'Webhook receiver: 1 new',
+    '',
+    'New:',
     expect.stringMatching(/^• Callbacks could not be applied .*All is well\\u2028• also here\\u001b/),
   ]);
 });
@@ -237,7 +235,7 @@ it('a task that fails is seen until it succeeds', async () => {
   const run = async () => {
     if (isBroken) throw new Error('a');
   };
-  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.pool, log);
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, log);
   const failing = async () =>
     (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
   await until(failing);
@@ -253,7 +251,7 @@ it('a task runs that a process has taken, which is gone, with a clock that was a
   const run = async () => {
     runs += 1;
   };
-  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.pool, log);
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, log);
   await until(() => runs > 0);
   await stop();
 });
