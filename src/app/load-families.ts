@@ -6,7 +6,7 @@ import { families as documented } from '../callbacks/families/index.ts';
 import { familySchema } from '../callbacks/families/shape.ts';
 import { InvalidConfiguration } from '../common/config/config.ts';
 
-/** Raised with all faults of the folder of `FAMILIES`, a line each: the file, and what to do. */
+/** All faults of the folder of `FAMILIES`, a line each: the file, and what to do. */
 export class FamiliesInvalid extends InvalidConfiguration {
   constructor(problems: string[]) {
     super(problems.map((problem) => `FAMILIES ${problem}`));
@@ -30,15 +30,15 @@ export async function loadFamilies(folder: string | undefined): Promise<readonly
   if (modules.length === 0) throw new FamiliesInvalid([`must have a *.js, *.mjs or *.ts in ${folder}`]);
   const problems: string[] = [];
   const sources = new Map<Family, string>(documented.map((family) => [family, 'the receiver']));
-  const owners = new Map([...sources.keys()].flatMap(namesOf).map((one) => [one, 'the receiver']));
+  const owners = new Map(documented.flatMap(claimsOf).map((claim) => [claim, 'the receiver']));
   for (const file of modules)
     try {
       const family = await read(resolve(folder, file));
       sources.set(family, file);
-      for (const one of namesOf(family)) {
-        const owner = owners.get(one);
-        if (owner) problems.push(`${file}: ${one} is already that of ${owner}: choose another`);
-        else owners.set(one, file);
+      for (const claim of claimsOf(family)) {
+        const owner = owners.get(claim);
+        if (owner) problems.push(`${file}: ${claim} is already that of ${owner}: choose another`);
+        else owners.set(claim, file);
       }
     } catch (error) {
       problems.push(...(error as Error).message.split('\n').map((line) => `${file}: ${line}`));
@@ -51,12 +51,12 @@ export async function loadFamilies(folder: string | undefined): Promise<readonly
   return [...sources.keys()];
 }
 
-/** What only one family may have. */
-const namesOf = ({ name, table, events, path }: Family) => [
+/** Names that only one family may have. */
+const claimsOf = ({ name, table, events, path }: Family) => [
   `the name ${name}`,
   `the table ${table}`,
   ...Object.keys(events).map((event) => `the event ${event}`),
-  ...[...path.default, path.variable ?? []].flat().map((one) => `the path ${one}`),
+  ...[path.default, path.variable ?? []].flat().map((name) => `the path ${name}`),
 ];
 
 /** @throws Error with a line for each fault */
