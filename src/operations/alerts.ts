@@ -5,18 +5,6 @@ import { type Channel, type Message, NotSent, openChannels } from './channels.ts
 import { outageTitle, readReadiness } from './process-checks.ts';
 import { readChecks, titleOf, unreadable } from './read-checks.ts';
 
-/**
- * In milliseconds: how long a fault, and an outage of PostgreSQL, must last before it is sent; how long it must be over before
- * its end is sent; and the time between two reminders.
- */
-export const defaultDelays = {
-  afterMs: 50_000,
-  outageMs: 120_000,
-  settledMs: 300_000,
-  repeatMs: 86_400_000,
-};
-export type Delays = typeof defaultDelays;
-
 const maxLines = 20;
 const headings = { new: 'New', worse: 'Worse', still: 'Still there', resolved: 'Resolved' };
 
@@ -38,7 +26,7 @@ const keyOf = ({ name, about = '' }: { name: string; about?: string }) => JSON.s
  *
  * @throws the database's error
  */
-export async function sendAlerts(core: RunningCore, delays: Delays, signal: AbortSignal): Promise<void> {
+export async function sendAlerts(core: RunningCore, signal: AbortSignal): Promise<void> {
   const channels = openChannels(core.config.alerts);
   // Each process sends an outage of PostgreSQL, see createOutageAlert.
   const faults = (await readChecks(core)).filter(
@@ -48,9 +36,9 @@ export async function sendAlerts(core: RunningCore, delays: Delays, signal: Abor
   // Of several with one key the most urgent, which is the first, counts.
   const checks = new Map(faults.toReversed().map((check) => [keyOf(check), check]));
   const names = channels.map(({ name }) => name);
-  await recordFindings(core, names, [...checks.values()], delays);
+  await recordFindings(core, names, [...checks.values()]);
   for (const channel of channels) {
-    const due = await findDue(core, channel.name, delays);
+    const due = await findDue(core, channel.name);
     if (due.length === 0) continue;
     const message = compose(due.map((alert) => ({ ...alert, check: checks.get(keyOf(alert)) })));
     if (await send(core, channel, message, signal)) await recordSent(core, channel.name, due);
@@ -60,7 +48,8 @@ export async function sendAlerts(core: RunningCore, delays: Delays, signal: Abor
 const interval = (ms: number) => sql`${ms}::float8 * interval '1 millisecond'`;
 const ago = (ms: number) => sql`now() - ${interval(ms)}`;
 
-async function recordFindings({ db, config }: Core, channels: string[], faults: Check[], delays: Delays) {
+async function recordFindings({ db, config }: Core, channels: string[], faults: Check[]) {
+  const { settledMs, afterMs } = config.alerts;
   // A check that could not be read may still be wrong. A worker has no access checks.
   const isComplete = !faults.some(({ name }) => name === unreadable);
   const unknown = config.role === 'worker' ? 'access' : '';
@@ -80,17 +69,18 @@ async function recordFindings({ db, config }: Core, channels: string[], faults: 
   // A fault that was over before it was due is not sent.
   await sql`
     delete from receiver.findings
-    where channel <> all(${channels}) or gone_at <= ${ago(delays.settledMs)} and sent_status is null
-      and gone_at < found_at + ${interval(delays.afterMs)}`.execute(db);
+    where channel <> all(${channels}) or gone_at <= ${ago(settledMs)} and sent_status is null
+      and gone_at < found_at + ${interval(afterMs)}`.execute(db);
 }
 
-async function findDue({ db }: Core, channel: string, delays: Delays): Promise<Alert[]> {
+async function findDue({ db, config }: Core, channel: string): Promise<Alert[]> {
+  const { settledMs, afterMs, repeatMs } = config.alerts;
   const { rows } = await sql<Alert>`
     select * from (
       select name, about, status, title, case
-        when gone_at is not null then case when gone_at <= ${ago(delays.settledMs)} then 'resolved' end
-        when sent_status is null then case when found_at <= ${ago(delays.afterMs)} then 'new' end
-        when sent_at <= ${ago(delays.repeatMs)} then 'still'
+        when gone_at is not null then case when gone_at <= ${ago(settledMs)} then 'resolved' end
+        when sent_status is null then case when found_at <= ${ago(afterMs)} then 'new' end
+        when sent_at <= ${ago(repeatMs)} then 'still'
         when (sent_status, status) = ('warn', 'fail') then 'worse'
       end as what
       from receiver.findings where channel = ${channel}
@@ -161,7 +151,7 @@ function lineOf(alert: Alert): string {
  * Creates the task that sends an outage of PostgreSQL, which cannot be recorded there: each process sends its own message, and
  * another one after a restart.
  */
-export function createOutageAlert(core: RunningCore, delays: Delays): Task['run'] {
+export function createOutageAlert(core: RunningCore): Task['run'] {
   const channels = openChannels(core.config.alerts);
   const sentTo = new Set<Channel>();
   let since: number | undefined;
@@ -170,7 +160,7 @@ export function createOutageAlert(core: RunningCore, delays: Delays): Task['run'
     // The circuit of a process without work may not have noticed it.
     const check = checks.find(({ name, status }) => name === 'database' && status === 'fail');
     since = check && (since ?? performance.now());
-    const isDue = since !== undefined && performance.now() - since >= delays.outageMs;
+    const isDue = since !== undefined && performance.now() - since >= core.config.alerts.outageMs;
     for (const channel of channels) {
       if (sentTo.has(channel) ? since !== undefined : !isDue) continue;
       const alert: Alert = {

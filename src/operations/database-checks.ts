@@ -25,7 +25,7 @@ interface DatabaseCheck<Row extends Fault> {
   ok: string;
   title: string;
   query: Statement<Row> | ((core: RunningCore) => Statement<Row>);
-  /** How long the result is used again. Default: not at all. */
+  /** The result is read again after this time. Default: 0. */
   cacheMs?: number;
   detail: (row: Row) => string;
   todo: string | ((row: Row) => string);
@@ -103,7 +103,7 @@ const all: ReadCheck[] = [
   check('waiting', 'fail', {
     ok: 'No callback has waited for more than a minute',
     title: 'Callbacks are not applied',
-    // What is merged again was stored long ago, and may have to wait for a moment only.
+    // Merged again, a callback that was stored long ago may wait for a moment.
     query: ({ families }) => sql<CountedFault & { isKnown: boolean; damage: string | null }>`
       select p.family as about, p.family = any(${families.map(({ name }) => name)}) as "isKnown", count(*)::int as count,
         min(stored_at) as since, min(receiver.damage(error)) filter (where error like 'XX00%') as damage

@@ -42,34 +42,36 @@ interface Server {
 }
 
 async function checkServer({ pool }: Core): Promise<Check> {
+  const name = 'server';
   const text = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
     pg_is_in_recovery() as "isStandby", current_setting('fsync')::bool and current_setting('full_page_writes')::bool as "isSafe",
     to_regclass('receiver.inbox') is not null as "hasTables", current_setting('server_encoding') as encoding`;
-  const fault = (title: string, todo: string): Check => ({
-    ...{ name: 'server', status: 'fail', title, detail: '', todo },
-  });
   try {
     const { rows } = await pool.query<Server>({ text, query_timeout: queryMs });
     const { version, number, isStandby, isSafe, hasTables, encoding } = rows[0]!;
-    if (number < minPostgres * 10_000)
-      return fault(`PostgreSQL ${version} is too old`, `Upgrade it to ${minPostgres} or newer`);
-    if (encoding !== 'UTF8') return fault(`The encoding of the database is ${encoding}, not UTF8`, makeUtf8);
-    if (isStandby)
-      return fault('It is a standby, which takes no writes', 'Point DATABASE_URL to the primary');
-    if (!isSafe)
-      return fault(
+    const faults: [isThere: boolean, status: 'warn' | 'fail', title: string, todo: string][] = [
+      [
+        number < minPostgres * 10_000,
+        'fail',
+        `PostgreSQL ${version} is too old`,
+        `Upgrade it to ${minPostgres} or newer`,
+      ],
+      [encoding !== 'UTF8', 'fail', `The encoding of the database is ${encoding}, not UTF8`, makeUtf8],
+      [isStandby, 'fail', 'It is a standby, which takes no writes', 'Point DATABASE_URL to the primary'],
+      [
+        !isSafe,
+        'fail',
         'fsync or full_page_writes is off: a crash loses callbacks',
         'Switch both on in postgresql.conf',
-      );
-    if (!hasTables)
-      return {
-        ...fault('The database has no tables yet', 'Run receiver start, or receiver migrate'),
-        status: 'warn',
-      };
-    return { name: 'server', status: 'ok', title: `PostgreSQL ${version}`, detail: '' };
+      ],
+      [!hasTables, 'warn', 'The database has no tables yet', 'Run receiver start, or receiver migrate'],
+    ];
+    for (const [isThere, status, title, todo] of faults)
+      if (isThere) return { name, status, title, detail: '', todo };
+    return { name, status: 'ok', title: `PostgreSQL ${version}`, detail: '' };
   } catch (error) {
-    const todo = 'Start PostgreSQL, or correct DATABASE_URL: host, port, name, user, password';
     const detail = messageOf(error as Error) || String((error as pg.DatabaseError).code);
-    return { ...fault('PostgreSQL cannot be used', todo), detail };
+    const todo = 'Start PostgreSQL, or correct DATABASE_URL: host, port, name, user, password';
+    return { name, status: 'fail', title: 'PostgreSQL cannot be used', detail, todo };
   }
 }

@@ -1,5 +1,5 @@
 import type { Feature, Task } from '../receiver/feature.ts';
-import { createOutageAlert, defaultDelays, sendAlerts } from './alerts.ts';
+import { createOutageAlert, sendAlerts } from './alerts.ts';
 import { openChannels } from './channels.ts';
 import { addOperationsCommands } from './commands.ts';
 import { readDatabaseChecks } from './database-checks.ts';
@@ -21,10 +21,10 @@ export const operations: Feature = {
     if (role !== 'worker')
       tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
     if (openChannels(alerts).length === 0) return tasks;
-    const run = (signal: AbortSignal) => sendAlerts(core, defaultDelays, signal);
+    const run = (signal: AbortSignal) => sendAlerts(core, signal);
     // A receiver has to report that no worker runs.
     tasks.push({ name: 'alerts', everyMs: minuteMs, processes: 'any', run });
-    const sendOutage = createOutageAlert(core, defaultDelays);
-    return [...tasks, { name: 'outage', everyMs: minuteMs, processes: 'each', run: sendOutage }];
+    tasks.push({ name: 'outage', everyMs: minuteMs, processes: 'each', run: createOutageAlert(core) });
+    return tasks;
   },
 };

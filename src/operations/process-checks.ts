@@ -36,7 +36,7 @@ export async function readReadiness({ config, process: state }: RunningCore): Pr
     isTrue(circuit.check()),
     fallback && isTrue(fallback.circuit.check()),
   ]);
-  const spills = hasRedis === true && fallback!.state.acknowledges;
+  const spills = hasRedis === true && fallback?.state.acknowledges === true;
   const checks = {
     database: checkDatabase(takes, spills, state),
     queue: queue && checkQueue(queue.isAvailable, takes, fallback),
@@ -100,7 +100,7 @@ async function checkClock({ clock }: ReceiverState) {
 function checkAccess(config: Config, { access }: ReceiverState) {
   const { allowedIps, allowUnauthenticated, trustProxy } = config.authentication;
   const checks = configuredChecks(config);
-  // The lists of clients and businesses are filters: anybody can name one.
+  // The lists of clients and businesses are filters, no authentication.
   if (!checks.some((check) => ['signature', 'address list', 'unguessable paths'].includes(check))) {
     const detail = allowUnauthenticated ? 'ALLOW_UNAUTHENTICATED is true' : 'No access check is configured';
     const todo = 'Set SIGNING_KEYS or ALLOWED_IPS, or an unguessable EVENTS_PATH with NODE_ENV=production';

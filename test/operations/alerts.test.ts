@@ -1,7 +1,7 @@
 import { startTasks } from '../../src/app/tasks.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
-import { createOutageAlert, type Delays, sendAlerts } from '../../src/operations/alerts.ts';
+import { createOutageAlert, sendAlerts } from '../../src/operations/alerts.ts';
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
 import type { RunningCore, Task } from '../../src/receiver/feature.ts';
 import { requests } from '../../src/receiver/metrics.ts';
@@ -14,7 +14,7 @@ import { openCore } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const delays: Delays = { afterMs: 0, outageMs: 0, settledMs: 0, repeatMs: 86_400_000 };
+const delays = { afterMs: 0, outageMs: 0, settledMs: 0, repeatMs: 86_400_000 };
 const { signal } = new AbortController();
 let webhook: Awaited<ReturnType<typeof startWebhook>>;
 beforeEach(async () => {
@@ -22,8 +22,8 @@ beforeEach(async () => {
 });
 afterEach(() => webhook.stop());
 
-const coreOf = (alerts: object = { webhookUrl: webhook.url }): RunningCore =>
-  openCore(database, { alerts: alerts as RunningCore['config']['alerts'] });
+const coreOf = (alerts: object = {}): RunningCore =>
+  openCore(database, { alerts: { webhookUrl: webhook.url, email: undefined, ...delays, ...alerts } });
 const id = '018f0000-0000-8000-8000-000000000001';
 const fail = (family = 'receipt') =>
   database.rows(`with stored as (
@@ -42,7 +42,7 @@ it('two processes send each fault once, also after a channel has failed, and its
     name: 'alerts',
     everyMs: 1,
     run: async (aborted) => {
-      await sendAlerts(coreOf(), delays, aborted);
+      await sendAlerts(coreOf(), aborted);
       passes += 1;
     },
   };
@@ -81,7 +81,7 @@ it('two processes send each fault once, also after a channel has failed, and its
 
 it('what a callback contains writes no line of an alert', async () => {
   await fail('receipt\n• All is well\u2028• also here\u001b[2J');
-  await sendAlerts(coreOf(), delays, signal);
+  await sendAlerts(coreOf(), signal);
   expect(webhook.messages[0]!.split(/[\n\u2028]/)).toEqual([
     'Webhook receiver: 1 new',
     '',
@@ -95,13 +95,13 @@ it('mail goes out without a login, from ALERT_EMAIL_FROM', async () => {
   const SMTP_URL = `smtp://${mail.url.split('@').at(-1)}`;
   const env = { ALERT_EMAIL_TO: 'a@clinic.test', ALERT_EMAIL_FROM: 'b@clinic.test', SMTP_URL };
   await fail();
-  await sendAlerts(coreOf(parseConfig(env, []).alerts), delays, signal);
+  await sendAlerts(coreOf({ ...parseConfig(env, []).alerts, ...delays }), signal);
   await mail.stop();
   expect(mail.mails).toMatchObject([{ from: 'b@clinic.test', to: ['a@clinic.test'] }]);
 });
 
 it('a fault is sent when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
-  const pass = (more: Partial<Delays> = {}) => sendAlerts(coreOf(), { ...delays, ...more }, signal);
+  const pass = (more: object = {}) => sendAlerts(coreOf(more), signal);
   const later = (column: string, by: string) =>
     database.rows(`update receiver.findings set ${column} = ${column} - interval '${by}'`);
   await quarantine();
@@ -126,10 +126,10 @@ it('a fault is sent when it lasts, when it gets worse, and each day; its end whe
 it('a check that cannot be read is sent, and ends no other', async () => {
   await fail();
   const core = coreOf();
-  await sendAlerts(core, delays, signal);
+  await sendAlerts(core, signal);
   const broken = { name: 'broken', checks: () => Promise.reject(new Error(canary)) };
-  await sendAlerts({ ...core, features: [broken] }, delays, signal);
-  await sendAlerts(core, delays, signal);
+  await sendAlerts({ ...core, features: [broken] }, signal);
+  await sendAlerts(core, signal);
   expect(titles()).toEqual([1, 2, 3].map((n) => `Webhook receiver: 1 ${n === 3 ? 'resolved' : 'new'}`));
   expect(webhook.messages[2]).toContain('The check broken');
 });
@@ -139,9 +139,9 @@ it('a worker does not end a check that it does not have', async () => {
     `insert into receiver.findings values ('webhook', 'access', '', 'warn', 'a', now(), null, 'warn', now())`,
   );
   const core = coreOf();
-  await sendAlerts({ ...core, config: { ...core.config, role: 'worker' } }, delays, signal);
+  await sendAlerts({ ...core, config: { ...core.config, role: 'worker' } }, signal);
   expect(webhook.messages).toEqual([]);
-  await sendAlerts(core, delays, signal);
+  await sendAlerts(core, signal);
   expect(titles()).toEqual(['Webhook receiver: 1 resolved']);
 });
 
@@ -149,10 +149,10 @@ it('a channel that fails delays no other', async () => {
   const mail = await startMailServer();
   webhook.status = 500;
   const env = { ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test', SMTP_URL: mail.url };
-  const { alerts } = parseConfig(env, []);
+  const alerts = { ...parseConfig(env, []).alerts, ...delays };
   await fail();
-  await sendAlerts(coreOf(alerts), delays, signal);
-  await sendAlerts(coreOf(alerts), delays, signal);
+  await sendAlerts(coreOf(alerts), signal);
+  await sendAlerts(coreOf(alerts), signal);
   await mail.stop();
   expect(mail.mails.map(({ subject }) => subject)).toEqual(['Webhook receiver: 1 new']);
   expect(await database.rows('select channel, sent_status from receiver.findings order by 1')).toEqual([
@@ -165,7 +165,7 @@ it('each process sends an outage of PostgreSQL, and its end, once', async () => 
   let takes = true;
   const circuit = circuitOf(async () => takes);
   const core = { ...coreOf(), process: stateOf({ circuit }) };
-  const pass = createOutageAlert(core, delays);
+  const pass = createOutageAlert(core);
   await pass(signal);
   takes = false;
   webhook.status = 500;

@@ -194,6 +194,14 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
         e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
           ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
           : undefined,
+      /** How long a fault must last before it is sent. */
+      afterMs: 50_000,
+      /** The same of an outage of PostgreSQL. */
+      outageMs: 120_000,
+      /** How long a fault must be over before its end is sent. */
+      settledMs: 300_000,
+      /** Between two reminders. */
+      repeatMs: 86_400_000,
     },
     /** What the client reads, see src/client/settings.ts. */
     platform: {
