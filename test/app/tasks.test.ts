@@ -1,4 +1,5 @@
 import { readService, startService } from '../../src/app/service.ts';
+import { startTasks } from '../../src/app/tasks.ts';
 import { createLog } from '../../src/common/log.ts';
 import { newRecords } from '../../src/sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
@@ -58,4 +59,30 @@ it('a process with role receiver leaves tasks to workers, but for alerts, and sa
   await until(async () => (await database.rows('select from receiver.heartbeats')).length > 0);
   await until(async () => (await tasks('due_at > now()')).length > 0);
   expect(await tasks('true')).toEqual(['alerts']);
+});
+
+it('a task that fails is seen until it succeeds', async () => {
+  let isBroken = true;
+  const run = async () => {
+    if (isBroken) throw new Error('a');
+  };
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, createLog('silent'));
+  const failing = async () =>
+    (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
+  await until(failing);
+  isBroken = false;
+  await until(async () => !(await failing()));
+  await stop();
+});
+
+it('a task runs that a process has taken, which is gone, with a clock that was ahead', async () => {
+  await database.rows(`insert into receiver.tasks (name, holder, held_until, due_at)
+    values ('t', gen_random_uuid(), now() + interval '1 hour', now() + interval '1 hour')`);
+  let runs = 0;
+  const run = async () => {
+    runs += 1;
+  };
+  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, createLog('silent'));
+  await until(() => runs > 0);
+  await stop();
 });

@@ -2,13 +2,15 @@ import { startTasks } from '../../src/app/tasks.ts';
 import { parseConfig } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
 import { createOutageAlert, sendAlerts } from '../../src/operations/alerts.ts';
+import { addOperationsCommands } from '../../src/operations/commands.ts';
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
-import type { RunningCore, Task } from '../../src/receiver/feature.ts';
+import type { Check, RunningCore, Task } from '../../src/receiver/feature.ts';
 import { requests } from '../../src/receiver/metrics.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { openCore } from './support.ts';
 
@@ -24,16 +26,11 @@ afterEach(() => webhook.stop());
 
 const coreOf = (alerts: object = {}): RunningCore =>
   openCore(database, { alerts: { webhookUrl: webhook.url, email: undefined, ...delays, ...alerts } });
-const id = '018f0000-0000-8000-8000-000000000001';
 const fail = (family = 'receipt') =>
   database.rows(`with stored as (
       insert into receiver.inbox select gen_random_uuid(), '${family}', '', '', 'b', '${canary}', '', now(), '{}', '{}', null, now() returning id
     ) insert into receiver.pending_deliveries select id, '${family}', 1, 'infinity', '${canary}' from stored`);
 const mend = () => database.rows('delete from receiver.pending_deliveries');
-const quarantine = () =>
-  database.rows(
-    `insert into receiver.quarantine (id, path, family, reason, errors, body) values ('${id}', '/', '', 'invalid', '[]', '')`,
-  );
 const titles = () => webhook.messages.map((text) => text.split('\n')[0]);
 
 it('two processes send each fault once, also after a channel has failed, and its end once', async () => {
@@ -101,26 +98,30 @@ it('mail goes out without a login, from ALERT_EMAIL_FROM', async () => {
 });
 
 it('a fault is sent when it lasts, when it gets worse, and each day; its end when that lasts', async () => {
-  const pass = (more: object = {}) => sendAlerts(coreOf(more), signal);
+  let status: Check['status'] = 'warn';
+  const checks = async () => [{ name: 'a', status, title: 'A', detail: '' }];
+  const pass = async (more: object = {}) => {
+    await sendAlerts({ ...coreOf(more), features: [{ name: 'a', checks }] }, signal);
+    return titles().length;
+  };
   const later = (column: string, by: string) =>
     database.rows(`update receiver.findings set ${column} = ${column} - interval '${by}'`);
-  await quarantine();
-  await pass({ afterMs: 60_000 });
-  expect(webhook.messages).toEqual([]);
+  expect(await pass({ afterMs: 60_000 })).toBe(0);
   await later('found_at', '1 minute');
-  await pass({ afterMs: 60_000 });
-  await pass();
+  expect(await pass({ afterMs: 60_000 })).toBe(1);
+  expect(await pass()).toBe(1);
   await later('sent_at', '1 day');
-  await pass();
-  await pass();
-  expect(titles()).toEqual(['Webhook receiver: 1 new', 'Webhook receiver: 1 still']);
-  await database.rows(`update receiver.findings set sent_status = 'warn', status = 'fail'`);
-  await database.rows('update receiver.quarantine set acknowledged = true');
-  await pass({ settledMs: 60_000 });
-  expect(titles()[2]).toBe('Webhook receiver: 1 new');
+  expect(await pass()).toBe(2);
+  expect(await pass()).toBe(2);
+  status = 'fail';
+  expect(await pass()).toBe(3);
+  status = 'ok';
+  expect(await pass({ settledMs: 60_000 })).toBe(3);
   await later('gone_at', '1 minute');
-  await pass({ settledMs: 60_000 });
-  expect(titles().slice(3)).toEqual(['Webhook receiver: 1 resolved']);
+  expect(await pass({ settledMs: 60_000 })).toBe(4);
+  expect(titles()).toEqual(
+    ['new', 'still', 'worse', 'resolved'].map((what) => `Webhook receiver: 1 ${what}`),
+  );
 });
 
 it('a check that cannot be read is sent, and ends no other', async () => {
@@ -143,6 +144,28 @@ it('a worker does not end a check that it does not have', async () => {
   expect(webhook.messages).toEqual([]);
   await sendAlerts(core, signal);
   expect(titles()).toEqual(['Webhook receiver: 1 resolved']);
+});
+
+it('alerts test sends a message to each channel, and says what to do where it is not accepted', async () => {
+  const mail = await startMailServer();
+  const env = { ALERT_WEBHOOK_URL: webhook.url, ALERT_EMAIL_TO: 'a@clinic.test', SMTP_URL: mail.url };
+  const core = coreOf(parseConfig(env, []).alerts);
+  const run = () => runCommand(core, addOperationsCommands, 'alerts', 'test');
+  const code = process.exitCode;
+  expect(await run()).toBe('webhook: sent\ne-mail: sent\n');
+  expect(process.exitCode).toBe(code);
+  webhook.status = 404;
+  mail.unknown = 'a@clinic.test';
+  expect((await run()).split('\n')).toEqual([
+    expect.stringMatching(
+      /^webhook: status 404\. The address may be revoked or mistyped: .*ALERT_WEBHOOK_URL\.$/,
+    ),
+    expect.stringMatching(/^e-mail: EENVELOPE, status 550\. Check ALERT_EMAIL_TO and ALERT_EMAIL_FROM/),
+    '',
+  ]);
+  expect(process.exitCode).toBe(1);
+  process.exitCode = code;
+  await mail.stop();
 });
 
 it('a channel that fails delays no other', async () => {
@@ -183,17 +206,13 @@ it('each process sends an outage of PostgreSQL, and its end, once', async () => 
 it('a receiver notes the minutes in which it could take callbacks, also those before PostgreSQL was back', async () => {
   let [takes, keeps] = [true, true];
   const circuit = circuitOf(async () => takes);
-  const fallback = fallbackOf();
-  const state = {
-    ...fallback.state,
-    get acknowledges() {
-      return keeps;
+  const fallback = {
+    ...fallbackOf(),
+    get state() {
+      return { acknowledges: keeps };
     },
   };
-  const beat = createHeartbeat({
-    ...coreOf(),
-    process: stateOf({ circuit, fallback: { ...fallback, state } }),
-  });
+  const beat = createHeartbeat({ ...coreOf(), process: stateOf({ circuit, fallback }) });
   const beats = async () => (await database.rows('select from receiver.heartbeats')).length;
   [takes, keeps] = [false, false];
   await beat();
@@ -228,30 +247,4 @@ it('refused requests are counted once, by their status', async () => {
     { status: '401', count: 2 },
     { status: '403', count: 1 },
   ]);
-});
-
-it('a task that fails is seen until it succeeds', async () => {
-  let isBroken = true;
-  const run = async () => {
-    if (isBroken) throw new Error('a');
-  };
-  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, log);
-  const failing = async () =>
-    (await database.rows('select failing_since from receiver.tasks'))[0]?.failing_since;
-  await until(failing);
-  isBroken = false;
-  await until(async () => !(await failing()));
-  await stop();
-});
-
-it('a task runs that a process has taken, which is gone, with a clock that was ahead', async () => {
-  await database.rows(`insert into receiver.tasks (name, holder, held_until, due_at)
-    values ('t', gen_random_uuid(), now() + interval '1 hour', now() + interval '1 hour')`);
-  let runs = 0;
-  const run = async () => {
-    runs += 1;
-  };
-  const stop = startTasks([{ name: 't', everyMs: 1, run }], database.db, log);
-  await until(() => runs > 0);
-  await stop();
 });
