@@ -6,7 +6,7 @@ import { weaknessOf } from '../common/config/value-types.ts';
 import { readOrCreate } from '../common/secrets.ts';
 import { findPlace } from '../embedded/place.ts';
 
-/** The text on a terminal after the start: the addresses, the console, and an example. */
+/** The text after a start: the addresses, the console, and an example. */
 export function greeting(
   url: string,
   config: Config,
@@ -15,10 +15,11 @@ export function greeting(
 ): string {
   const base = config.publicUrl ?? url;
   const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
-  const [first] = shown.flatMap(({ name }) => config.paths[name]!);
+  const [first] = shown.flatMap(({ name }) => config.paths[name] ?? []);
   const lines = shown.flatMap((family) => {
     const name = takesEveryEvent(family) ? 'every event' : family.name.replaceAll('_', ' ');
-    return config.paths[family.name]!.slice(0, 1).map((path) => `  ${name.padEnd(16)}${base}${path}`);
+    const [path] = config.paths[family.name] ?? [];
+    return path ? [`  ${name.padEnd(16)}${base}${path}`] : [];
   });
   return `
 The receiver is ready. Callback URLs:

@@ -89,9 +89,9 @@ export function startService(
 export function addFeatureCommands(program: Command, env: Environment): void {
   const onCore: OnCore =
     (run) =>
-    async (...given) => {
+    async (...args) => {
       const service = await readService({ LOG_LEVEL: 'warn', ...env });
-      await runOnCore(service, createLog(service.config.logLevel), (core) => run(core, ...given));
+      await runOnCore(service, createLog(service.config.logLevel), (core) => run(core, ...args));
     };
   for (const { commands } of features) commands?.(program, onCore);
 }

@@ -3,7 +3,6 @@ import type { Log } from '../common/log.ts';
 import type { OnStop } from '../receiver/receiver.ts';
 
 export interface Parts<Result> {
-  /** Of the start. */
   result: Result;
   /** Closes the parts in reverse order. @throws AggregateError */
   stop: () => Promise<void>;
@@ -23,7 +22,8 @@ export async function startParts<Result>(
   const closers: (() => Promise<unknown>)[] = [async () => log.writeCounts()];
   const stop = async () => {
     const errors: unknown[] = [];
-    while (closers.length > 0) await closers.pop()!().catch((error) => errors.push(error));
+    for (let close = closers.pop(); close; close = closers.pop())
+      await close().catch((error) => errors.push(error));
     if (errors.length > 0) throw new AggregateError(errors, 'The receiver did not stop cleanly.');
   };
   const onStop: OnStop = (close) => {

@@ -86,7 +86,7 @@ function abortOnSignal(log: Log): AbortSignal {
 }
 
 /** Redirects what libraries print on the console, such as warnings of BullMQ and ioredis, to the log. */
-export function consoleToLog(log: Log): void {
+function consoleToLog(log: Log): void {
   const write =
     (level: 'info' | 'warn' | 'error') =>
     (...args: unknown[]) => {

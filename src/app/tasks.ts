@@ -6,7 +6,7 @@ import { pause } from '../common/timeouts.ts';
 import type { Task } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
-/** How long a task stays with a process that is gone. */
+/** A process that is gone keeps its task for this long. */
 const leaseMs = 60_000;
 /** Between looks at whether a task is due, and after a failure. */
 const maxPauseMs = 60_000;

@@ -8,7 +8,7 @@ import type { ReceiverState } from './receiver.ts';
 import type { Db } from './store/tables.ts';
 import type { Merge } from './worker/merge.ts';
 
-/** What features work with. Their connections are not those of the path of a callback. */
+/** The dependencies of features. Their connections are not those of the path of a callback. */
 export interface Core {
   config: Config;
   families: readonly Family[];
@@ -35,7 +35,7 @@ export interface Task {
   run: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The one word for what is wrong, or may be: on `/readyz` and the page Health, of `doctor`, alerts and metrics. */
+/** A check, as `/readyz`, the page Health, `doctor`, alerts and metrics show it. */
 export interface Check {
   name: string;
   /** Such as a family or a destination, where there are several. */
@@ -49,11 +49,11 @@ export interface Check {
 }
 
 /** Makes the action of a command that works on the receiver's database, which is opened for it. */
-export type OnCore = <Given extends unknown[]>(
-  run: (core: Core, ...given: Given) => Promise<void>,
-) => (...given: Given) => Promise<void>;
+export type OnCore = <Args extends unknown[]>(
+  run: (core: Core, ...args: Args) => Promise<void>,
+) => (...args: Args) => Promise<void>;
 
-/** What stands beside the path of a callback: a folder, and one line in features.ts. */
+/** A part beside the path of a callback: a folder, and one line in features.ts. */
 export interface Feature {
   name: string;
   tasks?: (core: RunningCore) => Task[];

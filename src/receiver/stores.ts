@@ -8,7 +8,7 @@ import type { Circuit } from './store/circuit.ts';
 import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 import { databaseCircuit } from './store/probe.ts';
 
-/** How long a start waits for Redis, so that the first deliveries get jobs. */
+/** The longest wait for Redis at a start, so that the first deliveries get jobs. */
 const openingMs = 2_000;
 
 /** PostgreSQL and Redis, as the path of a callback and the checks of a process use them. */

@@ -34,7 +34,7 @@ async function contents(): Promise<string> {
   return JSON.stringify(values);
 }
 
-it('no log has anything personal, and after an erasure neither a table nor Redis has, whichever store took it', async () => {
+it('no log has anything personal, nor after an erasure a table or Redis, whichever store took it', async () => {
   const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'debug' };
   const service = await spawnService(env);
   const person = { patient: { id: `${canary}-P`, name: canary } };

@@ -93,7 +93,7 @@ it('DATABASE_URL leads to the socket in a folder', async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('prints the addresses for every event and of the families of the interface, and a curl command that the receiver accepts', async () => {
+it('prints the addresses of the basic families, and a curl command that the receiver accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
   await until(() => service.output().includes('npx receiver sql'));
   for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)

@@ -47,7 +47,7 @@ it.each([
   ['without Redis', undefined, ['database', 'clock', 'access'], false],
   ['with REDIS_FALLBACK=off', 'off', ['database', 'queue', 'clock', 'access'], false],
 ] as const)(
-  '%s, readiness is a 503 only where no store takes callbacks, and tells names and states',
+  '%s, readiness is a 503 only where no store takes callbacks, and has names and states alone',
   async (_, mode, names, staysReady) => {
     const read = await serve(mode && { redisUrl: redis.url, redisFallback: mode });
     const ready = async () => {
