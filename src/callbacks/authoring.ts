@@ -2,6 +2,7 @@
 export type { CallbackOf } from './callback.ts';
 export { defineFamily, type EventClass, type Family } from './families/family.ts';
 export {
+  actionTime,
   amount,
   code,
   codes,
@@ -13,7 +14,6 @@ export {
   notPersonal,
   optional,
   personName,
-  saidTime,
   text,
   time,
   untyped,

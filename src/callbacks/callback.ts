@@ -5,7 +5,7 @@ import type { families as documented } from './families/index.ts';
 
 // Messages that begin with `expected` are completed with what was received, see explain.ts.
 
-/** The faults of a key that `keyText` cannot read. */
+/** Why `keyText` cannot read a key. */
 function keyFault({ kind }: Field, input: unknown): string | undefined {
   const fault = idFault(input);
   if (kind !== 'integer') return input === '' ? 'must not be empty' : (fault ?? 'expected text');
@@ -37,15 +37,24 @@ const envelope = {
   partition_id: z.unknown().optional(),
 };
 
-/** The members of a callback that are documented, also under another name. */
+/** The documented members of a callback, with their other names. */
 export const envelopeMembers: ReadonlySet<string> = new Set([
-  ...['event', 'event_type', 'service', 'data'],
+  'event',
+  'event_type',
+  'service',
+  'data',
   ...Object.keys(envelope),
 ]);
 
 /** The members that cannot identify a patient. */
 export const publicMembers: ReadonlySet<string> = new Set([
-  ...['event', 'event_type', 'event_time', 'timestamp', 'client_id', 'business_id', 'service'],
+  'event',
+  'event_type',
+  'event_time',
+  'timestamp',
+  'client_id',
+  'business_id',
+  'service',
 ]);
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;

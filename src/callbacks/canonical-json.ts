@@ -24,21 +24,21 @@ export function canonicalJson(value: unknown): string {
 // Nothing that JSON.stringify escapes: surrogates may be unpaired, which it escapes too.
 const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/** How an object with these keys is written: the position of each value, and the text before it. */
+/** The canonical order of keys: the position of each value, and the text before it. */
 interface Order {
   keys: readonly string[];
   places: readonly number[];
   heads: readonly string[];
-  /** Whether the keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
+  /** The keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
   isPlain: boolean;
 }
 
-// Callbacks of one event have their keys in the same order. Cached per number of keys: the last order. Senders choose keys.
+// Callbacks of one event have their keys in the same order, so the last order of each number of keys is cached. Senders choose
+// keys: their number and length are limited.
 const orders: Order[] = [];
-const mostKeys = 100;
+const maxKeys = 100;
 const maxKeyLength = 40;
 
-/** The canonical order of an object's keys. */
 export function sortedOrder(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last && isSame(last.keys, keys)) return last;
@@ -46,7 +46,7 @@ export function sortedOrder(keys: readonly string[]): Order {
   const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
   const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
   const order = { keys, places, heads, isPlain };
-  if (keys.length <= mostKeys && keys.every(({ length }) => length <= maxKeyLength))
+  if (keys.length <= maxKeys && keys.every(({ length }) => length <= maxKeyLength))
     orders[keys.length] = order;
   return order;
 }

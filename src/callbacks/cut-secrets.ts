@@ -14,21 +14,21 @@ const nested = new RegExp(`"(?:${names})\\\\*"\\s*:`, 'i');
 /** In a body that is no JSON; the parameter of an address is no key. */
 const mentioned = new RegExp(`(?<![a-z\\d?&])(?:${names})(?=\\W*[:=])`, 'i');
 
-/** Whether a callback is about a health account: others are not searched. */
+// Only callbacks about health accounts are searched.
 const mayHaveSecrets = (event: string) => /^\W*abha/i.test(event);
 
 /** The body of a valid callback without the values of secret keys, at any depth. */
 export const withoutSecrets = (body: Buffer, event: string): Buffer =>
   mayHaveSecrets(event) ? redacted(body) : body;
 
-/** A rejected body without secrets: of what is no text its size and hash; what is no JSON ends behind the first secret key. */
+/** A rejected body without secrets: a binary body becomes its size and hash; what is no JSON ends behind the first secret key. */
 export function rejectedWithoutSecrets(body: Buffer): Buffer {
   if (!isUtf8(body) || body.includes(0))
     return Buffer.from(`${body.length} bytes that are no text, SHA-256 ${hash('sha256', body)}`);
   try {
     const { event, event_type } = (JSON.parse(body.toString()) ?? {}) as Record<string, unknown>;
-    const events = [event, event_type].filter((one) => one !== undefined && one !== null);
-    if (events.length > 0 && events.every((one) => typeof one === 'string' && !mayHaveSecrets(one)))
+    const events = [event, event_type].filter((name) => name !== undefined && name !== null);
+    if (events.length > 0 && events.every((name) => typeof name === 'string' && !mayHaveSecrets(name)))
       return body;
     return redacted(body);
   } catch {

@@ -13,7 +13,7 @@ export class Decimal {
    */
   readonly canonical: string;
   /**
-   * Whether it may be stored: within the limits of PostgreSQL's numeric and the range of a double. PostgreSQL writes
+   * It is within the limits of PostgreSQL's numeric and the range of a double. PostgreSQL writes
    * numbers without an exponent, so a large one would turn a few bytes into thousands.
    */
   readonly isStorable: boolean;

@@ -24,7 +24,7 @@ function messageOf(issue: z.core.$ZodIssue, received: unknown): string {
   return `${message}, got ${typeOf(received)}`;
 }
 
-/** The type of a value, in the words of JSON. */
+/** The JSON type of a value, in words. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (value instanceof Decimal) return 'a number';

@@ -8,7 +8,7 @@ import { isMember } from './plain-digest.ts';
 import { isAfterEvent, readTime } from './times.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
-/** The same where `data` alone does not say what it is about: parts of two admissions may be equal but for these. */
+// Where `data` alone does not identify it: parts of two admissions may be equal but for these.
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
@@ -20,8 +20,10 @@ export const identifyingMembers = ({ identifiedBy, fields }: Family): ReadonlySe
 /** The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of what identifies a callback. */
 export function digestOf(callback: AnyCallback, family: Family): string {
   const wanted = identifyingMembers(family);
-  const given = Object.entries(callback).filter(([name, value]) => wanted.has(name) && isMember(name, value));
-  return hashOf('sha256', canonicalJson(Object.fromEntries(given)));
+  const identifying = Object.entries(callback).filter(
+    ([name, value]) => wanted.has(name) && isMember(name, value),
+  );
+  return hashOf('sha256', canonicalJson(Object.fromEntries(identifying)));
 }
 
 /** The id of a delivery: a UUID (version 8) of its event time and its digest. Ids sort by time. */
@@ -49,50 +51,35 @@ const maxSecond = 0xff_ffff_ffff;
  * The version of a callback: hexadecimal digits that sort bytewise by the second of its event, the second of the record's
  * change, the class of its event, then by those times with their milliseconds, `timestamp`, its arrival and its id. Seconds
  * come before the class because some times have milliseconds and others do not.
+ *
+ * @param arrival `eventMs` in milliseconds, `receivedAt` in microseconds since 1970; `id` of the delivery
  */
-export function versionOf(versioned: ReturnType<typeof versionedBy>): string {
-  const { eventMs, class: kind, changeMs, timestampMs, receivedAt, id } = versioned;
-  const isLast = kind === 'deleted' && changeMs === undefined;
-  const change = changeMs ?? eventMs;
-  const rest = (ms: number) => ms % 1000;
+export function versionOf(
+  callback: AnyCallback,
+  family: Family,
+  arrival: { eventMs: number; receivedAt: number; id: string },
+): string {
+  const { eventMs, receivedAt, id } = arrival;
+  const eventClass = classOf(family, callback.event);
+  const changed = family.orderedBy === undefined ? undefined : readTime(callback.data[family.orderedBy]);
+  const isAbsent = changed == null || isAfterEvent(changed, eventMs);
+  const isLast = isAbsent && eventClass === 'deleted';
+  const changeMs = isAbsent ? eventMs : changed;
   const classAndMs =
-    eventClasses.indexOf(kind) * 2 ** 20 + (isLast ? 999 : rest(change)) * 2 ** 10 + rest(eventMs);
+    eventClasses.indexOf(eventClass) * 2 ** 20 +
+    (isLast ? 999 : changeMs % 1000) * 2 ** 10 +
+    (eventMs % 1000);
   scratch.writeUIntBE(Math.floor(eventMs / 1000), 0, 5);
-  scratch.writeUIntBE(isLast ? maxSecond : Math.floor(change / 1000), 5, 5);
+  scratch.writeUIntBE(isLast ? maxSecond : Math.floor(changeMs / 1000), 5, 5);
   scratch.writeUIntBE(classAndMs, 10, 3);
-  scratch.writeUIntBE(timestampMs, 13, 6);
+  scratch.writeUIntBE(readTime(callback.timestamp) ?? 0, 13, 6);
   scratch.writeUIntBE(Math.floor(receivedAt / 2 ** 32), 19, 3);
   scratch.writeUInt32BE(receivedAt % 2 ** 32, 22);
   return scratch.toString('hex') + endOf(id);
 }
 
-/** The end of its digest is enough of an id. */
+// The end of the digest is enough of an id.
 const endOf = (id: string) => id.slice(24);
 /** The version of the same callback with another id. */
 export const versionWith = (version: string, id: string): string =>
   version.slice(0, -endOf(id).length) + endOf(id);
-
-/**
- * What orders a callback, read from it: times in milliseconds since 1970, but its arrival in microseconds.
- *
- * @param eventMs the time of its event
- */
-export function versionedBy(
-  callback: AnyCallback,
-  family: Family,
-  eventMs: number,
-  receivedAt: number,
-  id: string,
-) {
-  const { orderedBy } = family;
-  const changed = orderedBy === undefined ? undefined : readTime(callback.data[orderedBy]);
-  return {
-    eventMs,
-    class: classOf(family, callback.event),
-    // Undefined: it says none.
-    changeMs: changed == null || isAfterEvent(changed, eventMs) ? undefined : changed,
-    timestampMs: readTime(callback.timestamp) ?? 0,
-    receivedAt,
-    id,
-  };
-}

@@ -14,11 +14,11 @@ import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
 const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
 
-/** A callback that was read: its values as received, with a Decimal for each number that a double cannot represent. */
-export interface Parsed {
+/** Its values as received, with a Decimal for each number that a double cannot represent. */
+export interface ParsedCallback {
   callback: AnyCallback;
   family: Family;
-  /** The time of its event, in milliseconds since 1970. */
+  /** The time of the event, in milliseconds since 1970. */
   eventMs: number;
   id: string;
 }
@@ -26,7 +26,7 @@ export interface Parsed {
 /**
  * Creates the function that parses, validates and identifies callbacks, in linear time.
  *
- * @param readsOwn whether it reads the receiver's own events, too
+ * @param readsOwn also the receiver's own events
  */
 export function createParse(families: readonly Family[], readsOwn: boolean) {
   const schema: z.ZodType = callbackSchema(families);
@@ -56,7 +56,7 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
    * @param expected the family of the path (service-interface section 4.5); undefined: any that lists the event
    * @throws NotJson, InvalidCallback
    */
-  return (body: Buffer, expected?: Family): Parsed => {
+  return (body: Buffer, expected?: Family): ParsedCallback => {
     if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
     const json = body.toString('utf8');
     const parsed = parseJson(json);
@@ -80,14 +80,14 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
   };
 }
 
-/** A path that a variable names may be a secret. */
+// A path that a variable sets may be a secret.
 const pathOf = ({ path: { variable, default: documented } }: Family) =>
   variable ? `the path of ${variable} (by default ${documented[0]})` : documented[0];
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Some callbacks call it `event_type`. */
+// Some callbacks call it `event_type`.
 const eventOf = (value: unknown) => (isObject(value) ? (value.event ?? value.event_type) : undefined);
 
 function withEvent(value: unknown): unknown {

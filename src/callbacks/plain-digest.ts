@@ -1,7 +1,7 @@
 import { hash as hashOf } from 'node:crypto';
 import { sortedOrder } from './canonical-json.ts';
 
-// Longer bodies, objects with more members, and deeper ones take the other way.
+// Longer bodies, objects with more members, and deeper ones are parsed by `digestOf`.
 const maxBytes = 16 * 1024;
 const maxMembers = 100;
 const maxDepth = 8;
@@ -53,7 +53,7 @@ export function plainDigest(json: Buffer, value: unknown, members: ReadonlySet<s
   return hashOf('sha256', bytes.subarray(valueStart, valueEnd));
 }
 
-/** Reads the object at a position, and writes its canonical form. @returns whether copying is enough */
+/** Reads the object at a position, and writes its canonical form. @returns false: copying is not enough */
 function readObject(
   value: unknown,
   start: number,
@@ -93,7 +93,7 @@ function readObject(
   return true;
 }
 
-/** Whether a member is there: an empty id is as good as none. */
+/** An empty id of the envelope counts as absent. */
 export const isMember = (name: string, value: unknown): boolean =>
   !((value == null || value === '') && (name === 'client_id' || name === 'business_id'));
 

@@ -3,12 +3,11 @@ import { canonicalJson } from './canonical-json.ts';
 import { withoutSecrets } from './cut-secrets.ts';
 import type { Delivery } from './delivery.ts';
 import type { Family } from './families/family.ts';
-import { recordIdOf, versionedBy, versionOf } from './identify.ts';
+import { recordIdOf, versionOf } from './identify.ts';
 import { createParse } from './parse.ts';
 import { readData } from './read-data.ts';
 import { subjectsOf } from './subjects.ts';
 
-/** A callback that was read. */
 export interface ReadResult {
   delivery: Delivery;
   /** As received, with its secrets. */
@@ -22,7 +21,7 @@ export interface ReadOptions {
   expected?: Family | undefined;
   /** In microseconds since 1970. */
   receivedAt: number;
-  /** Of a stored callback, from which secrets may be gone; default: that of the body. */
+  /** The id of a stored callback, whose secrets were cut; default: that of the body. */
   id?: string | undefined;
 }
 
@@ -31,7 +30,7 @@ export type ReadCallback = (body: Buffer, options: ReadOptions) => ReadResult;
 /**
  * Creates the function that reads a callback: parses, validates and identifies it, and cuts its secrets.
  *
- * @param isStored whether it reads stored callbacks: also the receiver's own events
+ * @param isStored it reads stored callbacks: also the receiver's own events
  * @throws NotJson, InvalidCallback
  */
 export function createReadCallback(families: readonly Family[], isStored = false): ReadCallback {
@@ -51,9 +50,9 @@ export function createReadCallback(families: readonly Family[], isStored = false
       clientId: idText(callback.client_id),
       businessId,
       recordId: recordIdOf(callback, family) ?? id,
-      version: versionOf(versionedBy(callback, family, eventMs, receivedAt, id)),
+      version: versionOf(callback, family, { eventMs, receivedAt, id }),
       eventMs,
-      // By the documented names of its fields.
+      // From `data` with the documented names of its fields.
       subjects: subjectsOf({ data, beside: besideData(callback) }, family, businessId),
       data: data === callback.data ? null : canonicalJson(data),
       receivedAt,

@@ -1,6 +1,6 @@
 import type { AnyCallback } from './callback.ts';
 import { cached, classOf, type Family } from './families/family.ts';
-import { nothing, readField, unfit } from './families/field.ts';
+import { absent, readField, unfit } from './families/field.ts';
 
 /** In front of the name of a value that does not fit its column. */
 export const unfitMark = '\u0001';
@@ -57,7 +57,7 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
         unfitFields.push(name);
         delete data()[name];
         data()[unfitMark + name] = value;
-      } else if (read === nothing || (isDeletion && read === null)) delete data()[name];
+      } else if (read === absent || (isDeletion && read === null)) delete data()[name];
       else data()[name] = read;
     }
   }

@@ -10,7 +10,7 @@ import { fieldNamed } from './read-data.ts';
 
 /** Among the subjects of a callback that was reduced. */
 export const reducedMark = 'reduced';
-export const isReduced = ({ subjects }: Pick<Delivery, 'subjects'>) => subjects.includes(reducedMark);
+export const isReduced = ({ subjects }: { subjects: readonly string[] }) => subjects.includes(reducedMark);
 /** A salted hash of a patient, among the subjects of a reduced callback. */
 export const hashedPrefix = 'e:';
 
@@ -20,15 +20,15 @@ export const reducedId = (id: string, hash: (text: string) => string): string =>
 
 /**
  * A callback without what is personal: each personal field becomes null, because without the key an earlier person would come
- * back. Unknown keys, which may be names themselves, go as a whole. `transaction_id` and `partition_id` count as personal. It
- * has a new id, and goes on naming by salted hashes.
+ * back. Unknown keys, which may be names themselves, are removed. `transaction_id` and `partition_id` count as personal. The id
+ * is a new one, and salted hashes stay in place of the patients.
  *
- * @param names the salted hashes of those that it names
+ * @param patientHashes the salted hashes of its patients
  */
 export function reduce(
   delivery: Delivery,
   family: Family | undefined,
-  names: readonly string[],
+  patientHashes: readonly string[],
   hash: (text: string) => string,
 ): Delivery {
   const reduceData = (data: Record<string, unknown>) =>
@@ -51,7 +51,7 @@ export function reduce(
     version: versionWith(delivery.version, id),
     subjects: [
       reducedMark,
-      ...new Set(names.map((name) => hashedPrefix + name)),
+      ...new Set(patientHashes.map((patient) => hashedPrefix + patient)),
       ...delivery.subjects.filter((subject) => subject.startsWith('r:')),
     ],
     body: Buffer.from(canonicalJson(reduced)),
@@ -59,11 +59,11 @@ export function reduce(
   };
 }
 
-/** Whether a member of a callback has nothing personal. */
+/** A member of a callback with nothing personal. */
 export const isPublicMember = (name: string, value: unknown): boolean =>
   publicMembers.has(name) && isScalar(value);
 
-/** Whether a value of `data` has nothing personal. What does not fit its field may be anything. */
+/** A value of `data` with nothing personal. An unfit value may be anything. */
 export function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
   const { field } = (family && fieldNamed(family, name)) ?? {};
   if (field?.personal !== false) return false;
@@ -73,7 +73,7 @@ export function isPublicValue(family: Family | undefined, name: string, value: u
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
 
-/** @param map undefined: the key goes */
+/** @param map returns undefined to remove the key */
 function mapKnown(from: object, map: (key: string, value: unknown) => unknown) {
   const mapped = Object.entries(from).map(([key, value]) => [key, map(key, value)] as const);
   return Object.fromEntries(mapped.filter(([, value]) => value !== undefined));

@@ -24,15 +24,15 @@ function name(part: string): string {
 }
 
 const identifier = /^[A-Za-z_]\w{0,39}$/;
-/** As many as a phone number or an id has. */
-const mostDigits = 6;
+// A phone number or an id has more.
+const maxDigits = 6;
 const digitsIn = (key: string) => key.replace(/\D/g, '').length;
 
-/** A key as far as it looks like a field's name; else `<key>`: it may be a value, such as a name, a phone number or an id. */
+/** A key that looks like a field's name, or `<key>`: it may be a value, such as a name, a phone number or an id. */
 export const fieldName = (key: string): string =>
-  identifier.test(key) && digitsIn(key) <= mostDigits ? key : '<key>';
+  identifier.test(key) && digitsIn(key) <= maxDigits ? key : '<key>';
 
-/** Raised for a body that is not accepted; it is stored in the quarantine. */
+/** A body that is not accepted; it is stored in the quarantine. */
 export class Rejection extends Error {
   readonly reason: QuarantineReason;
   readonly errors: readonly FieldError[];
@@ -59,7 +59,7 @@ export class NotJson extends Rejection {
   }
 }
 
-/** Raised for a body of another media type, charset or encoding, before it is read. */
+/** A body of another media type, charset or encoding, refused before it is read. */
 export class UnsupportedMedia extends Rejection {
   constructor(advice: string) {
     super('unsupported_media', advice);
@@ -71,7 +71,6 @@ export class InvalidCallback extends Rejection {
     super(reason, 'The body is not a valid callback for this path.', errors);
   }
 
-  /** @param message of its only fault */
   static at(path: string, message: string, reason?: QuarantineReason): InvalidCallback {
     return new InvalidCallback([{ path, message }], reason);
   }
@@ -84,7 +83,7 @@ export class DataRefused extends Rejection {
   }
 }
 
-/** Raised for a callback of a client or business that is not allowed. It is not stored. */
+/** A callback of a client or business that is not allowed. It is not stored. */
 export class TenantNotAllowed extends Error {
   constructor(field: 'client_id' | 'business_id') {
     super(`This ${field} is not allowed.`);

@@ -1,4 +1,3 @@
-import type { AnyCallback } from './callback.ts';
 import { cached, type Family } from './families/family.ts';
 import { isContainer, keyText } from './families/field.ts';
 
@@ -7,11 +6,11 @@ import { isContainer, keyText } from './families/field.ts';
 // exports, holds, the search by patient and the gate read this and nothing else.
 
 type KeyKind = 'platform' | 'partner' | 'abha';
-/** What a key says of its value. */
-type Named = KeyKind | 'patient' | 'other';
+/** The kind of id under a key. */
+type IdKind = KeyKind | 'patient' | 'other';
 
 /** The keys under which callbacks name a patient, or others, without case and separators. */
-const keyKinds = new Map<string, Named>([
+const keyKinds = new Map<string, IdKind>([
   ['patientoid', 'platform'],
   ['patientid', 'platform'],
   ['pid', 'platform'],
@@ -19,7 +18,7 @@ const keyKinds = new Map<string, Named>([
   ['partnerpatientid', 'partner'],
   ['abhaaddress', 'abha'],
   ['abhanumber', 'abha'],
-  // An object under these names one with its `id`, and a text is one.
+  // Under these, an object names a patient by its `id`, and a text is an id.
   ['patient', 'patient'],
   ['patients', 'patient'],
   // An `oid` in these is that of a doctor, of staff, or of a place.
@@ -29,12 +28,12 @@ const keyKinds = new Map<string, Named>([
 ]);
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
-// Nearly every key was seen before. Limited in number and length, because senders choose them.
-const seen = new Map<string, Named | undefined>();
+// Nearly every key was seen before. Senders choose keys: their number and length are limited.
+const seen = new Map<string, IdKind | undefined>();
 const maxSeen = 2_000;
 const maxKeyLength = 40;
 
-function kindOf(key: string): Named | undefined {
+function kindOf(key: string): IdKind | undefined {
   if (key.length > maxKeyLength) return undefined;
   if (seen.has(key)) return seen.get(key);
   const kind = keyKinds.get(plain(key));
@@ -45,7 +44,7 @@ function kindOf(key: string): Named | undefined {
 // A longer text is no id.
 const maxLength = 200;
 
-/** The subject of a patient's id; undefined: it is none. @param businessId of the callback */
+/** The subject of a patient's id; undefined: it is no id. */
 export function patientSubject(kind: KeyKind, id: unknown, businessId: string): string | undefined {
   const text = (typeof id === 'string' ? id : keyText({ kind: 'text' }, id))?.trim();
   if (!text || text.length > maxLength) return undefined;
@@ -67,18 +66,18 @@ export const recordSubject = (family: string, businessId: string, recordId: stri
  * @param callback `data` with the fields that are read from the envelope; `beside`: its unknown members
  */
 export function subjectsOf(
-  { data, beside }: Pick<AnyCallback, 'data'> & { beside?: object | undefined },
+  { data, beside }: { data: Record<string, unknown>; beside?: object | undefined },
   family: Family,
   businessId: string,
 ): string[] {
   const subjects = new Set<string>();
-  const add = (kind: Named, id: unknown) => {
+  const add = (kind: IdKind, id: unknown) => {
     if (kind === 'other') return;
     const subject = patientSubject(kind === 'patient' ? 'platform' : kind, id, businessId);
     if (subject) subjects.add(subject);
   };
   const containers: object[] = beside ? [data, beside] : [data];
-  const kinds: (Named | undefined)[] = containers.map(() => undefined);
+  const kinds: (IdKind | undefined)[] = containers.map(() => undefined);
   for (let node = containers.pop(); node; node = containers.pop()) {
     const under = kinds.pop();
     if (Array.isArray(node)) {

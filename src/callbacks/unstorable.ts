@@ -23,17 +23,17 @@ export function findUnstorableNumbers(value: unknown): FieldError[] {
 }
 
 function mayBeTooDeep(json: string): boolean {
-  let opened = 0;
+  let brackets = 0;
   for (const bracket of ['{', '[']) {
     for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1)) {
-      opened += 1;
-      if (opened > maxDepth) return true;
+      brackets += 1;
+      if (brackets > maxDepth) return true;
     }
   }
   return false;
 }
 
-/** @param path of the value; one list is reused for all values */
+/** @param path of the value; the list is reused for all values */
 function walk(value: unknown, path: string[], errors: FieldError[]): void {
   if (typeof value !== 'object' || value === null || value instanceof Decimal) {
     note(check(value), path, errors);
@@ -44,7 +44,7 @@ function walk(value: unknown, path: string[], errors: FieldError[]): void {
       if (errors.length >= maxErrors) return;
       note(check(key), path, errors);
       path.push(key);
-      // The name of a table's first column may begin with a byte order mark: then nothing would have its value.
+      // The first column of a sender's table may begin with a byte order mark: then no field would have its value.
       if (path.length <= 2 && key.includes('\ufeff')) note('must not have U+FEFF in its name', path, errors);
       walk(inner, path, errors);
       path.pop();

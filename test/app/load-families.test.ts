@@ -116,7 +116,7 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ name: 'Ünvoice' }`), /name must be small letters/],
     [of(`{ fields: { event_time: { kind: 'time' } } }`), /event_time is a column of every family/],
     [of(`{ fields: { a: { kind: 'date' } } }`), /fields.a.kind .*"amount"/],
-    [of(`{ fields: { a: { kind: 'text', isSaid: true } } }`), /isSaid must be of the kind time/],
+    [of(`{ fields: { a: { kind: 'text', isActionTime: true } } }`), /isActionTime must be of the kind time/],
     [of(`{ fields: { a: { kind: 'text', alias: 'b' }, b: { kind: 'text' } } }`), /two that are called b/],
     [
       of(

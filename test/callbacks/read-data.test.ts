@@ -68,7 +68,7 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
   expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
 });
 
-it('spaces that PostgreSQL does not take, and times before the year 1, are unfitFields', () => {
+it('spaces that PostgreSQL does not take, and times before the year 1, do not fit', () => {
   for (const [name, value] of [
     ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
     ['created_at', '\ufeff1763000000'],
@@ -77,7 +77,7 @@ it('spaces that PostgreSQL does not take, and times before the year 1, are unfit
     expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
 });
 
-it('a unfit among facts that belong together leaves its column as it was', () => {
+it('an unfit value among fields that belong together leaves its column as it was', () => {
   const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
   expect(Object.keys(data)).not.toContain('additional_discount_value');
 });

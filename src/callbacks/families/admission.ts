@@ -1,5 +1,6 @@
 import { defineFamily } from './family.ts';
 import {
+  actionTime,
   amount,
   type Field,
   idOf,
@@ -7,7 +8,6 @@ import {
   notPersonal,
   optional,
   plannedTime,
-  saidTime,
   text,
   time,
   untyped,
@@ -54,8 +54,8 @@ export const admission = defineFamily({
     rateplan: optional(nested),
     refer: optional(nested),
     duration: optional(nested),
-    created_at: optional(saidTime),
-    updated_at: optional(saidTime),
+    created_at: optional(actionTime),
+    updated_at: optional(actionTime),
   },
 });
 
@@ -85,7 +85,7 @@ export const admissionEvent = defineFamily({
     id: notPersonal(text),
     admission_id: admissionId,
     kind: notPersonal(text),
-    at: optional(saidTime),
+    at: optional(actionTime),
     by: optional(nested),
     clearance_type: optional(notPersonal(text)),
     to: optional(untyped),
@@ -116,9 +116,9 @@ export const admissionClearance = defineFamily({
     admission_id: admissionId,
     type: notPersonal(text),
     status: notPersonal(text),
-    completed_at: optional(saidTime),
+    completed_at: optional(actionTime),
     completed_by: optional(nested),
-    updated_at: optional(saidTime),
+    updated_at: optional(actionTime),
   },
 });
 
@@ -149,7 +149,7 @@ export const admissionEstimate = defineFamily({
     remarks: optional(text),
     date: optional(time),
     added_by: optional(nested),
-    created_at: optional(saidTime),
-    updated_at: optional(saidTime),
+    created_at: optional(actionTime),
+    updated_at: optional(actionTime),
   },
 });

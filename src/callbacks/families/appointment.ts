@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { codes, nested, notPersonal, optional, saidTime, text, time } from './field.ts';
+import { actionTime, codes, nested, notPersonal, optional, text, time } from './field.ts';
 
 // Their states: reporting.appointment_state.
 const statuses = {
@@ -68,8 +68,8 @@ export const appointment = defineFamily({
     partner_clinic_id: optional(notPersonal(text)),
     status: codes(statuses),
     action: optional(notPersonal(text)),
-    created_at: saidTime,
-    modified_at: saidTime,
+    created_at: actionTime,
+    modified_at: actionTime,
     // The platform's read API has it; callbacks need not.
     start_time: optional(time),
     custom_attributes: optional(nested),

@@ -4,14 +4,14 @@ import { isAfterEvent, plainTime, readTime } from '../times.ts';
 /** A value that does not fit its column: it goes to `extra` under its name. */
 export const unfit: unique symbol = Symbol('unfit');
 /** A value that says nothing: its key is dropped. */
-export const nothing: unique symbol = Symbol('nothing');
+export const absent: unique symbol = Symbol('absent');
 
 interface Kind {
   /** The type of its column. */
   column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
   /** SQL for the column's value of a member of merged data. @param key a literal */
   select: (data: string, key: string) => string;
-  /** The value as it is merged, the same where it fits; a unfit, or nothing. Numbers that a double cannot represent are Decimals. */
+  /** The value as it is merged, the same object where it fits; or `unfit`. Numbers that a double cannot represent are Decimals. */
   read: (value: unknown) => unknown;
 }
 
@@ -140,8 +140,8 @@ export interface ValueOf {
 /** A documented field of a family. */
 export interface Field<K extends KindName = KindName> {
   kind: K;
-  /** It says when something was done to the record: 0, a blank text, a time before 2000 or, unless it is planned, after the event say nothing. */
-  isSaid?: true | 'planned';
+  /** When something was done to the record: 0, a blank text, a time before 2000 or, unless it is planned, after the event count as absent. */
+  isActionTime?: true | 'planned';
   /** Another name that some callbacks have for it. */
   alias?: string;
   /** Reads it from the envelope, for a field that is not in `data`. */
@@ -164,10 +164,10 @@ export const amount = { kind: 'amount', personal: false } satisfies Field;
 export const integer = { kind: 'integer', personal: false } satisfies Field;
 export const time = { kind: 'time', personal: false } satisfies Field;
 /** When something was done to the record. */
-export const saidTime = { ...time, isSaid: true } satisfies Field;
+export const actionTime = { ...time, isActionTime: true } satisfies Field;
 
 /** When something was, or will be, done to the record. */
-export const plannedTime = { ...time, isSaid: 'planned' } satisfies Field;
+export const plannedTime = { ...time, isActionTime: 'planned' } satisfies Field;
 
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
@@ -185,14 +185,18 @@ export const codes = (meanings: Readonly<Record<string, string>>) =>
 /** The same, whose values mean themselves. */
 export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
 
-/** The value of a field of `data` as it is merged: see `Kind.read`. @param eventMs the time of the callback's event */
+/**
+ * The value of a field of `data` as it is merged, `unfit` or `absent`: see `Kind.read`.
+ *
+ * @param eventMs the time of the callback's event, in milliseconds since 1970
+ */
 export function readField(field: Field, value: unknown, eventMs: number): unknown {
-  const { kind, isSaid, personal } = field;
-  if (isSaid) {
+  const { kind, isActionTime, personal } = field;
+  if (isActionTime) {
     const ms = readTime(value);
-    // A null that is said is a value: it takes an earlier time away.
-    const isAfter = ms != null && isSaid !== 'planned' && isAfterEvent(ms, eventMs);
-    if (value !== null && (ms === null || isAfter)) return nothing;
+    const isAfter = ms != null && isActionTime !== 'planned' && isAfterEvent(ms, eventMs);
+    // Null is a value: it takes an earlier time away.
+    if (value !== null && (ms === null || isAfter)) return absent;
   }
   // What it contains may be anything.
   if (kind === 'untyped' && personal === false && isContainer(value)) return unfit;

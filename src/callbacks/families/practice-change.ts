@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { nested, notPersonal, optional, saidTime, text } from './field.ts';
+import { actionTime, nested, notPersonal, optional, text } from './field.ts';
 
 /** Doctors who start or stop practising, or become available; a change has no id of its own. */
 export const practiceChange = defineFamily({
@@ -20,8 +20,8 @@ export const practiceChange = defineFamily({
     partner_doctor_id: notPersonal(text),
     clinic_id: optional(notPersonal(text)),
     partner_clinic_id: optional(notPersonal(text)),
-    created_at: saidTime,
-    modified_at: saidTime,
+    created_at: actionTime,
+    modified_at: actionTime,
     partner_meta: optional(nested),
   },
 });

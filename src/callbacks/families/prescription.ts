@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { code, nested, notPersonal, optional, saidTime, text, untyped } from './field.ts';
+import { actionTime, code, nested, notPersonal, optional, text, untyped } from './field.ts';
 
 export const prescription = defineFamily({
   name: 'prescription',
@@ -31,8 +31,8 @@ export const prescription = defineFamily({
     prescription_url: optional(text),
     prescription_url_print: optional(text),
     action: code('created', 'updated'),
-    created_at: saidTime,
-    modified_at: saidTime,
+    created_at: actionTime,
+    modified_at: actionTime,
     partner_meta: optional(nested),
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { amount, code, idOf, integer, notPersonal, saidTime, text, untyped } from './field.ts';
+import { actionTime, amount, code, idOf, integer, notPersonal, text, untyped } from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({
@@ -47,8 +47,8 @@ export const receipt = defineFamily({
     doctor_oid: notPersonal(text),
     clinic_id: notPersonal(text),
     patient_oid: text,
-    created_at: saidTime,
-    updated_at: saidTime,
+    created_at: actionTime,
+    updated_at: actionTime,
     receipt_number: notPersonal(untyped),
     receipt_url: text,
     receipt_status: code('SUCCESS'),

@@ -21,7 +21,7 @@ const isFunction = (value: unknown) => typeof value === 'function';
 
 const field = z.strictObject({
   kind: z.enum(Object.keys(kinds) as [KindName]),
-  isSaid: z.literal([true, 'planned']).optional(),
+  isActionTime: z.literal([true, 'planned']).optional(),
   alias: z.string().min(1).optional(),
   fromEnvelope: z.custom<Field['fromEnvelope']>(isFunction, 'must be a function').optional(),
   optional: z.literal(true).optional(),
@@ -61,7 +61,7 @@ export const familySchema = z
     const named: Record<string, [(string | undefined)[], KindName[]]> = {
       identifiedBy: [[identifiedBy], ['text', 'integer']],
       orderedBy: [[orderedBy], ['time']],
-      isSaid: [Object.keys(fields).filter((one) => fields[one]!.isSaid), ['time']],
+      isActionTime: [Object.keys(fields).filter((one) => fields[one]!.isActionTime), ['time']],
       printed: [[printed], []],
       headline: [headline ?? [], []],
       facts: [Object.entries(facts ?? {}).flat(2), []],

@@ -182,8 +182,8 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
 export function fingerprintOf(families: readonly Family[]): string {
   const facts = families.map(({ name, table, events, fields, identifiedBy, orderedBy, facts: together }) => ({
     ...{ name, table, events, identifiedBy, orderedBy, together },
-    fields: Object.entries(fields).map(([field, { kind, isSaid, alias, fromEnvelope }]) => [
-      ...[field, kind, isSaid, alias, fromEnvelope !== undefined],
+    fields: Object.entries(fields).map(([field, { kind, isActionTime, alias, fromEnvelope }]) => [
+      ...[field, kind, isActionTime, alias, fromEnvelope !== undefined],
     ]),
   }));
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);

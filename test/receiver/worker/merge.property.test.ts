@@ -37,11 +37,11 @@ type Shown = { column: unknown } | 'extra' | 'nothing';
 type Value = [value: unknown, shown: Shown | ((field: Field) => Shown)];
 const as = (column: unknown): Shown => ({ column });
 const same = (...values: unknown[]): Value[] => values.map((value) => [value, as(value)]);
-const unfitFields = (...values: unknown[]): Value[] => values.map((value) => [value, 'extra']);
-const unlessSaid =
+const unfitValues = (...values: unknown[]): Value[] => values.map((value) => [value, 'extra']);
+const unlessActionTime =
   (column: unknown) =>
-  ({ isSaid }: Field): Shown =>
-    isSaid ? 'nothing' : as(column);
+  ({ isActionTime }: Field): Shown =>
+    isActionTime ? 'nothing' : as(column);
 
 const ahead = start + 3 * 86_400;
 const times: Value[] = [
@@ -51,18 +51,18 @@ const times: Value[] = [
   [String(start + 2), as((start + 2) * 1000)],
   [new Date(start * 1000 + 500).toISOString().replace('.', ','), as(start * 1000 + 500)],
   [long(`${start}.123456789`), as(start * 1000 + 123)],
-  ['', unlessSaid(null)],
-  [0, unlessSaid(0)],
-  [946_684_000, unlessSaid(946_684_000_000)],
-  [ahead, ({ isSaid }) => (isSaid === true ? 'nothing' : as(ahead * 1000))],
-  ...unfitFields('soon', {}, [start], true),
+  ['', unlessActionTime(null)],
+  [0, unlessActionTime(0)],
+  [946_684_000, unlessActionTime(946_684_000_000)],
+  [ahead, ({ isActionTime }) => (isActionTime === true ? 'nothing' : as(ahead * 1000))],
+  ...unfitValues('soon', {}, [start], true),
 ];
 const valuesOf: Record<KindName, Value[]> = {
   text: [
     ...same(null, '', 'a', 'b'),
     [5, as('5')],
     [long('98765432109876543210'), as('98765432109876543210')],
-    ...unfitFields({ a: 1 }, ['a'], true),
+    ...unfitValues({ a: 1 }, ['a'], true),
   ],
   untyped: [
     ...same(null, 'a'),
@@ -75,7 +75,7 @@ const valuesOf: Record<KindName, Value[]> = {
     ['2', as(2)],
     ['', as(null)],
     [long('9007199254740993'), as('9007199254740993')],
-    ...unfitFields(true, 1.5, 'x', [1], 1e19),
+    ...unfitValues(true, 1.5, 'x', [1], 1e19),
   ],
   amount: [
     ...same(null, 0, 450.5),
@@ -83,13 +83,13 @@ const valuesOf: Record<KindName, Value[]> = {
     ['', as(null)],
     [long('0.1234567890123456789'), as('0.1234567890123456789')],
     [long('123456789012.12345678'), as('123456789012.12345678')],
-    ...unfitFields(true, 'a lot', {}, [1], 1e30),
+    ...unfitValues(true, 'a lot', {}, [1], 1e30),
   ],
   time: times,
   name: [
     ...same(null, 'Asha'),
     [{ first_name: 'Asha', last_name: 'Rao' }, as('Asha Rao')],
-    ...unfitFields(5, true, ['Asha']),
+    ...unfitValues(5, true, ['Asha']),
   ],
   nested: same(null, { a: 1 }, [1, { b: null }]),
 };
