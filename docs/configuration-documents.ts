@@ -116,12 +116,12 @@ function readme(text: string, groups: VariableGroup[]): string {
 function callbacks(text: string, families: readonly Family[]): string {
   const list = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ');
   const lines = families.map((family) => {
-    const { name, table, identifiedBy, path } = family;
+    const { name, table, key, path } = family;
     const events = takesEveryEvent(family)
       ? 'every event that no family lists'
       : list(callbackEvents(family));
-    const key = identifiedBy ? list([identifiedBy]) : 'each callback';
-    return `- **${name}**, ${list([table])} (${key}), ${list(path.default)}: ${events}`;
+    const rows = key ? list([key]) : 'each callback';
+    return `- **${name}**, ${list([table])} (${rows}), ${list(path.default)}: ${events}`;
   });
   return replacePart(text, 'families', lines.join('\n'));
 }

@@ -209,21 +209,21 @@ function callbackOf(family: Family): object {
       partition_id: {},
       data: ref(`${pascal(family.name)}Data`),
     },
-    required: ['event', 'event_time', 'data', ...(isKeyedByEnvelope(family) ? [family.identifiedBy] : [])],
+    required: ['event', 'event_time', 'data', ...(isKeyedByEnvelope(family) ? [family.key] : [])],
   };
 }
 
-function dataOf({ fields, identifiedBy }: Family): object {
+function dataOf({ fields, key }: Family): object {
   const own = Object.entries(fields).filter(([, { fromEnvelope }]) => !fromEnvelope);
   const properties = own.map(([name, { kind, meanings }]) => [
     name,
     { ...typesOf[kind], ...(meanings && { description: `Such as ${Object.keys(meanings).join(', ')}` }) },
   ]);
-  const key = own.find(([name, { alias }]) => name === identifiedBy && !alias);
+  const isRequired = own.some(([name, { alias }]) => name === key && !alias);
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
-    ...(key && { required: [identifiedBy] }),
+    ...(isRequired && { required: [key] }),
   };
 }
 

@@ -24,9 +24,9 @@ const { outcomes } = await sendCallbacks(sent, { urlOf: registeredUrls(sandbox.u
 const path = { default: ['/invoices'] };
 const fields = { number: integer, note: text };
 // @ts-expect-error no field has that name
-defineFamily({ name: 'wrong', events: {}, path, table: 'wrongs', fields, identifiedBy: 'id' });
-const invoice = defineFamily({ name: 'invoice', events: {}, path, table: 'invoices', fields, identifiedBy: 'number' });
-process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.identifiedBy]));
+defineFamily({ name: 'wrong', events: {}, path, table: 'wrongs', fields, key: 'id' });
+const invoice = defineFamily({ name: 'invoice', events: {}, path, table: 'invoices', fields, key: 'number' });
+process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.key]));
 await sandbox.close();
 `;
 

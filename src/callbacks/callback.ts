@@ -88,18 +88,15 @@ export interface AnyCallback extends Envelope {
 }
 
 function optionOf(family: Family) {
-  const { identifiedBy, fields, events } = family;
-  const key = identifiedBy ? { [identifiedBy]: keySchema(fields[identifiedBy]!) } : {};
-  const [around, inside] = isKeyedByEnvelope(family) ? [key, {}] : [{}, key];
+  const { key, fields, events } = family;
+  const required = key ? { [key]: keySchema(fields[key]!) } : {};
+  const [around, inside] = isKeyedByEnvelope(family) ? [required, {}] : [{}, required];
   const data = z.looseObject(inside);
   return z.looseObject({
     event: z.enum(Object.keys(events) as [string]),
     ...envelope,
     ...around,
-    data:
-      identifiedBy && fields[identifiedBy]!.alias
-        ? renamed(data, identifiedBy, fields[identifiedBy]!.alias)
-        : data,
+    data: key && fields[key]!.alias ? renamed(data, key, fields[key]!.alias) : data,
   });
 }
 

@@ -12,8 +12,8 @@ const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id'
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
-export const identifyingMembers = ({ identifiedBy, fields }: Family): ReadonlySet<string> =>
-  identifiedBy === undefined || Object.values(fields).some(({ fromEnvelope }) => fromEnvelope)
+export const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string> =>
+  key === undefined || Object.values(fields).some(({ fromEnvelope }) => fromEnvelope)
     ? membersWithTransaction
     : members;
 
@@ -32,15 +32,12 @@ export const idOf = (eventMs: number, digest: string): string =>
 
 /** The record that a callback is about; undefined: it is a record of its own. */
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
-  const { identifiedBy, fields } = family;
-  if (identifiedBy === undefined) return undefined;
-  const field = fields[identifiedBy]!;
+  const { key, fields } = family;
+  if (key === undefined) return undefined;
+  const field = fields[key]!;
   const { alias, fromEnvelope } = field;
   if (fromEnvelope) return keyText(field, fromEnvelope(callback));
-  return keyText(
-    field,
-    callback.data[identifiedBy] ?? (alias === undefined ? undefined : callback.data[alias]),
-  );
+  return keyText(field, callback.data[key] ?? (alias === undefined ? undefined : callback.data[alias]));
 }
 
 // versionOf is called for every callback: the digits of one number after the other take ten times as long.
@@ -61,7 +58,7 @@ export function versionOf(
 ): string {
   const { eventMs, receivedAt, id } = arrival;
   const eventClass = classOf(family, callback.event);
-  const changed = family.orderedBy === undefined ? undefined : readTime(callback.data[family.orderedBy]);
+  const changed = family.changeTime === undefined ? undefined : readTime(callback.data[family.changeTime]);
   const isAbsent = changed == null || isAfterEvent(changed, eventMs);
   const isLast = isAbsent && eventClass === 'deleted';
   const changeMs = isAbsent ? eventMs : changed;

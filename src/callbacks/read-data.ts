@@ -5,7 +5,7 @@ import { absent, readField, unfit } from './families/field.ts';
 /** In front of the name of a value that does not fit its column. */
 export const unfitMark = '\u0001';
 
-const readerOf = cached(({ fields, facts = {} }: Family) => {
+const readerOf = cached(({ fields, dependentFields = {} }: Family) => {
   const entries = Object.entries(fields);
   const named = entries.flatMap(([name, field]) =>
     [name, field.alias ?? []].flat().map((one) => [one, { name, field }] as const),
@@ -16,7 +16,7 @@ const readerOf = cached(({ fields, facts = {} }: Family) => {
     fromEnvelope: entries.flatMap(([name, { fromEnvelope }]) =>
       fromEnvelope ? [[name, fromEnvelope] as const] : [],
     ),
-    facts: Object.entries(facts),
+    dependentFields: Object.entries(dependentFields),
   };
 });
 
@@ -31,7 +31,7 @@ export const fieldNamed = (family: Family, name: string) => readerOf(family).byN
  * @returns `data`: what is merged, the callback's own `data` where that is the same; `unfitFields`: the fields whose values do not fit
  */
 export function readData(callback: AnyCallback, family: Family, eventMs: number) {
-  const { byName, fromEnvelope, facts } = readerOf(family);
+  const { byName, fromEnvelope, dependentFields } = readerOf(family);
   const isDeletion = classOf(family, callback.event) === 'deleted';
   const given = callback.data;
   const unfitFields: string[] = [];
@@ -66,7 +66,7 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
     if (value !== undefined) data()[name] = value;
   }
   if (!isDeletion)
-    for (const [lead, others] of facts) {
+    for (const [lead, others] of dependentFields) {
       if (!Object.hasOwn(changed ?? given, lead)) continue;
       for (const name of others)
         if (![name, unfitMark + name].some((one) => Object.hasOwn(changed ?? given, one)))

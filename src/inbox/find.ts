@@ -116,7 +116,7 @@ const keyIn = ({ family, businessId, recordId }: Match) => JSON.stringify([famil
 
 /** The first two are by ids. */
 function lookups(families: readonly Family[], term: string, mayNamePeople: boolean, businesses: string[]) {
-  const keyed = families.filter((family) => family.identifiedBy && (mayNamePeople || hasPublicKey(family)));
+  const keyed = families.filter((family) => family.key && (mayNamePeople || hasPublicKey(family)));
   const plainText = plain(term);
   // An index has ids as they came.
   const forms = [...new Set([term, plainText, term.normalize('NFC'), term.normalize('NFD')])];
@@ -145,8 +145,8 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
     // A sub-select: PostgreSQL would think that so many match a large part, and read all.
     byIndex('mention', 'i.subjects && (select $1::text[])', [mentions.filter((one) => one !== undefined)]),
     ...families.flatMap((family) =>
-      family.printed
-        ? scan(family, 'number', `${plainOf(`t.${quoted(family.printed)}`)} = $1`, plainText)
+      family.printedNumber
+        ? scan(family, 'number', `${plainOf(`t.${quoted(family.printedNumber)}`)} = $1`, plainText)
         : [],
     ),
     ...(phone.test(digits) ? people.map((family) => scan(family, 'phone', isPhone(family), digits)) : []),

@@ -54,8 +54,7 @@ const snapshot =
   'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
 
 /** Whether the key of a family's records may stand in an address: else the id of a delivery does. */
-export const hasPublicKey = (family: Family): boolean =>
-  family.identifiedBy !== undefined && !hasPersonalKey(family);
+export const hasPublicKey = (family: Family): boolean => family.key !== undefined && !hasPersonalKey(family);
 
 /**
  * The record of an address.
@@ -71,7 +70,7 @@ export async function findRecord(
   const family = families.find((one) => one.name === name);
   if (!family) return undefined;
   if (hasPublicKey(family)) {
-    const recordId = keyText(family.fields[family.identifiedBy!]!, id);
+    const recordId = keyText(family.fields[family.key!]!, id);
     return recordId === undefined ? undefined : { family, businessId, recordId };
   }
   if (!uuid.test(id)) return undefined;

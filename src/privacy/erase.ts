@@ -203,12 +203,12 @@ async function reduceRecords(
         applyGate(client, families, [], records),
       );
       isComplete = done.isComplete;
-      for (const { name, identifiedBy } of families) {
+      for (const { name, key } of families) {
         const own = done.reductions.filter(({ record }) => record.family === name);
         const ids = own.map(({ delivery }) => delivery.id);
         if (ids.length > 0) await merge(name, { ids });
         // A record of its own has another id now.
-        const newIds = identifiedBy ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
+        const newIds = key ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
         if (newIds.length > 0) await merge(name, { ids: newIds });
       }
       onProgress?.(done.reductions.length);

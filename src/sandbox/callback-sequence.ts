@@ -33,7 +33,7 @@ function* withFaults(options: CallbacksOptions, random: Random) {
   for (const callback of options.source ?? history(options)) {
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
-      yield invalidated(callback, random);
+      yield invalidOf(callback, random);
       continue;
     }
     if (duplicates > 0 && recent.length < duplicateWindow) recent.push(callback);
@@ -42,17 +42,18 @@ function* withFaults(options: CallbacksOptions, random: Random) {
   }
 }
 
-function invalidated(callback: Callback, random: Random): Callback {
+function invalidOf(callback: Callback, random: Random): Callback {
   const { body, envelope } = callback;
   if (random.chance(0.5)) return { ...callback, body: body.slice(0, -1), invalid: 'truncated' };
-  const sent = { ...envelope, event_time: `at ${envelope.event_time}` };
-  return { ...callback, body: JSON.stringify(sent), invalid: 'event_time is text' };
+  const invalid = JSON.stringify({ ...envelope, event_time: `at ${envelope.event_time}` });
+  return { ...callback, body: invalid, invalid: 'event_time is text' };
 }
 
 function duplicateOf(callback: Callback, random: Random): Callback {
   if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
-  const timestamp = callback.envelope.timestamp + random.between(30, 3_600);
-  return { ...callbackOf(callback.number, { ...callback.envelope, timestamp }), duplicate: 'new timestamp' };
+  const { number, family, envelope } = callback;
+  const timestamp = envelope.timestamp + random.between(30, 3_600);
+  return { ...callbackOf(number, family, { ...envelope, timestamp }), duplicate: 'new timestamp' };
 }
 
 function* first(count: number, source: Iterable<Callback>) {

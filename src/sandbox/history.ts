@@ -1,20 +1,33 @@
-import { documentedEvent, type Envelope, type Family } from './families.ts';
-import { type Random, seededRandom } from './random.ts';
-import { type Clinic, hexId, newClinic, type Scenario, startScenario } from './scenarios.ts';
+import type { Family } from '../callbacks/families/family.ts';
+import { families as documented } from '../callbacks/families/index.ts';
+import { hexId, type Random, seededRandom } from './random.ts';
+import { type Scenario, startScenario } from './scenarios.ts';
+import { type Clinic, type Fields, newClinic } from './visit.ts';
+
+/** The envelope of section 2.1. */
+export interface Envelope {
+  readonly event: string;
+  readonly event_time: number;
+  readonly timestamp: number;
+  readonly client_id: string;
+  readonly business_id: string;
+  /** Names the admission that an event, a clearance or an estimate belongs to. */
+  readonly transaction_id?: string;
+  readonly data: Fields;
+}
 
 export interface Callback {
   /** Position in the history, from 0. A duplicate has the number of its original. */
   readonly number: number;
-  /** The family whose path it is sent to. */
   readonly family: Family;
   readonly event: string;
   readonly businessId: string;
   /** The body, sent and signed as UTF-8. */
   readonly body: string;
   readonly envelope: Envelope;
-  /** Set on a deliberate duplicate: identical, or with another `timestamp`. */
+  /** A deliberate duplicate: identical, or with another `timestamp`. */
   readonly duplicate?: 'same bytes' | 'new timestamp';
-  /** Set on a deliberately invalid callback: what is wrong with it. */
+  /** What is wrong with a deliberately invalid callback. */
   readonly invalid?: string;
 }
 
@@ -24,7 +37,7 @@ export interface HistoryOptions {
   readonly start?: number | undefined;
   /** Its end. Default: it is endless. */
   readonly end?: number | undefined;
-  /** As slow as real clinics, not as fast as a test needs it. */
+  /** As slow as real clinics; default: as fast as a test needs it. */
   readonly isReal?: boolean | undefined;
   /**
    * The present, milliseconds since 1970: once the history has reached it, each event happens in the present, a
@@ -42,7 +55,9 @@ export interface HistoryOptions {
 /** 6 January 2025, 09:00 in India. */
 export const defaultStart = Date.UTC(2025, 0, 6, 3, 30);
 
-const basicFamilies: readonly Family[] = ['receipt', 'consent_form', 'review_request'];
+/** The documented families that list events. */
+export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
+
 const hour = 3_600_000;
 const day = 24 * hour;
 const opensAt = 3.5 * hour;
@@ -52,7 +67,8 @@ const closesAt = 14.5 * hour;
 const fast = { minute: 100, pause: 3_000 };
 const real = { minute: 60_000, pause: 36 * 60_000 };
 
-interface Due {
+/** The next step of a scenario. */
+interface Turn {
   at: number;
   clinic: Clinic;
   scenario: Scenario;
@@ -64,62 +80,55 @@ interface Due {
  */
 export function* history(options: HistoryOptions): Generator<Callback, void> {
   const { present = () => Number.POSITIVE_INFINITY, end = Number.POSITIVE_INFINITY } = options;
-  const { families = basicFamilies, start = defaultStart, lean = 0 } = options;
+  const { start = defaultStart, lean = 0 } = options;
+  const wanted = options.families ?? families.filter(({ path }) => path.isBasic);
   const pace = options.isReal ? real : fast;
   const random = seededRandom(options.seed);
   // A random of its own: lean callbacks are those of the same history.
   const leanRandom = seededRandom(options.seed, 2);
-  const isLean = () => leanRandom.chance(lean);
   const client_id = hexId(random);
   const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
   const clinics = businessIds.map((id) => newClinic(random, id));
+  const scenarioOptions = { clock: () => now, families: wanted, isLean: () => leanRandom.chance(lean) };
   /** The earliest is the last. */
-  const waiting: Due[] = [];
-  const enqueue = (one: Due) => {
-    let place = waiting.length;
-    while (place > 0 && waiting[place - 1]!.at <= one.at) place -= 1;
-    waiting.splice(place, 0, one);
+  const turns: Turn[] = [];
+  const enqueue = (turn: Turn) => {
+    let place = turns.length;
+    while (place > 0 && turns[place - 1]!.at <= turn.at) place -= 1;
+    turns.splice(place, 0, turn);
   };
   let now = start;
   let beginsAt = toOpeningHours(start);
 
   for (let number = 0; ; ) {
-    while (waiting.length === 0 || beginsAt <= waiting.at(-1)!.at) {
+    while (turns.length === 0 || beginsAt <= turns.at(-1)!.at) {
       const clinic = random.pick(clinics);
-      const scenario = startScenario(random, clinic, { clock: () => now, families, isLean });
-      enqueue({ at: beginsAt, clinic, scenario });
+      enqueue({ at: beginsAt, clinic, scenario: startScenario(random, clinic, scenarioOptions) });
       beginsAt = toOpeningHours(beginsAt + random.between(1, pace.pause));
     }
-    const due = waiting.pop()!;
-    if (due.at > end) return;
+    const turn = turns.pop()!;
+    if (turn.at > end) return;
     // At least a millisecond: the times of two versions of a receipt must differ.
-    now = Math.max(now + 1, Math.min(due.at, present()));
-    const { done, value } = due.scenario.next();
+    now = Math.max(now + 1, Math.min(turn.at, present()));
+    const { done, value } = turn.scenario.next();
     if (done) continue;
-    if (typeof value === 'number') {
-      enqueue({ ...due, at: due.at + value * pace.minute });
-      continue;
-    }
-    enqueue(due);
-    if (!value) continue;
-    const { event, data, ...transaction } = value;
-    const { family } = documentedEvent(event);
-    const { businessId: business_id } = due.clinic;
-    const times = timesOf(family, now, random);
-    const envelope = { event, ...times, client_id, business_id, ...transaction, data };
-    yield callbackOf(number++, envelope);
+    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * pace.minute } : turn);
+    if (typeof value !== 'object') continue;
+    const { family, event, data, ...transaction } = value;
+    const { businessId: business_id } = turn.clinic;
+    const envelope = { event, ...timesOf(family, now, random), client_id, business_id, ...transaction, data };
+    yield callbackOf(number++, family, envelope);
   }
 }
 
-export function callbackOf(number: number, envelope: Envelope): Callback {
+export function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
   const { event, business_id: businessId } = envelope;
-  const { family } = documentedEvent(event);
   return { number, family, event, businessId, body: JSON.stringify(envelope), envelope };
 }
 
-function timesOf(family: Family, now: number, random: Random) {
+function timesOf({ name }: Family, now: number, random: Random) {
   // One family of the platform sends milliseconds and a timestamp of 0, the others whole seconds.
-  if (family === 'review_request') return { event_time: now, timestamp: 0 };
+  if (name === 'review_request') return { event_time: now, timestamp: 0 };
   const seconds = Math.floor(now / 1000);
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
 }

@@ -1,6 +1,5 @@
 export { type CallbacksOptions, callbacks } from './callback-sequence.ts';
-export { type DocumentedEvent, documentedEvents, type Envelope, type Family, families } from './families.ts';
-export { type Callback, type HistoryOptions, history } from './history.ts';
+export { type Callback, type Envelope, families, type HistoryOptions, history } from './history.ts';
 export { newRecords, type Records } from './platform-records.ts';
 export {
   type ReceivedRequest,
@@ -10,5 +9,13 @@ export {
   sandboxToken,
   startSandbox,
 } from './platform-server.ts';
-export { type Attempt, type SendOptions, type Summary, sendCallbacks, signatureOf } from './sender.ts';
-export { eventsUrl, registeredUrls, type UrlOf } from './urls.ts';
+export {
+  type Attempt,
+  eventsUrl,
+  registeredUrls,
+  type SendOptions,
+  type Summary,
+  sendCallbacks,
+  signatureOf,
+  type UrlOf,
+} from './sender.ts';

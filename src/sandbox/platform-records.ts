@@ -1,8 +1,9 @@
 import { Router } from 'express';
 import { z } from 'zod';
-import { documentedEvent, type Envelope } from './families.ts';
+import { appointment } from '../callbacks/families/appointment.ts';
 import { sendError } from './faults.ts';
-import type { Fields } from './samples.ts';
+import type { Envelope } from './history.ts';
+import type { Fields } from './visit.ts';
 
 const pageSize = 30;
 /** The length of a consultation, seconds. */
@@ -36,7 +37,7 @@ export function newRecords(businessId?: string) {
     /** Changes an appointment as an event says; an event of another business or family changes none. */
     take({ event, business_id, data }: Pick<Envelope, 'event' | 'business_id' | 'data'>): void {
       business ??= business_id;
-      if (business_id !== business || documentedEvent(event).family !== 'appointment') return;
+      if (business_id !== business || !Object.hasOwn(appointment.events, event)) return;
       const { action: _, sa_ids: __, ...fields } = data;
       const id = String(data.appointment_id);
       const all: Fields = { ...appointments.get(id), ...fields };

@@ -1,7 +1,16 @@
-export type Random = ReturnType<typeof seededRandom>;
+/** Random values of a sequence. */
+export interface Random {
+  /** An integer from `low` to `high`, both included. */
+  between: (low: number, high: number) => number;
+  /** True with this probability, 0 to 1. */
+  chance: (probability: number) => boolean;
+  pick: <T>(items: readonly T[]) => T;
+  /** A string of `length` characters of the alphabet. */
+  text: (length: number, alphabet: string) => string;
+}
 
 /** The same seed gives the same values (mulberry32); each salt gives another sequence. */
-export function seededRandom(seed: number, salt = 0) {
+export function seededRandom(seed: number, salt = 0): Random {
   let state = (seed ^ Math.imul(salt, 0x9e3779b1)) | 0;
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -9,15 +18,23 @@ export function seededRandom(seed: number, salt = 0) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  /** An integer from `low` to `high`, both included. */
   const between = (low: number, high: number) => low + Math.floor(next() * (high - low + 1));
   return {
     between,
-    /** True with this probability, 0 to 1. */
-    chance: (probability: number) => next() < probability,
-    pick: <T>(items: readonly T[]) => items[between(0, items.length - 1)]!,
-    /** A string of `length` characters of the alphabet. */
-    text: (length: number, alphabet: string): string =>
+    chance: (probability) => next() < probability,
+    pick: (items) => items[between(0, items.length - 1)]!,
+    text: (length, alphabet) =>
       Array.from({ length }, () => alphabet[between(0, alphabet.length - 1)]).join(''),
   };
 }
+
+export const digits = '0123456789';
+const hex = '0123456789abcdef';
+
+/** An id of 15 digits, as patients and doctors have. */
+export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
+
+/** An id of 24 hexadecimal digits, as clinics, clients and prescriptions have. */
+export const hexId = (random: Random) => random.text(24, hex);
+
+export const uuid = (random: Random) => [8, 4, 4, 4, 12].map((length) => random.text(length, hex)).join('-');

@@ -1,13 +1,40 @@
 import { createHmac } from 'node:crypto';
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
+import { documentedPath, type Family } from '../callbacks/families/family.ts';
 import type { Callback } from './history.ts';
-import type { UrlOf } from './urls.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** The URL that a callback is sent to. */
+export type UrlOf = (callback: { readonly family: Family; readonly event: string }) => string;
+
+/**
+ * The registered URLs below `base`: for each event its documented path; where the environment sets the paths of the
+ * family and the documented one is not among them, the first of these.
+ */
+export function registeredUrls(base: string, env: Env = {}): UrlOf {
+  return ({ family, event }) => {
+    const { variable, default: documentedPaths } = family.path;
+    const path = documentedPath(family, event);
+    const list = variable && env[variable];
+    const paths = list ? list.split(',').map((text) => text.trim()) : documentedPaths;
+    return below(base, paths.includes(path) ? path : paths[0]!);
+  };
+}
+
+/** The one URL below `base` that takes every event. */
+export function eventsUrl(base: string, env: Env = {}): UrlOf {
+  const url = below(base, env.EVENTS_PATH || '/events');
+  return () => url;
+}
+
+const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;
 
 export interface SendOptions {
   /** Where callbacks are sent (section 4.5): see registeredUrls and eventsUrl. */
   readonly urlOf: UrlOf;
-  /** If set, each attempt is signed. */
+  /** Signs each attempt. */
   readonly signingKey?: string | undefined;
   /** Default: X-Webhook-Signature. */
   readonly signatureHeader?: string | undefined;
@@ -19,7 +46,7 @@ export interface SendOptions {
   readonly resendOnFailure?: boolean;
   /** Time-out of a response, milliseconds. Default: 10000. */
   readonly timeoutMs?: number;
-  /** When aborted, no more callbacks are taken; the pending responses are awaited. */
+  /** Ends the sequence; the pending responses are awaited. */
   readonly signal?: AbortSignal;
   /** Called after every attempt and awaited before the connection's next one. */
   readonly onAttempt?: (attempt: Attempt, soFar: () => Summary) => void | Promise<void>;
@@ -32,9 +59,9 @@ export interface Attempt {
   readonly attempt: number;
   /** Undefined if there was no response. */
   readonly status?: number;
-  /** The status as text, with `accepted` or `duplicate`, or the code of the error (ECONNREFUSED, TimeoutError, ...). */
+  /** The status with `accepted` or `duplicate`, or the code of the error (ECONNREFUSED, TimeoutError, ...). */
   readonly outcome: string;
-  /** Whether the response was a 2xx. */
+  /** The response was a 2xx. */
   readonly acknowledged: boolean;
   /** From sending to the end of the response, milliseconds. */
   readonly latencyMs: number;
@@ -47,41 +74,20 @@ const maxRetryAfterMs = 60_000;
 const maxBacklogMs = 1_000;
 
 /**
- * Sends callbacks as the platform does (section 4.5), in order if there is only one connection. Takes the next one when
- * a connection is free, so that an endless sequence needs no more memory than a short one. Raises only what `onAttempt`
- * or the sequence raises.
+ * Sends callbacks as the platform does (section 4.5), in order if there is only one connection. The next one is taken when
+ * a connection is free, so that an endless sequence needs no more memory than a short one.
+ *
+ * @throws only what `onAttempt` or the sequence throws
  */
 export async function sendCallbacks(callbacks: Iterable<Callback>, options: SendOptions): Promise<Summary> {
   const { connections = 10, rate, signal } = options;
   const tally = startTally();
-  const sequence = callbacks[Symbol.iterator]();
-  let ended = false;
-  // The first turn is now.
-  let turn = performance.now() - 1000 / (rate ?? 1);
-
-  async function work(): Promise<void> {
-    try {
-      while (!ended && !signal?.aborted) {
-        if (rate !== undefined) {
-          const now = performance.now();
-          turn = nextTurn(turn, now, rate);
-          await sleep(turn - now, signal);
-          if (signal?.aborted) return;
-        }
-        const next = sequence.next();
-        if (next.done) return;
-        tally.finished(await deliver(next.value));
-      }
-    } finally {
-      // What ends one connection's work ends that of all: the signal, the sequence or an error.
-      ended = true;
-    }
-  }
+  const queue = paced(callbacks, rate, signal);
 
   async function deliver(callback: Callback): Promise<Attempt> {
     for (let count = 1; ; count++) {
       const attempt = await post(callback, count, options);
-      tally.attempted(attempt);
+      tally.addAttempt(attempt);
       await options.onAttempt?.(attempt, tally.summary);
       if (!options.resendOnFailure || !isRetryable(attempt) || count >= maxAttempts) return attempt;
       const backoff = Math.min(100 * 2 ** (count - 1), 5_000) * (0.5 + Math.random() / 2);
@@ -90,36 +96,67 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
     }
   }
 
-  try {
-    await Promise.all(Array.from({ length: connections }, work));
-    return tally.summary();
-  } finally {
-    sequence.return?.();
+  // An error on one connection closes the queue of all.
+  async function work(): Promise<void> {
+    for await (const callback of queue) tally.addCallback(await deliver(callback));
+  }
+
+  await Promise.all(Array.from({ length: connections }, work));
+  return tally.summary();
+}
+
+/** The callbacks, at most `rate` a second, until the signal aborts. */
+async function* paced(callbacks: Iterable<Callback>, rate: number | undefined, signal?: AbortSignal) {
+  if (signal?.aborted) return;
+  let turn = performance.now();
+  for (const callback of callbacks) {
+    yield callback;
+    if (rate !== undefined) {
+      const now = performance.now();
+      turn = nextTurn(turn, now, rate);
+      await sleep(turn - now, signal);
+    }
+    if (signal?.aborted) return;
   }
 }
 
-/** Sends one callback once. A failure is an Attempt too; nothing is raised. */
+/** The time of the next evenly spaced turn, on the clock of `now` (milliseconds); a late sender catches up one second at most. */
+export function nextTurn(turn: number, now: number, perSecond: number): number {
+  return Math.max(turn + 1000 / perSecond, now - maxBacklogMs);
+}
+
+/** Sends one callback once. A failure is an Attempt too. */
 async function post(callback: Callback, attempt: number, options: SendOptions): Promise<Attempt> {
   const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature', timeoutMs = 10_000 } = options;
   const { body } = callback;
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, body);
-  const began = performance.now();
-  const attempted = () => ({ callback, attempt, latencyMs: performance.now() - began });
+  const beganAt = performance.now();
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const init = { method: 'POST', headers, body, redirect: 'manual', signal } as const;
-    const response = await fetch(urlOf(callback), init);
+    const response = await fetch(urlOf(callback), {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal,
+    });
     // Other receivers may respond with any text.
     const [, state] = /"status": ?"(accepted|duplicate)"/.exec(await response.text()) ?? [];
     const { status, ok } = response;
     return {
-      ...{ ...attempted(), status, outcome: state ? `${status} ${state}` : String(status), acknowledged: ok },
+      callback,
+      attempt,
+      status,
+      outcome: state ? `${status} ${state}` : String(status),
+      acknowledged: ok,
+      latencyMs: performance.now() - beganAt,
       retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000 || undefined,
     };
   } catch (error) {
     const { code, name } = ((error as Error).cause ?? error) as { code?: string; name?: string };
-    return { ...attempted(), outcome: code ?? name ?? 'unknown error', acknowledged: false };
+    const outcome = code ?? name ?? 'unknown error';
+    return { callback, attempt, outcome, acknowledged: false, latencyMs: performance.now() - beganAt };
   }
 }
 
@@ -136,12 +173,7 @@ export function signatureOf(key: string, body: string | Uint8Array, seconds = Ma
 const isRetryable = ({ acknowledged, status }: Attempt): boolean =>
   !acknowledged && (status === undefined || status >= 500 || [408, 425, 429].includes(status));
 
-/** The time of the next evenly spaced turn, on the clock of `now` (milliseconds); a late sender catches up one second at most. */
-export function nextTurn(turn: number, now: number, perSecond: number): number {
-  return Math.max(turn + 1000 / perSecond, now - maxBacklogMs);
-}
-
-/** Ends when the signal aborts, too; raises nothing. */
+/** Ends when the signal aborts, too. */
 async function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   // Timers have a resolution of a millisecond.
   if (milliseconds < 1 || signal?.aborted) return;
@@ -164,7 +196,7 @@ export interface Summary {
 
 /** Counts attempts in constant memory. */
 function startTally() {
-  const began = performance.now();
+  const beganAt = performance.now();
   const latencies = createHistogram();
   const outcomes: Record<string, number> = {};
   const counts = { callbacks: 0, acknowledged: 0, unacknowledged: 0, resends: 0 };
@@ -172,12 +204,12 @@ function startTally() {
   const percentile = (percent: number) => milliseconds(latencies.percentile(percent));
 
   return {
-    attempted({ outcome, status, latencyMs, attempt }: Attempt): void {
+    addAttempt({ outcome, status, latencyMs, attempt }: Attempt): void {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       if (attempt > 1) counts.resends++;
       if (status !== undefined) latencies.record(Math.max(1, Math.round(latencyMs * 1e6)));
     },
-    finished({ acknowledged, callback }: Attempt): void {
+    addCallback({ acknowledged, callback }: Attempt): void {
       counts.callbacks++;
       if (acknowledged) counts.acknowledged++;
       else if (callback.invalid === undefined) counts.unacknowledged++;
@@ -186,7 +218,7 @@ function startTally() {
       ...counts,
       outcomes: { ...outcomes },
       latencyMs: { p50: percentile(50), p99: percentile(99), max: milliseconds(latencies.max) },
-      seconds: (performance.now() - began) / 1000,
+      seconds: (performance.now() - beganAt) / 1000,
     }),
   };
 }

@@ -31,7 +31,7 @@ const invoice = (from: string) => `
     events: { 'invoice.created': 'created', 'invoice.deleted': 'deleted' },
     path: { variable: 'INVOICES_PATH', default: ['/invoices'] },
     table: 'invoices',
-    identifiedBy: 'number',
+    key: 'number',
     fields: { number: integer, total: amount, aid: idOf('appointment'), memo: text },
   });`;
 
@@ -129,15 +129,18 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ events: { 'f.x': 'reconciled' } }`), /events.f.x .*"deleted"/],
     [of(`{ path: { default: ['f'] } }`), /path.default.0 must start with \//],
     [of(`{ path: { default: ['/console'] } }`), /path.default.0 is a path that the receiver uses/],
-    [of(`{ identifiedBy: 'b' }`), /identifiedBy names b, which is not among its fields/],
-    [of(`{ identifiedBy: 't' }`), /identifiedBy must be of the kind text or integer, which t is not/],
-    [of(`{ orderedBy: 'a' }`), /orderedBy must be of the kind time/],
+    [of(`{ key: 'b' }`), /key names b, which is not among its fields/],
+    [of(`{ key: 't' }`), /key must be of the kind text or integer, which t is not/],
+    [of(`{ changeTime: 'a' }`), /changeTime must be of the kind time/],
     [
-      of(`{ facts: { a: ['b'] }, shown: { more: { c: 'C' } }, headline: ['d'], printed: 'e' }`),
-      /facts names b/,
-      /shown names c/,
+      of(
+        `{ dependentFields: { a: ['b'] }, labels: { more: { c: 'C' } }, headline: ['d'], printedNumber: 'e', sample: { g: 1 } }`,
+      ),
+      /dependentFields names b/,
+      /labels names c/,
       /headline names d/,
-      /printed names e/,
+      /printedNumber names e/,
+      /sample names g/,
     ],
   ];
   const file = (index: number) => `${String(index + 1).padStart(2, '0')}.ts`;

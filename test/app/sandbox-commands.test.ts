@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
-import { documentedEvents } from '../../src/sandbox/families.ts';
+import { callbackEvents, documentedPath } from '../../src/callbacks/families/family.ts';
+import { families } from '../../src/sandbox/history.ts';
 import { accept, startReceiver } from '../sandbox/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -45,7 +49,11 @@ const bodies = () => receiver.got.map((g) => String(g.body));
 
 it('sends every event to its documented path, and ends with a summary', async () => {
   const { out } = await send('--count', '1000', '--seed', '5');
-  const documented = new Map(documentedEvents.map(({ event, path }) => [event, path]));
+  const documented = new Map(
+    families.flatMap((family) =>
+      callbackEvents(family).map((event) => [event, documentedPath(family, event)] as const),
+    ),
+  );
   for (const { path, body } of receiver.got)
     expect(path).toBe(documented.get(JSON.parse(String(body)).event));
   expect(new Set(receiver.got.map(({ path }) => path)).size).toBeGreaterThan(15);
@@ -54,6 +62,31 @@ it('sends every event to its documented path, and ends with a summary', async ()
   expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
   expect(out).toMatch(/^seed {5}5$/m);
   expect(process.exitCode).toBeUndefined();
+});
+
+it('sends a family of the folder FAMILIES: its sample with other ids, amounts and times', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'receiver-families-'));
+  const module = join(folder, 'invoice.ts');
+  await writeFile(
+    module,
+    `export default { name: 'invoice', events: { 'invoice.created': 'created', 'invoice.paid': 'updated' }, path: { default: ['/invoices'] },
+      table: 'invoices', key: 'number', fields: { number: { kind: 'integer' }, total: { kind: 'amount' }, at: { kind: 'time' }, by: { kind: 'text' } },
+      sample: { by: 'desk' } }`,
+  );
+  const args = ['--url', receiver.url, '--families', 'invoice', '--count', '8', '--seed', '1'];
+  await run({ FAMILIES: folder }, 'send', ...args);
+  await rm(folder, { recursive: true });
+  expect(new Set(receiver.got.map(({ path }) => path))).toEqual(new Set(['/invoices']));
+  const sent = bodies().map((body) => JSON.parse(body));
+  expect(new Set(sent.map(({ event }) => event))).toEqual(new Set(['invoice.created', 'invoice.paid']));
+  for (const { data } of sent)
+    expect(data).toEqual({
+      number: expect.any(Number),
+      total: expect.any(Number),
+      at: expect.any(Number),
+      by: 'desk',
+    });
+  expect(new Set(sent.map(({ data }) => data.total)).size).toBe(8);
 });
 
 it('the same seed sends the same callbacks again', async () => {

@@ -33,7 +33,7 @@ const family = defineFamily({
   events: Object.fromEntries(classes.map((name) => [name, name])),
   path: { default: ['/any'] },
   table: 'any',
-  orderedBy: 'changed_at',
+  changeTime: 'changed_at',
   fields: { changed_at: actionTime },
 });
 const versionOfDrawn = ({ eventMs, event, changeMs, timestampMs, receivedAt, id }: Versioned) => {

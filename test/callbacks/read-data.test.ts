@@ -77,7 +77,7 @@ it('spaces that PostgreSQL does not take, and times before the year 1, do not fi
     expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
 });
 
-it('an unfit value among fields that belong together leaves its column as it was', () => {
+it('an unfit value in a dependent field leaves its column as it was', () => {
   const data = merged({ additional_discount_amount: 5, additional_discount_value: 'five' });
   expect(Object.keys(data)).not.toContain('additional_discount_value');
 });
@@ -89,7 +89,7 @@ it('in a deletion null says nothing', () => {
   });
 });
 
-it('with the first of a fact come the others, and what is lacking of them is null', () => {
+it('a field brings those that depend on it, and those that are lacking are null', () => {
   expect(merged({ additional_discount_amount: 5 })).toEqual({
     receipt_id: 7,
     additional_discount_amount: 5,

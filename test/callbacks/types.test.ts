@@ -32,7 +32,7 @@ it('the names that a family gives are those of its fields', () => {
     table: 'bills',
   } as const;
   const fields = { id: text, total: amount };
-  const bill = defineFamily({ ...base, identifiedBy: 'id', headline: ['total'], fields });
+  const bill = defineFamily({ ...base, key: 'id', headline: ['total'], fields });
   const callback: CallbackOf<typeof bill> = {
     ...envelope,
     event: 'bill.created',
@@ -41,7 +41,7 @@ it('the names that a family gives are those of its fields', () => {
   // @ts-expect-error: what identifies a record is required
   const withoutId: CallbackOf<typeof bill> = { ...envelope, event: 'bill.created', data: { total: 5 } };
   // @ts-expect-error: it has no such field
-  const misspelt = defineFamily({ ...base, identifiedBy: 'no', fields });
+  const misspelt = defineFamily({ ...base, key: 'no', fields });
   // @ts-expect-error: nor to show
   const shown = defineFamily({ ...base, fields, headline: ['totla'] });
   // @ts-expect-error: a kind that does not exist

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { samples } from '../../src/sandbox/samples.ts';
+import { sampleOf } from '../../src/callbacks/families/sample.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { apply } from './apply.ts';
 
@@ -17,7 +17,7 @@ const canary = 'CANARY';
 
 beforeAll(async () => {
   const callbacks = (families as readonly Family[]).map((family) => {
-    const sample = samples[family.name as keyof typeof samples];
+    const sample = sampleOf(family);
     const personal = Object.entries(family.fields)
       .filter(([, { personal }]) => personal !== false)
       .map(([name, { kind }]) => [
@@ -30,7 +30,13 @@ beforeAll(async () => {
       [canary]: canary,
       start_time: 1_700_000_000,
     };
-    return { business_id: 'b', event_time: 1_700_000_000, ...sample, data };
+    return {
+      business_id: 'b',
+      event_time: 1_700_000_000,
+      ...sample,
+      event: sample.event || 'x.unknown',
+      data,
+    };
   });
   const receipt = { ...callbacks[0]!, event_time: 1_700_000_100 };
   const another = { ...receipt, data: { ...receipt.data, receipt_id: 4712, amount_paid: 0 } };

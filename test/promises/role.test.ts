@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 // The recipe for administrators.
 const recipe = /## Roles and schema.*?```sql\n(.*?)```/s.exec(readFileSync('docs/database.md', 'utf8'))![1]!;
-const patient = '161467756044204';
+const patient = 'patient-1';
 
 let server: TestServer;
 beforeAll(async () => {

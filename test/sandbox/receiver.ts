@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { registeredUrls } from '../../src/sandbox/urls.ts';
+import { registeredUrls } from '../../src/sandbox/sender.ts';
 
 export interface Got {
   readonly path: string;

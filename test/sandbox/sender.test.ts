@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { documentedPath } from '../../src/callbacks/families/family.ts';
 import { callbacks } from '../../src/sandbox/callback-sequence.ts';
-import { documentedEvent } from '../../src/sandbox/families.ts';
 import { type Attempt, nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { accept, startReceiver } from './receiver.ts';
 
@@ -11,7 +11,7 @@ it('sends each callback once, as JSON, to the path of its family, unsigned witho
   receiver = await startReceiver(accept);
   const sequence = [...callbacks({ seed: 1, count: 120 })];
   const summary = await sendCallbacks(sequence, { urlOf: receiver.urlOf, connections: 4 });
-  const sent = sequence.map((c) => `${documentedEvent(c.event).path} ${c.body}`);
+  const sent = sequence.map((c) => `${documentedPath(c.family, c.event)} ${c.body}`);
   expect(receiver.got.map((g) => `${g.path} ${g.body}`).sort()).toEqual(sent.sort());
   for (const { headers } of receiver.got) {
     expect(headers['content-type']).toBe('application/json');

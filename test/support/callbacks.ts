@@ -1,6 +1,18 @@
+import { consentForm } from '../../src/callbacks/families/consent-form.ts';
+import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
+import { receipt } from '../../src/callbacks/families/receipt.ts';
+import { reviewRequest } from '../../src/callbacks/families/review-request.ts';
+import { sampleOf } from '../../src/callbacks/families/sample.ts';
 import { readTime } from '../../src/callbacks/times.ts';
-import { envelope as common, samples as data } from '../../src/sandbox/samples.ts';
+
+/** The envelope of a sample, without its event. */
+const common = {
+  event_time: 1_700_000_000,
+  timestamp: 1_700_000_001,
+  client_id: '64a1f0c2e4b0a1b2c3d4e5f6',
+  business_id: '64a1f0c2e4b0a1b2c3d4e5f7',
+};
 
 type FamilyName = (typeof families)[number]['name'];
 
@@ -17,16 +29,17 @@ type Overrides = { event?: string; data?: object } & { [field in keyof typeof co
 /** A callback as the interface documents it. */
 export type Callback = typeof common & { event: string; data: Record<string, unknown> };
 
-const callbackOf =
-  <Data extends object>({ data: ofFamily, ...around }: { event: string; data: Data }) =>
-  ({ data, ...envelope }: Overrides = {}) =>
-    ({
-      ...common,
-      ...around,
-      ...laterThan(data),
-      ...envelope,
-      data: { ...ofFamily, ...data },
-    }) as typeof common & { event: string; data: Data };
+const callbackOf = (family: Family) => {
+  const { event, data: ofFamily, ...around } = sampleOf(family);
+  return ({ data, ...envelope }: Overrides = {}): Callback => ({
+    ...common,
+    event: event || 'user.data.download',
+    ...around,
+    ...laterThan(data),
+    ...(envelope as object),
+    data: { ...ofFamily, ...data },
+  });
+};
 
 /** A time that is more than a day after its event says nothing: so the event is that of the last one which it tells of. */
 function laterThan(data: object = {}): { event_time?: number } {
@@ -39,11 +52,11 @@ function laterThan(data: object = {}): { event_time?: number } {
   return latest > (common.event_time + 86_400) * 1000 ? { event_time: Math.floor(latest / 1000) } : {};
 }
 
-export const receiptCallback = callbackOf(data.receipt);
-export const consentFormCallback = callbackOf(data.consent_form);
-export const reviewRequestCallback = callbackOf(data.review_request);
+export const receiptCallback = callbackOf(receipt);
+export const consentFormCallback = callbackOf(consentForm);
+export const reviewRequestCallback = callbackOf(reviewRequest);
 
 /** A callback of each family, with every documented field. */
 export const samples = Object.fromEntries(
-  Object.entries(data).map(([name, sample]) => [name, callbackOf(sample)]),
-) as unknown as Record<FamilyName, (overrides?: Overrides) => Callback>;
+  families.map((family) => [family.name, callbackOf(family)]),
+) as Record<FamilyName, (overrides?: Overrides) => Callback>;

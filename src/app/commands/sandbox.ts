@@ -1,27 +1,31 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type CallbacksOptions, callbacks } from '../../sandbox/callback-sequence.ts';
-import { type Family, families } from '../../sandbox/families.ts';
+import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
+import { callbacks } from '../../sandbox/callback-sequence.ts';
 import { type Callback, history } from '../../sandbox/history.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
-import { type SendOptions, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
-import { type Env, eventsUrl, registeredUrls } from '../../sandbox/urls.ts';
+import { type Env, eventsUrl, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
+import { loadFamilies } from '../load-families.ts';
 import { firstSigningKey, httpAddress } from './platform.ts';
 
-/** The options of sending, as parsed by commander. */
-interface SendFlags
-  extends Pick<CallbacksOptions, 'count' | 'duplicates' | 'lean' | 'invalid' | 'shuffle'>,
-    Pick<SendOptions, 'connections' | 'rate' | 'resendOnFailure'> {
-  readonly url: string;
+interface SendFlags {
+  readonly count?: number;
+  readonly rate?: number | undefined;
+  readonly connections: number;
   readonly seed?: number;
-  readonly families?: readonly Family[];
   readonly history?: true;
+  readonly families: string;
   readonly toEvents?: true;
+  readonly duplicates: number;
+  readonly lean: number;
+  readonly invalid: number;
+  readonly shuffle?: true;
   readonly sign?: string;
+  readonly resendOnFailure?: true;
 }
 
-interface ServeFlags extends Omit<SendFlags, 'url'> {
+interface ServeFlags extends SendFlags {
   readonly host: string;
   readonly port: number;
   readonly token?: string;
@@ -39,7 +43,7 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
   addSendOptions(sending, 'default: 100; of a past: all', 'default: no limit').action(
-    (flags: SendFlags, command: Command) =>
+    (flags: SendFlags & { url: string }, command: Command) =>
       untilEnd(async (signal) => {
         const count = flags.count ?? (flags.history ? 0 : 100);
         const { unacknowledged } = await send(command, { ...flags, count }, env, signal);
@@ -89,7 +93,7 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
       const rate = flags.rate ?? (flags.history ? undefined : 1);
       await send(command, { ...flags, url, rate }, env, signal, ({ family, envelope }) => {
         sandbox.records.take(envelope);
-        return family !== 'appointment' || !random.chance(unsent);
+        return family.name !== 'appointment' || !random.chance(unsent);
       });
     }
     if (!signal.aborted) await once(signal, 'abort');
@@ -100,19 +104,16 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
 
 const day = 24 * 3_600_000;
 
-/**
- * Sends a history to a receiver, and prints a summary.
- *
- * @param isSent of each callback whether it is sent
- */
+/** Sends a history to a receiver, but for the callbacks that `isSent` drops, and prints a summary. */
 async function send(
   command: Command,
-  flags: SendFlags,
+  flags: SendFlags & { url: string },
   env: Env,
   signal: AbortSignal,
   isSent: (callback: Callback) => boolean = () => true,
 ): Promise<Summary> {
-  const { seed = Math.floor(Math.random() * 2 ** 31), families, lean, url } = flags;
+  const { seed = Math.floor(Math.random() * 2 ** 31), lean, url } = flags;
+  const families = await readFamilies(command, flags.families, env);
   const now = Date.now();
   const morning = now - (now % day) + 3.5 * 3_600_000;
   // So that a week of another seed is that of another clinic, and the same week has the same records.
@@ -120,8 +121,8 @@ async function send(
   const week = { start: morning - 7 * day, end: now, isReal: true, businessIds };
   const busy = { start: morning - day, present: Date.now };
   const source = filtered(history({ seed, families, lean, ...(flags.history ? week : busy) }), isSent);
-  let lastShown = performance.now();
-  const sequence = callbacks({ ...flags, seed, source, count: flags.count || undefined });
+  let shownAt = performance.now();
+  const sequence = callbacks({ ...flags, seed, families, source, count: flags.count || undefined });
   const summary = await sendCallbacks(sequence, {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
@@ -129,14 +130,26 @@ async function send(
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
     onAttempt: (_, soFar) => {
-      if (performance.now() - lastShown < 5_000) return;
-      lastShown = performance.now();
-      const { callbacks, outcomes } = soFar();
-      process.stderr.write(`${callbacks} callbacks · ${outcomesOf(outcomes)}\n`);
+      if (performance.now() - shownAt < 5_000) return;
+      shownAt = performance.now();
+      const { callbacks: sent, outcomes } = soFar();
+      process.stderr.write(`${sent} callbacks · ${outcomesOf(outcomes)}\n`);
     },
   });
   command.configureOutput().writeOut?.(report(summary, seed));
   return summary;
+}
+
+/** The families of these names: documented ones, and those of FAMILIES. */
+async function readFamilies(command: Command, text: string, env: Env): Promise<Family[]> {
+  const families = (await loadFamilies(env.FAMILIES || undefined)).filter((one) => !takesEveryEvent(one));
+  const names = families.map(({ name }) => name);
+  const wanted = text === 'all' ? names : text.split(',').map((name) => name.trim());
+  if (!wanted.every((name) => names.includes(name)))
+    command.error(
+      `error: option '--families <names>' argument '${text}' is invalid. It must be all, or any of ${names.join(', ')}.`,
+    );
+  return families.filter(({ name }) => wanted.includes(name));
 }
 
 function* filtered(source: Iterable<Callback>, isSent: (callback: Callback) => boolean) {
@@ -169,11 +182,7 @@ function addSendOptions(command: Command, count: string, rate: string): Command 
     .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
     .option('--history', 'a believable week of one clinic, until now; all of it, without --count')
-    .addOption(
-      new Option('--families <names>', 'comma-separated, or all')
-        .argParser(someFamilies)
-        .default(families, 'all'),
-    )
+    .option('--families <names>', 'comma-separated, or all', 'all')
     .option('--to-events', 'all events to EVENTS_PATH (default: each to its registered path)')
     .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)
     .option('--lean <share>', 'share of updates and deletions with nothing but what they change', share, 0)
@@ -207,12 +216,6 @@ const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undef
 const positiveNumber = option('a number above 0', (text) =>
   Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
 );
-
-const someFamilies = option(`all, or any of ${families.join(', ')}`, (text) => {
-  const names = text.split(',').map((name) => name.trim());
-  if (text === 'all') return families;
-  return names.every((name) => families.includes(name as Family)) ? (names as Family[]) : undefined;
-});
 
 const share = option('a share such as 5%, at most 90%', (text) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);

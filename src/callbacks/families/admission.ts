@@ -2,11 +2,17 @@ import { defineFamily } from './family.ts';
 import {
   actionTime,
   amount,
+  businessId,
+  clinicId,
+  doctorId,
   type Field,
   idOf,
   nested,
   notPersonal,
   optional,
+  patientId,
+  patientName,
+  patientPhone,
   plannedTime,
   text,
   time,
@@ -19,11 +25,11 @@ export const admission = defineFamily({
   events: { 'ipd_admissions.created': 'created', 'ipd_admissions.updated': 'updated' },
   path: { default: ['/registered_url_for_ipd_admissions_events'] },
   table: 'admissions',
-  identifiedBy: 'id',
-  orderedBy: 'updated_at',
+  key: 'id',
+  changeTime: 'updated_at',
   headline: ['status', 'totalbilled', 'totalpaid'],
   people: { names: ['patient.name'], phones: ['patient.phone'] },
-  shown: {
+  labels: {
     money: { totalbilled: 'Billed', totalpaid: 'Paid' },
     people: { pid: 'Patient id', docid: 'Doctor', facilityid: 'Clinic' },
     time: { admission_date: 'Admitted', created_at: 'Written', updated_at: 'Last changed' },
@@ -32,10 +38,10 @@ export const admission = defineFamily({
   fields: {
     id: notPersonal(text),
     ipid: text,
-    pid: text,
-    bid: notPersonal(text),
-    docid: notPersonal(text),
-    facilityid: notPersonal(text),
+    pid: patientId,
+    bid: businessId,
+    docid: doctorId,
+    facilityid: clinicId,
     stage: notPersonal(text),
     status: notPersonal(text),
     admission_date: optional(plannedTime),
@@ -57,6 +63,21 @@ export const admission = defineFamily({
     created_at: optional(actionTime),
     updated_at: optional(actionTime),
   },
+  sample: {
+    stage: 'ADMITTED',
+    status: 'ACTIVE',
+    admission_date: '2023-11-14 07:25:18.779000+00:00',
+    totalbilled: 12_500.5,
+    totalpaid: 5_000,
+    department: { name: 'Surgery' },
+    bed: { number: '12', ward: { name: 'A' } },
+    doc: { name: 'Dr Asha Rao' },
+    patient: { name: patientName.sample, phone: patientPhone.sample, gender: 'F' },
+    insurance: { payer: 'none' },
+    procedures: [{ name: 'Appendectomy' }],
+    created_at: '2023-11-14 07:25:18.779000+00:00',
+    updated_at: '2023-11-14 08:25:18.779000+00:00',
+  },
 });
 
 /** The admission that a `transaction_id` names. */
@@ -69,15 +90,17 @@ const admissionId = {
   fromEnvelope: ({ transaction_id }) => admissionOf(transaction_id),
 } satisfies Field;
 
+const staff = { id: 'nurse-1', name: 'Nurse One' };
+
 /** Events during an admission. */
 export const admissionEvent = defineFamily({
   name: 'admission_event',
   events: { 'ipd_admissions_events.created': 'created', 'ipd_admissions_events.updated': 'updated' },
   path: { default: ['/registered_url_for_ipd_admissions_events_events'] },
   table: 'admission_events',
-  identifiedBy: 'id',
+  key: 'id',
   headline: ['kind'],
-  shown: {
+  labels: {
     time: { at: 'When' },
     more: { kind: 'What', to: 'To', clearance_type: 'Clearance', admission_id: 'Admission' },
   },
@@ -90,21 +113,26 @@ export const admissionEvent = defineFamily({
     clearance_type: optional(notPersonal(text)),
     to: optional(untyped),
   },
+  sample: {
+    transaction_id: 'ipd/business-1/admissions/admission-1/events/admission_event-1',
+    kind: 'moved',
+    by: staff,
+    clearance_type: 'billing',
+    to: 'ward B',
+  },
 });
 
 /** Clearances of an admission. They have no id in `data`: `transaction_id` names the admission and the kind of clearance. */
 export const admissionClearance = defineFamily({
   name: 'admission_clearance',
   events: { 'ipd_admissions_clearances.created': 'created', 'ipd_admissions_clearances.updated': 'updated' },
-  path: {
-    default: ['/registered_url_for_ipd_admissions_clearances_events'],
-  },
+  path: { default: ['/registered_url_for_ipd_admissions_clearances_events'] },
   table: 'admission_clearances',
-  identifiedBy: 'transaction_id',
-  facts: { status: ['completed_at', 'completed_by'] },
-  orderedBy: 'updated_at',
+  key: 'transaction_id',
+  dependentFields: { status: ['completed_at', 'completed_by'] },
+  changeTime: 'updated_at',
   headline: ['type', 'status'],
-  shown: {
+  labels: {
     time: { completed_at: 'Completed', updated_at: 'Last changed' },
     more: { type: 'Kind', status: 'Status', admission_id: 'Admission' },
   },
@@ -120,20 +148,24 @@ export const admissionClearance = defineFamily({
     completed_by: optional(nested),
     updated_at: optional(actionTime),
   },
+  sample: {
+    transaction_id: 'ipd/business-1/admissions/admission-1/clearances/billing',
+    type: 'billing',
+    status: 'pending',
+    completed_by: staff,
+  },
 });
 
 /** Estimates of what an admission will cost. */
 export const admissionEstimate = defineFamily({
   name: 'admission_estimate',
   events: { 'ipd_admissions_estimates.created': 'created', 'ipd_admissions_estimates.updated': 'updated' },
-  path: {
-    default: ['/registered_url_for_ipd_admissions_estimates_events'],
-  },
+  path: { default: ['/registered_url_for_ipd_admissions_estimates_events'] },
   table: 'admission_estimates',
-  identifiedBy: 'id',
-  orderedBy: 'updated_at',
+  key: 'id',
+  changeTime: 'updated_at',
   headline: ['rate'],
-  shown: {
+  labels: {
     money: { rate: 'Rate' },
     time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' },
     more: { name: 'For', quantity: 'Quantity', remarks: 'Remarks', admission_id: 'Admission' },
@@ -151,5 +183,14 @@ export const admissionEstimate = defineFamily({
     added_by: optional(nested),
     created_at: optional(actionTime),
     updated_at: optional(actionTime),
+  },
+  sample: {
+    transaction_id: 'ipd/business-1/admissions/admission-1/estimates/admission_estimate-1',
+    name: 'Room',
+    quantity: 3,
+    rate: 1_500.5,
+    discount: { category: 'amount', value: 100 },
+    remarks: '',
+    added_by: staff,
   },
 });

@@ -1,5 +1,16 @@
 import { defineFamily } from './family.ts';
-import { actionTime, codes, nested, notPersonal, optional, text, time } from './field.ts';
+import {
+  actionTime,
+  clinicId,
+  codes,
+  doctorId,
+  nested,
+  notPersonal,
+  optional,
+  patientId,
+  text,
+  time,
+} from './field.ts';
 
 // Their states: reporting.appointment_state.
 const statuses = {
@@ -44,15 +55,15 @@ export const appointment = defineFamily({
     ],
   },
   table: 'appointments',
-  identifiedBy: 'appointment_id',
-  orderedBy: 'modified_at',
+  key: 'appointment_id',
+  changeTime: 'modified_at',
   headline: ['status'],
-  shown: {
+  labels: {
     people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
     time: { created_at: 'Booked', modified_at: 'Last changed' },
     more: {
       status: 'Status',
-      partner_appointment_id: 'Your id',
+      partner_appointment_id: 'Clinic’s own number',
       prev_aids: 'Rescheduled from',
       next_aid: 'Rescheduled to',
     },
@@ -60,11 +71,11 @@ export const appointment = defineFamily({
   fields: {
     appointment_id: notPersonal(text),
     partner_appointment_id: optional(text),
-    doctor_id: notPersonal(text),
+    doctor_id: doctorId,
     partner_doctor_id: optional(notPersonal(text)),
-    patient_id: text,
+    patient_id: patientId,
     partner_patient_id: optional(text),
-    clinic_id: notPersonal(text),
+    clinic_id: clinicId,
     partner_clinic_id: optional(notPersonal(text)),
     status: codes(statuses),
     action: optional(notPersonal(text)),
@@ -78,5 +89,14 @@ export const appointment = defineFamily({
     workflow_data: optional(nested),
     prev_aids: optional(nested),
     next_aid: optional(nested),
+  },
+  // What an appointment may get later is left out.
+  sample: {
+    action: 'created',
+    sa_ids: ['assessment-1'],
+    start_time: undefined,
+    workflow_data: undefined,
+    prev_aids: undefined,
+    next_aid: undefined,
   },
 });

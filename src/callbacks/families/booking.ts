@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { nested, notPersonal, optional, text } from './field.ts';
+import { nested, notPersonal, optional, patientId, patientName, patientPhone, text } from './field.ts';
 
 /** Bookings through a network for health services: an order, and the person who pays. */
 export const booking = defineFamily({
@@ -13,10 +13,10 @@ export const booking = defineFamily({
   // The platform documents no address for these events.
   path: { default: ['/registered_url_for_booking_events'] },
   table: 'bookings',
-  identifiedBy: 'order_id',
+  key: 'order_id',
   headline: ['state'],
   people: { names: ['billing.name', 'patient.name'], phones: ['billing.phone'] },
-  shown: { more: { state: 'Status' } },
+  labels: { more: { state: 'Status' } },
   fields: {
     order_id: notPersonal(text),
     state: notPersonal(text),
@@ -24,5 +24,12 @@ export const booking = defineFamily({
     doctor: optional(nested),
     billing: optional(nested),
     patient: optional(nested),
+  },
+  sample: {
+    state: 'INITIATED',
+    slot: { start: 1_700_000_000 },
+    doctor: { name: 'Dr Asha Rao' },
+    billing: { name: patientName.sample, phone: patientPhone.sample, address: 'Street 1' },
+    patient: { id: patientId.sample, dob: '1990-01-01', gender: 'F' },
   },
 });

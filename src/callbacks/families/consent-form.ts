@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { codes, notPersonal, text } from './field.ts';
+import { businessId, codes, doctorId, notPersonal, patientId, text } from './field.ts';
 
 /** Consent forms, which the receiver calls medical certificates (service-interface sections 2.3, 4.5 and 6). */
 export const consentForm = defineFamily({
@@ -7,20 +7,24 @@ export const consentForm = defineFamily({
   events: { 'mcert.created': 'created', 'mcert.updated': 'updated' },
   path: { variable: 'CONSENT_FORMS_PATH', default: ['/registered_url_for_consent_form'], isBasic: true },
   table: 'consent_forms',
-  identifiedBy: 'id',
+  key: 'id',
   title: 'certificate',
   headline: ['type'],
-  shown: {
+  labels: {
     people: { patientid: 'Patient id', docid: 'Doctor' },
     more: { type: 'Kind', url: 'PDF', sendurlpdf: 'PDF for the patient' },
   },
   fields: {
     id: notPersonal(text),
-    docid: notPersonal(text),
-    owner: notPersonal(text),
-    patientid: text,
+    docid: doctorId,
+    owner: businessId,
+    patientid: patientId,
     sendurlpdf: text,
     url: text,
     type: codes({ mcert: 'medical certificate', consent: 'consent' }),
+  },
+  sample: {
+    sendurlpdf: 'https://files.invalid/consent_form-1-send.pdf',
+    url: 'https://files.invalid/consent_form-1.pdf',
   },
 });

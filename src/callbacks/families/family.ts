@@ -1,5 +1,5 @@
 import { titled, words } from '../../common/words.ts';
-import type { Field } from './field.ts';
+import type { Field, ValueOf } from './field.ts';
 
 /**
  * What an event is in the order of a record's versions of the same second: a read of the reconciliation comes first, a
@@ -12,13 +12,9 @@ type Events = Readonly<Record<string, EventClass>>;
 type Fields = Readonly<Record<string, Field>>;
 type Name<F> = keyof F & string;
 
-/** What people read of a record, in this order; the rest is shown as received. */
-export const shownGroups = {
-  money: 'Money',
-  people: 'People and places',
-  time: 'Time',
-  more: 'More',
-} as const;
+/** The groups of labels, in the order in which people read a record. */
+export const labelGroups = ['money', 'people', 'time', 'more'] as const;
+type LabelGroup = (typeof labelGroups)[number];
 
 /** A family of events: one file. Its table, types, pages and documents follow from it. */
 export interface Family<
@@ -43,30 +39,36 @@ export interface Family<
   table: Table;
   fields: F;
   /** The field that identifies a record of a business; undefined: each delivery is a record of its own. */
-  identifiedBy?: Key;
-  /** The field with the time of the record's change; undefined: that of the event. */
-  orderedBy?: string;
-  /** Fields that are one fact: a callback with the first has the others, and what it lacks of them is null. */
-  facts?: Readonly<Record<string, readonly string[]>>;
-  /** What people call a record; without it, the name in words. */
+  key?: Key;
+  /** The field with the time of the record's change; undefined: the time of the event. */
+  changeTime?: string;
+  /** Fields that belong to another: a callback with that one has them too, and those that it lacks are null. */
+  dependentFields?: Readonly<Record<string, readonly string[]>>;
+  /** What people call a record; default: the name in words. */
   title?: string;
-  /** The fields of each group, with what people call them. */
-  shown?: { [G in keyof typeof shownGroups]?: Readonly<Record<string, string>> };
+  /** What people call its fields, by group. */
+  labels?: { [G in LabelGroup]?: Readonly<Record<string, string>> };
   /** The field with the number that is printed on it. */
-  printed?: string;
-  /** The fields that say in one line what a record is. */
+  printedNumber?: string;
+  /** The fields that describe a record in one line. */
   headline?: readonly string[];
-  /** Where it has names and phone numbers that people search for: fields, or keys of nested ones, as `patient.name`. */
+  /** The names and phone numbers that people search for: fields, or keys of nested ones, such as `patient.name`. */
   people?: { names: readonly string[]; phones: readonly string[] };
+  /**
+   * Values of an example, for the sandbox and for tests: see sample.ts. A field without one has an example of its kind, a field
+   * with `undefined` is left out. `transaction_id` is that of the envelope.
+   */
+  sample?: Readonly<Record<string, unknown>>;
 }
 
 /** Names that have to be those of fields. */
-interface Named<F> {
-  orderedBy?: Name<F>;
-  facts?: { readonly [K in Name<F>]?: readonly Name<F>[] };
-  shown?: { readonly [G in keyof typeof shownGroups]?: { readonly [K in Name<F>]?: string } };
-  printed?: Name<F>;
+interface FieldNames<F extends Fields> {
+  changeTime?: Name<F>;
+  dependentFields?: { readonly [K in Name<F>]?: readonly Name<F>[] };
+  labels?: { readonly [G in LabelGroup]?: { readonly [K in Name<F>]?: string } };
+  printedNumber?: Name<F>;
   headline?: readonly Name<F>[];
+  sample?: { readonly [K in Name<F>]?: ValueOf[F[K]['kind']] | undefined } & { transaction_id?: string };
 }
 
 /** Defines a family; the compiler checks the names of its fields. */
@@ -77,27 +79,27 @@ export const defineFamily = <
   const Table extends string,
   const Key extends Name<F> = never,
 >(
-  definition: Omit<Family<N, E, F, Key, Table>, keyof Named<F>> & Named<F>,
+  definition: Omit<Family<N, E, F, Key, Table>, keyof FieldNames<F>> & FieldNames<F>,
 ): Family<N, E, F, Key, Table> => definition as Family<N, E, F, Key, Table>;
 
 /** The class of an event; any other than those of the family is an update. */
 export const classOf = ({ events }: Family, event: string): EventClass =>
   Object.hasOwn(events, event) ? events[event]! : 'updated';
 
-/** Whether its path takes every event, also one that no family lists. */
+/** Its path takes every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Family): boolean => Object.keys(events).length === 0;
 
 /** The events that callbacks may have: not those of the receiver itself. */
 export const callbackEvents = ({ events }: Family): string[] =>
   Object.keys(events).filter((event) => events[event] !== 'reconciled');
 
-/** Whether the key of its records comes from the envelope. */
-export const isKeyedByEnvelope = ({ fields, identifiedBy }: Family): boolean =>
-  identifiedBy !== undefined && fields[identifiedBy]!.fromEnvelope !== undefined;
+/** The key of its records comes from the envelope. */
+export const isKeyedByEnvelope = ({ fields, key }: Family): boolean =>
+  key !== undefined && fields[key]!.fromEnvelope !== undefined;
 
-/** Whether the key of its records may identify a patient. */
-export const hasPersonalKey = ({ fields, identifiedBy }: Family): boolean =>
-  identifiedBy !== undefined && fields[identifiedBy]!.personal !== false;
+/** The key of its records may identify a patient. */
+export const hasPersonalKey = ({ fields, key }: Family): boolean =>
+  key !== undefined && fields[key]!.personal !== false;
 
 /** The columns of every family's table, besides its fields. */
 export const commonColumns = {
@@ -109,12 +111,17 @@ export const commonColumns = {
   delivery_id: 'uuid',
 } as const;
 
-/** What the configuration needs to know of a family. */
-export const pathsOf = ({ name, events, path }: Family) => ({
-  ...{ name, events: Object.keys(events), path },
-});
+/** The facts of a family that the configuration needs. */
+export const pathsOf = ({ name, events, path }: Family) => ({ name, events: Object.keys(events), path });
 
-/** The function with its results kept, by the object that it is given. */
+/** The documented path of an event: where a family has as many paths as events, each event has its own. */
+export function documentedPath(family: Family, event: string): string {
+  const events = callbackEvents(family);
+  const paths = family.path.default;
+  return paths[paths.length === events.length ? events.indexOf(event) : 0]!;
+}
+
+/** The function with its results cached by its argument. */
 export function cached<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const values = new WeakMap<Key, Value>();
   return (key) => {
@@ -131,9 +138,9 @@ export function cached<Key extends object, Value>(make: (key: Key) => Value): (k
 export const titleOf = ({ title, name }: Family): string => title ?? words(name);
 
 /** What people call a field. */
-export const labelOf = ({ shown = {} }: Family, field: string): string =>
-  Object.values(shown).find((fields) => fields[field])?.[field] ?? titled(field);
+export const labelOf = ({ labels = {} }: Family, field: string): string =>
+  Object.values(labels).find((fields) => fields[field])?.[field] ?? titled(field);
 
-/** What a value of a field means to people; a value without a known meaning is itself. */
+/** The meaning of a field's value for people; default: the value itself. */
 export const meaningOf = ({ fields }: Family, field: string, value: string): string =>
   fields[field]?.meanings?.[value] ?? value;

@@ -26,14 +26,14 @@ const digits = /^[ \t-\r]*-?\d{1,30}[ \t-\r]*$/;
 const minBigint = -(2n ** 63n);
 const maxBigint = 2n ** 63n - 1n;
 
-/** Whether a number is an amount of money, or a count of things: a sum with any other would be useless. */
+/** An amount of money, or a count of things: a sum with any other number would be useless. */
 function isAmount(value: unknown): boolean {
   const size = Math.abs(Number(value instanceof Decimal ? value.canonical : value));
   const isShort = typeof value === 'number' || String(value).length <= 60;
   return isShort && (size === 0 || (size >= 1e-30 && size <= 1e12));
 }
 
-/** A whole number that fits a bigint, of a number or of digits in quotes; undefined: it is none. */
+/** A whole number that fits a bigint, from a number or digits in quotes; undefined: another value. */
 export function wholeNumber(value: unknown): bigint | undefined {
   const text = value instanceof Decimal ? value.plain() : typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !digits.test(text)) return undefined;
@@ -41,8 +41,8 @@ export function wholeNumber(value: unknown): bigint | undefined {
   return whole >= minBigint && whole <= maxBigint ? whole : undefined;
 }
 
-/** The canonical text of the key of a record: `7`, not `07`; undefined: it cannot be one. */
-export function keyText({ kind }: Pick<Field, 'kind'>, value: unknown): string | undefined {
+/** The canonical text of the key of a record: `7`, not `07`; undefined: it cannot be a key. */
+export function keyText({ kind }: { kind: KindName }, value: unknown): string | undefined {
   if (kind === 'integer') return wholeNumber(value)?.toString();
   const text = typeof value === 'string' ? value : longNumber(value);
   return text && idFault(text) === undefined ? text : undefined;
@@ -62,7 +62,7 @@ export const withoutInvisible = (text: string): string => text.replace(new RegEx
 
 export const isIdType = (value: unknown) => typeof value === 'string' || isNumber(value);
 
-/** Why a value is no id. One that looks like another would make a second record, or a second business. */
+/** Why a value is no id. An id that looks like another would make a second record, or a second business. */
 export function idFault(value: unknown): string | undefined {
   if (!isIdType(value)) return 'expected text';
   const text = String(value);
@@ -126,7 +126,7 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds;
 
-/** What a field of a kind is in a callback. */
+/** The type of a kind's values in callbacks. */
 export interface ValueOf {
   text: string | number;
   untyped: unknown;
@@ -146,7 +146,7 @@ export interface Field<K extends KindName = KindName> {
   alias?: string;
   /** Reads it from the envelope, for a field that is not in `data`. */
   fromEnvelope?: (envelope: { transaction_id?: unknown }) => string | undefined;
-  /** Documented as one that may be missing, so that its absence is no drift. */
+  /** It may be missing, by its documentation: its absence is no drift. */
   optional?: true;
   /** `false`: it cannot identify a patient. Every other field is redacted and erased. */
   personal?: false;
@@ -154,6 +154,8 @@ export interface Field<K extends KindName = KindName> {
   refersTo?: string;
   /** The known values of a short text, with what they mean. Others are valid, and counted as drift. */
   meanings?: Readonly<Record<string, string>>;
+  /** An example of its value; default: that of its kind, see sample.ts. */
+  sample?: string;
 }
 
 export const text = { kind: 'text' } satisfies Field;
@@ -172,17 +174,25 @@ export const plannedTime = { ...time, isActionTime: 'planned' } satisfies Field;
 /** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
 
-/** Marks a field that is documented as one that may be missing. */
+/** Marks a field that may be missing, by its documentation. */
 export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
 
 /** A text that is the id of a record of another family. */
 export const idOf = (family: string) => ({ ...notPersonal(text), refersTo: family }) satisfies Field;
 
+/** Ids and people that every callback of a visit has in common. */
+export const patientId = { ...text, sample: 'patient-1' } satisfies Field;
+export const patientName = { ...text, sample: 'patient_name-1' } satisfies Field;
+export const patientPhone = { ...text, sample: 'patient_phone-1' } satisfies Field;
+export const doctorId = { ...notPersonal(text), sample: 'doctor-1' } satisfies Field;
+export const clinicId = { ...notPersonal(text), sample: 'clinic-1' } satisfies Field;
+export const businessId = { ...notPersonal(text), sample: 'business-1' } satisfies Field;
+
 /** A short text without personal data, with what its known values mean. */
 export const codes = (meanings: Readonly<Record<string, string>>) =>
   ({ ...notPersonal(text), meanings }) satisfies Field;
 
-/** The same, whose values mean themselves. */
+/** A short text without personal data, whose values mean themselves. */
 export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
 
 /**
@@ -198,7 +208,7 @@ export function readField(field: Field, value: unknown, eventMs: number): unknow
     // Null is a value: it takes an earlier time away.
     if (value !== null && (ms === null || isAfter)) return absent;
   }
-  // What it contains may be anything.
+  // Its content may be anything.
   if (kind === 'untyped' && personal === false && isContainer(value)) return unfit;
   return kinds[kind].read(value);
 }

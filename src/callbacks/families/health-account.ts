@@ -1,5 +1,7 @@
 import { defineFamily } from './family.ts';
-import { codes, notPersonal, optional, text, untyped } from './field.ts';
+import { clinicId, codes, type Field, notPersonal, optional, patientId, text, untyped } from './field.ts';
+
+const abhaAddress = { ...text, sample: 'abha_name-1@example' } satisfies Field;
 
 /** Health accounts (ABHA), each linked to a patient: its creation, and its profile shared at a counter. */
 export const healthAccount = defineFamily({
@@ -8,21 +10,21 @@ export const healthAccount = defineFamily({
   // The platform documents no address for these events.
   path: { default: ['/registered_url_for_health_account_events'] },
   table: 'health_accounts',
-  identifiedBy: 'abha_address',
-  shown: {
+  key: 'abha_address',
+  labels: {
     people: {
       oid: 'Patient id',
-      partner_patient_id: 'Your patient id',
+      partner_patient_id: 'Clinic’s own patient number',
       abha_address: 'Address',
       abha_number: 'Number',
     },
   },
   fields: {
-    abha_address: text,
+    abha_address: abhaAddress,
     abha_number: text,
-    oid: text,
+    oid: patientId,
     partner_patient_id: text,
-    hip_id: notPersonal(text),
+    hip_id: clinicId,
     hip_code: optional(notPersonal(text)),
     req_id: optional(notPersonal(text)),
   },
@@ -34,19 +36,19 @@ export const careContext = defineFamily({
   events: { 'abha.link_care_context': 'updated' },
   path: { default: ['/registered_url_for_care_context_events'] },
   table: 'care_contexts',
-  identifiedBy: 'care_context_id',
+  key: 'care_context_id',
   headline: ['status'],
-  facts: { status: ['error'] },
-  shown: {
-    people: { oid: 'Patient id', partner_patient_id: 'Your patient id', abha_address: 'Address' },
+  dependentFields: { status: ['error'] },
+  labels: {
+    people: { oid: 'Patient id', partner_patient_id: 'Clinic’s own patient number', abha_address: 'Address' },
     more: { status: 'Status', error: 'Error', retry_count: 'Attempts' },
   },
   fields: {
     care_context_id: notPersonal(text),
-    abha_address: text,
-    oid: text,
+    abha_address: abhaAddress,
+    oid: patientId,
     partner_patient_id: text,
-    hip_id: notPersonal(text),
+    hip_id: clinicId,
     status: codes({ LINKED: 'linked' }),
     error: untyped,
     retry_count: notPersonal(untyped),

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { idOf, nested, notPersonal, optional, personName, text } from './field.ts';
+import { clinicId, doctorId, idOf, nested, optional, patientId, personName, text } from './field.ts';
 
 /** Messages to patients, and doctors who joined a consultation; a notice has no id of its own. */
 export const notice = defineFamily({
@@ -21,7 +21,7 @@ export const notice = defineFamily({
     ],
   },
   table: 'notices',
-  shown: {
+  labels: {
     people: {
       patient_name: 'Patient',
       patient_id: 'Patient id',
@@ -41,18 +41,27 @@ export const notice = defineFamily({
   },
   fields: {
     appointment_id: optional(idOf('appointment')),
-    doctor_id: notPersonal(text),
-    patient_id: text,
-    clinic_id: optional(notPersonal(text)),
+    doctor_id: doctorId,
+    patient_id: patientId,
+    clinic_id: optional(clinicId),
     prescription_id: optional(idOf('prescription')),
     prescription_url: optional(text),
     doc_name: optional(personName),
     doctor_name: optional(text),
     patient_name: optional(personName),
-    actor_oid: optional(notPersonal(text)),
+    actor_oid: optional(doctorId),
     booking_link: optional(text),
     due_date: optional(text),
     vaccines: optional(text),
     video_connect: optional(nested),
+  },
+  sample: {
+    prescription_url: 'https://files.invalid/prescription-1.pdf',
+    doc_name: { salutation: 'Dr', first_name: 'Asha', last_name: 'Rao' },
+    doctor_name: 'Dr Asha Rao',
+    booking_link: 'https://book.invalid/clinic-1',
+    due_date: '2026-11-30',
+    vaccines: 'MMR',
+    video_connect: { meet_link: 'https://meet.invalid/appointment-1', vendor: 'sample' },
   },
 });

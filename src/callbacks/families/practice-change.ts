@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { actionTime, nested, notPersonal, optional, text } from './field.ts';
+import { actionTime, clinicId, doctorId, nested, notPersonal, optional, text } from './field.ts';
 
 /** Doctors who start or stop practising, or become available; a change has no id of its own. */
 export const practiceChange = defineFamily({
@@ -11,14 +11,14 @@ export const practiceChange = defineFamily({
   },
   path: { default: ['/registered_url_for_doctor_events'] },
   table: 'practice_changes',
-  shown: {
+  labels: {
     people: { doctor_id: 'Doctor', clinic_id: 'Clinic' },
     time: { created_at: 'Written', modified_at: 'Last changed' },
   },
   fields: {
-    doctor_id: notPersonal(text),
+    doctor_id: doctorId,
     partner_doctor_id: notPersonal(text),
-    clinic_id: optional(notPersonal(text)),
+    clinic_id: optional(clinicId),
     partner_clinic_id: optional(notPersonal(text)),
     created_at: actionTime,
     modified_at: actionTime,

@@ -1,29 +1,40 @@
 import { defineFamily } from './family.ts';
-import { actionTime, code, nested, notPersonal, optional, text, untyped } from './field.ts';
+import {
+  actionTime,
+  clinicId,
+  code,
+  doctorId,
+  nested,
+  notPersonal,
+  optional,
+  patientId,
+  text,
+  untyped,
+} from './field.ts';
 
 export const prescription = defineFamily({
   name: 'prescription',
   events: { 'prescription.created': 'created', 'prescription.updated': 'updated' },
   path: { default: ['/registered_url_for_prescription_events'] },
   table: 'prescriptions',
-  identifiedBy: 'prescription_id',
-  orderedBy: 'modified_at',
-  shown: {
+  key: 'prescription_id',
+  changeTime: 'modified_at',
+  labels: {
     people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
     time: { created_at: 'Written', modified_at: 'Last changed' },
     more: {
       prescription_url: 'PDF',
       prescription_url_print: 'PDF to print',
-      partner_appointment_id: 'Your appointment',
+      partner_appointment_id: 'Clinic’s own appointment number',
     },
   },
   fields: {
     prescription_id: { ...notPersonal(text), alias: 'rx_id' },
-    doctor_id: notPersonal(text),
+    doctor_id: doctorId,
     partner_doctor_id: optional(notPersonal(text)),
-    patient_id: text,
+    patient_id: patientId,
     partner_patient_id: optional(text),
-    clinic_id: optional(notPersonal(text)),
+    clinic_id: optional(clinicId),
     partner_clinic_id: optional(notPersonal(text)),
     partner_appointment_id: optional(text),
     current_version: optional(untyped),
@@ -34,5 +45,9 @@ export const prescription = defineFamily({
     created_at: actionTime,
     modified_at: actionTime,
     partner_meta: optional(nested),
+  },
+  sample: {
+    prescription_url: 'https://files.invalid/prescription-1.pdf',
+    prescription_url_print: 'https://files.invalid/prescription-1-print.pdf',
   },
 });

@@ -1,5 +1,19 @@
 import { defineFamily } from './family.ts';
-import { actionTime, amount, code, idOf, integer, notPersonal, text, untyped } from './field.ts';
+import {
+  actionTime,
+  amount,
+  clinicId,
+  code,
+  doctorId,
+  idOf,
+  integer,
+  notPersonal,
+  patientId,
+  patientName,
+  patientPhone,
+  text,
+  untyped,
+} from './field.ts';
 
 /** Receipts (service-interface sections 2.2, 4.5 and 6). */
 export const receipt = defineFamily({
@@ -7,18 +21,18 @@ export const receipt = defineFamily({
   events: { 'receipt.created': 'created', 'receipt.updated': 'updated', 'receipt.deleted': 'deleted' },
   path: { variable: 'RECEIPTS_PATH', default: ['/registered_url_for_receipt_events'], isBasic: true },
   table: 'receipts',
-  identifiedBy: 'receipt_id',
-  orderedBy: 'updated_at',
-  printed: 'receipt_number',
+  key: 'receipt_id',
+  changeTime: 'updated_at',
+  printedNumber: 'receipt_number',
   headline: ['amount_paid', 'amount_due'],
-  facts: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
+  dependentFields: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
   people: { names: ['name'], phones: ['mobile'] },
-  shown: {
+  labels: {
     money: {
       receipt_amount: 'Amount',
       sku_discount_amount: 'Discount on items',
       additional_discount_amount: 'Discount',
-      net_amount: 'To pay',
+      net_amount: 'Billed',
       amount_paid: 'Paid',
       amount_due: 'Due',
     },
@@ -44,9 +58,9 @@ export const receipt = defineFamily({
   fields: {
     receipt_id: integer,
     aid: idOf('appointment'),
-    doctor_oid: notPersonal(text),
-    clinic_id: notPersonal(text),
-    patient_oid: text,
+    doctor_oid: doctorId,
+    clinic_id: clinicId,
+    patient_oid: patientId,
     created_at: actionTime,
     updated_at: actionTime,
     receipt_number: notPersonal(untyped),
@@ -57,8 +71,8 @@ export const receipt = defineFamily({
     additional_discount_type: code('AMOUNT'),
     additional_discount_amount: amount,
     net_amount: amount,
-    name: text,
-    mobile: text,
+    name: patientName,
+    mobile: patientPhone,
     flavour: untyped,
     sku_discount_amount: amount,
     amount_due: amount,
@@ -69,5 +83,21 @@ export const receipt = defineFamily({
     payment_link: text,
     amount_paid: amount,
     actor: code('doctor'),
+  },
+  sample: {
+    created_at: 1_700_000_000_123,
+    updated_at: 1_700_000_000_456,
+    receipt_url: 'https://files.invalid/receipt-1.pdf',
+    receipt_amount: 500.1,
+    additional_discount_value: 10.05,
+    additional_discount_amount: 10.05,
+    net_amount: 490.05,
+    sku_discount_amount: 0,
+    amount_paid: 400,
+    amount_due: 90.05,
+    archive: 0,
+    remarks: '',
+    ref_trx_id: '',
+    payment_link: 'https://pay.invalid/payment_id-1',
   },
 });

@@ -1,5 +1,5 @@
 import { defineFamily } from './family.ts';
-import { idOf, notPersonal, text } from './field.ts';
+import { clinicId, doctorId, idOf, patientId, text } from './field.ts';
 
 /** Google review requests (service-interface sections 2.4, 4.5 and 6); a request has no id of its own. */
 export const reviewRequest = defineFamily({
@@ -11,15 +11,16 @@ export const reviewRequest = defineFamily({
     isBasic: true,
   },
   table: 'review_requests',
-  shown: {
+  labels: {
     people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
     more: { appointment_id: 'Appointment', google_review_link: 'Link' },
   },
   fields: {
-    doctor_id: notPersonal(text),
+    doctor_id: doctorId,
     google_review_link: text,
-    patient_id: text,
+    patient_id: patientId,
     appointment_id: idOf('appointment'),
-    clinic_id: notPersonal(text),
+    clinic_id: clinicId,
   },
+  sample: { google_review_link: 'https://reviews.invalid/clinic-1' },
 });

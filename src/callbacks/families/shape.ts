@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { path } from '../../common/config/addresses.ts';
-import { commonColumns, shownGroups } from './family.ts';
+import { commonColumns, labelGroups } from './family.ts';
 import { type Field, type KindName, kinds } from './field.ts';
 
-// Views of the receiver's own, and what the metrics call no family.
+// Views of the receiver itself, and the metrics' name for no family.
 const reserved = ['access_log', 'deliveries', 'quarantine', 'none'];
 const reservedColumns = ['business_id', ...Object.keys(commonColumns)];
 
@@ -28,6 +28,7 @@ const field = z.strictObject({
   personal: z.literal(false).optional(),
   refersTo: z.string().optional(),
   meanings: texts.optional(),
+  sample: z.string().optional(),
 });
 
 /** What the compiler checks of a `defineFamily`, for modules that are JavaScript. */
@@ -47,36 +48,39 @@ export const familySchema = z
     }),
     table: name,
     fields: z.record(column, field),
-    identifiedBy: z.string().optional(),
-    orderedBy: z.string().optional(),
-    facts: lists.optional(),
+    key: z.string().optional(),
+    changeTime: z.string().optional(),
+    dependentFields: lists.optional(),
     title: z.string().optional(),
-    shown: z.partialRecord(z.enum(Object.keys(shownGroups) as [keyof typeof shownGroups]), texts).optional(),
-    printed: z.string().optional(),
+    labels: z.partialRecord(z.enum(labelGroups), texts).optional(),
+    printedNumber: z.string().optional(),
     headline: z.array(z.string()).optional(),
     people: z.strictObject({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
+    sample: z.record(z.string(), z.unknown()).optional(),
   })
   .superRefine((family, { addIssue }) => {
-    const { fields, identifiedBy, orderedBy, printed, headline, facts, shown, people } = family;
-    const named: Record<string, [(string | undefined)[], KindName[]]> = {
-      identifiedBy: [[identifiedBy], ['text', 'integer']],
-      orderedBy: [[orderedBy], ['time']],
-      isActionTime: [Object.keys(fields).filter((one) => fields[one]!.isActionTime), ['time']],
-      printed: [[printed], []],
+    const { fields, key, changeTime, printedNumber, headline, dependentFields, labels, people, sample } =
+      family;
+    const references: Record<string, [names: (string | undefined)[], kinds: KindName[]]> = {
+      key: [[key], ['text', 'integer']],
+      changeTime: [[changeTime], ['time']],
+      isActionTime: [Object.keys(fields).filter((name) => fields[name]!.isActionTime), ['time']],
+      printedNumber: [[printedNumber], []],
       headline: [headline ?? [], []],
-      facts: [Object.entries(facts ?? {}).flat(2), []],
-      shown: [Object.values(shown ?? {}).flatMap((group) => Object.keys(group ?? {})), []],
-      people: [Object.values(people ?? {}).flatMap((paths) => paths.map((one) => one.split('.')[0])), []],
+      dependentFields: [Object.entries(dependentFields ?? {}).flat(2), []],
+      labels: [Object.values(labels ?? {}).flatMap((group) => Object.keys(group ?? {})), []],
+      people: [Object.values(people ?? {}).flatMap((paths) => paths.map((path) => path.split('.')[0])), []],
+      sample: [Object.keys(sample ?? {}).filter((name) => name !== 'transaction_id'), []],
     };
     const issue = (message: string, ...place: string[]) => addIssue({ code: 'custom', path: place, message });
-    for (const [place, [names, allowed]] of Object.entries(named))
-      for (const one of names) {
-        if (one === undefined) continue;
-        if (!Object.hasOwn(fields, one)) issue(`names ${one}, which is not among its fields`, place);
-        else if (allowed.length > 0 && !allowed.includes(fields[one]!.kind))
-          issue(`must be of the kind ${allowed.join(' or ')}, which ${one} is not`, place);
+    for (const [place, [names, allowed]] of Object.entries(references))
+      for (const name of names) {
+        if (name === undefined) continue;
+        if (!Object.hasOwn(fields, name)) issue(`names ${name}, which is not among its fields`, place);
+        else if (allowed.length > 0 && !allowed.includes(fields[name]!.kind))
+          issue(`must be of the kind ${allowed.join(' or ')}, which ${name} is not`, place);
       }
-    const keys = Object.entries(fields).flatMap(([one, { alias }]) => [one, alias ?? []].flat());
-    const twice = keys.find((one, at) => keys.indexOf(one) < at);
+    const names = Object.entries(fields).flatMap(([name, { alias }]) => [name, alias ?? []].flat());
+    const twice = names.find((name, at) => names.indexOf(name) < at);
     if (twice) issue(`have two that are called ${twice}`, 'fields');
   });

@@ -44,7 +44,7 @@ interface Shown {
 
 /** What people call a record: by its printed number, or by its key. */
 function nameOf({ family, row, id }: Shown): string {
-  const number = (family.printed && row?.[family.printed]) || id;
+  const number = (family.printedNumber && row?.[family.printedNumber]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
 }
 
@@ -142,7 +142,7 @@ function Known({ recordKey: { family, businessId }, id, record, revealed, famili
 
 /** First what people read, then every other field that has a value, or had one. */
 function Fields({ family, record, row }: { family: Family; record: RecordPage; row: Row }) {
-  const shown = Object.values(family.shown ?? {}).flatMap((group) => Object.keys(group ?? {}));
+  const shown = Object.values(family.labels ?? {}).flatMap((group) => Object.keys(group ?? {}));
   const names = [
     ...new Set([...shown, ...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at']),
   ];

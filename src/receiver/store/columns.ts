@@ -4,15 +4,14 @@ import { kinds } from '../../callbacks/families/field.ts';
 import { unfitMark } from '../../callbacks/read-data.ts';
 
 /** The columns of a family's table, with their types, in order. */
-export function columnsOf({ fields, identifiedBy }: Family): Record<string, string> {
-  const key = identifiedBy ? { [identifiedBy]: kinds[fields[identifiedBy]!.kind].column } : {};
+export function columnsOf({ fields, key }: Family): Record<string, string> {
+  const keyColumn = key ? { [key]: kinds[fields[key]!.kind].column } : {};
   const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);
-  return { business_id: 'text', ...key, ...Object.fromEntries(others), ...commonColumns };
+  return { business_id: 'text', ...keyColumn, ...Object.fromEntries(others), ...commonColumns };
 }
 
 /** The columns of the key of a family's table. */
-export const keyOf = ({ identifiedBy }: Family): string[] =>
-  identifiedBy ? ['business_id', identifiedBy] : ['delivery_id'];
+export const keyOf = ({ key }: Family): string[] => (key ? ['business_id', key] : ['delivery_id']);
 
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 export const quoted = pg.escapeIdentifier;

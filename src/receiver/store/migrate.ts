@@ -149,7 +149,7 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
   if (changed.length > 0) {
     if (older) return false;
     const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
-    if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.identifiedBy))
+    if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.key))
       throw new TablesRefused(
         `Columns that every row needs have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild, which makes its rows anew`,
       );
@@ -180,8 +180,8 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
 
 /** A hash of what makes rows of callbacks: a worker with another one must not merge. */
 export function fingerprintOf(families: readonly Family[]): string {
-  const facts = families.map(({ name, table, events, fields, identifiedBy, orderedBy, facts: together }) => ({
-    ...{ name, table, events, identifiedBy, orderedBy, together },
+  const facts = families.map(({ name, table, events, fields, key, changeTime, dependentFields }) => ({
+    ...{ name, table, events, key, changeTime, dependentFields },
     fields: Object.entries(fields).map(([field, { kind, isActionTime, alias, fromEnvelope }]) => [
       ...[field, kind, isActionTime, alias, fromEnvelope !== undefined],
     ]),

@@ -63,7 +63,7 @@ insert into receiver.pending_deliveries (id, family) select id, $1 from (
 export function isRowOf(family: Family): string {
   const key = keyOf(family).at(-1)!;
   const isKey = `t.${quoted(key)} = k.record_id::${columnsOf(family)[key]}`;
-  return family.identifiedBy ? `t.business_id = k.business_id and ${isKey}` : isKey;
+  return family.key ? `t.business_id = k.business_id and ${isKey}` : isKey;
 }
 
 /** SQL for when a delivery is tried again: after a pause that doubles. @param max in seconds */

@@ -47,7 +47,7 @@ const invoice = defineFamily({
   events: { 'invoice.created': 'created' },
   path: { default: ['/invoices'] },
   table: 'invoices',
-  identifiedBy: 'invoice_id',
+  key: 'invoice_id',
   fields: { invoice_id: notPersonal(text), total: amount },
 });
 

@@ -3,11 +3,11 @@ import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { classOf, type Family, takesEveryEvent } from '../../../src/callbacks/families/family.ts';
 import type { Field, KindName } from '../../../src/callbacks/families/field.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
+import { sampleOf } from '../../../src/callbacks/families/sample.ts';
 import { createLog } from '../../../src/common/log.ts';
 import type { Intake } from '../../../src/receiver/intake/intake.ts';
 import { keyOf } from '../../../src/receiver/store/columns.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
-import { samples } from '../../../src/sandbox/samples.ts';
 import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
@@ -137,9 +137,9 @@ const history = fc.record({
 /** The callback that was drawn, with what a page shows of its data, by name. */
 function callbackOf(family: Family, one: Drawn, first: number, n: number) {
   const { event, fields, unknown, second, ms, change, timestamp, client, record, business, hasZeros } = one;
-  const { identifiedBy, orderedBy } = family;
+  const { key: keyField, changeTime } = family;
   const names = Object.keys(family.fields).filter(
-    (name) => name !== identifiedBy && name !== orderedBy && !family.fields[name]!.fromEnvelope,
+    (name) => name !== keyField && name !== changeTime && !family.fields[name]!.fromEnvelope,
   );
   const events = Object.keys(family.events).filter((name) => family.events[name] !== 'reconciled');
   const given: Record<string, Value> = {};
@@ -150,30 +150,29 @@ function callbackOf(family: Family, one: Drawn, first: number, n: number) {
   }
   if (unknown !== undefined) given.further = [unknown, 'extra'];
   given.n = [n, 'extra'];
-  if (orderedBy && change) given[orderedBy] = change;
-  const isNumber = family.fields[identifiedBy!]?.kind === 'integer';
+  if (changeTime && change) given[changeTime] = change;
+  const isNumber = family.fields[keyField!]?.kind === 'integer';
   const key = isNumber ? (hasZeros ? `0${record}` : record) : hasZeros ? `0${record}` : `r${record}`;
-  const sample = (samples as Record<string, { event: string; transaction_id?: string }>)[family.name]!;
   const eventMs = (start + second) * 1000 + ms;
   const callback = {
-    event: events[event % Math.max(events.length, 1)] ?? sample.event,
+    event: events[event % Math.max(events.length, 1)] ?? 'x.unknown',
     event_time: ms > 0 ? eventMs : start + second,
     timestamp,
     client_id: client,
     business_id: business,
     // Each callback is another one, also of equal content.
     partition_id: n,
-    ...(sample.transaction_id && { transaction_id: `ipd/b/admissions/a/clearances/r${record}` }),
+    ...(sampleOf(family).transaction_id && { transaction_id: `ipd/b/admissions/a/clearances/r${record}` }),
     data: {
       ...Object.fromEntries(Object.entries(given).map(([name, [value]]) => [name, value])),
-      ...(identifiedBy && !family.fields[identifiedBy]!.fromEnvelope && { [identifiedBy]: key }),
+      ...(keyField && !family.fields[keyField]!.fromEnvelope && { [keyField]: key }),
     },
   };
   const said = Object.entries(given).map(([name, [value, shown]]) => {
     const field = family.fields[name];
     return { name, value, shown: !field ? 'extra' : typeof shown === 'function' ? shown(field) : shown };
   });
-  const changed = orderedBy ? said.find(({ name }) => name === orderedBy)?.shown : undefined;
+  const changed = changeTime ? said.find(({ name }) => name === changeTime)?.shown : undefined;
   const changeMs = typeof changed === 'object' ? (changed.column as number | null) : null;
   const timestampMs = timestamp === undefined ? 0 : timestamp > 1e11 ? timestamp : timestamp * 1000;
   return { family, callback, said, eventMs, changeMs: changeMs ?? undefined, timestampMs };
@@ -277,7 +276,7 @@ function rowOf(family: Family, ordered: readonly Sent[]): Data {
       if (shown === 'extra') extra[name] = value;
       else if (!isDeletion || shown.column !== null) set(name, shown.column);
     }
-    for (const [lead, others] of Object.entries(isDeletion ? {} : (family.facts ?? {})))
+    for (const [lead, others] of Object.entries(isDeletion ? {} : (family.dependentFields ?? {})))
       if (said.some(({ name, shown }) => name === lead && typeof shown === 'object'))
         for (const name of others) if (!given.has(name)) set(name, null);
   }
@@ -289,7 +288,7 @@ function rowOf(family: Family, ordered: readonly Sent[]): Data {
   );
   return {
     ...Object.fromEntries([...columns, ...fromEnvelope]),
-    ...(family.identifiedBy && { [family.identifiedBy]: delivery.recordId }),
+    ...(family.key && { [family.key]: delivery.recordId }),
     business_id: delivery.businessId,
     client_id: ordered.findLast((one) => one.delivery.clientId !== '')?.delivery.clientId ?? '',
     last_event: event,

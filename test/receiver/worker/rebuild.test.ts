@@ -25,7 +25,7 @@ const invoice = defineFamily({
   events: { 'invoice.created': 'created', 'invoice.updated': 'updated', 'invoice.deleted': 'deleted' },
   path: { default: ['/invoices'] },
   table: 'invoices',
-  identifiedBy: 'invoice_id',
+  key: 'invoice_id',
   fields: { invoice_id: notPersonal(integer), total: amount, patient_id: text },
 });
 const withInvoices: Family[] = [...families, invoice];

@@ -1,0 +1,134 @@
+import { cached, type Family, isKeyedByEnvelope } from '../callbacks/families/family.ts';
+import { sampleOf } from '../callbacks/families/sample.ts';
+import { digits, hexId, personId, type Random, uuid } from './random.ts';
+
+export type Fields = Record<string, unknown>;
+
+export interface Clinic {
+  businessId: string;
+  clinicId: string;
+  doctors: string[];
+  /** The next key of a record that has a number. */
+  nextNumber: number;
+}
+
+export const newClinic = (random: Random, businessId?: string): Clinic => ({
+  businessId: businessId ?? personId(random),
+  clinicId: hexId(random),
+  doctors: Array.from({ length: random.between(1, 4) }, () => personId(random)),
+  nextNumber: random.between(1, 5_000),
+});
+
+/** The part of a callback that a scenario decides. */
+export interface ScenarioEvent {
+  family: Family;
+  event: string;
+  transaction_id?: string;
+  data: Fields;
+}
+
+/**
+ * Makes an event of the record that a visit has of the event's family: its sample with all changes so far.
+ *
+ * @param names the fields that the event has; default: all
+ * @returns undefined for an event of another family
+ */
+export type Emit = (event: string, changes?: Fields, names?: readonly string[]) => ScenarioEvent | undefined;
+
+export interface VisitOptions {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly families: readonly Family[];
+  /** Decides whether an update has only its key and what it changes. */
+  readonly isLean: () => boolean;
+}
+
+interface VisitRecord {
+  data: Fields;
+  transaction: { transaction_id?: string };
+  firstMs: number;
+  lastMs: number;
+}
+
+const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
+const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
+
+/** Creates the function that puts the ids and names of a visit in the place of those of samples, such as `patient-1`. */
+function createReplace(random: Random, { businessId, clinicId, doctors }: Clinic): (json: string) => string {
+  const doctor = random.pick(doctors);
+  const texts: Record<string, string> = {
+    'business-1': businessId,
+    'clinic-1': clinicId,
+    'doctor-1': doctor,
+    'patient-1': personId(random),
+    'patient_name-1': `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
+    // No Indian mobile number begins with 5.
+    'patient_phone-1': `+915${random.text(9, digits)}`,
+    'partner_clinic_id-1': `partner-${clinicId.slice(-8)}`,
+    'partner_doctor_id-1': `partner-${doctor.slice(-8)}`,
+    'appointment-1': `${random.pick(['d', 'api'])}-${uuid(random)}`,
+    'abha_name-1': `sample.${random.text(10, digits)}`,
+    'abha_number-1': [2, 4, 4, 4].map((length) => random.text(length, digits)).join('-'),
+  };
+  return (json) =>
+    json.replace(/\b[a-z][a-z_]*-1\b/g, (text) => {
+      texts[text] ??= hexId(random);
+      return texts[text];
+    });
+}
+
+// Other times of a record are those of its last change.
+const firstTimes = ['created_at', 'admission_date', 'date'];
+const isLastTime = ({ fields }: Family, name: string) =>
+  fields[name]?.kind === 'time' && !firstTimes.includes(name);
+
+/** A time as the sample spells it: text, milliseconds or seconds. */
+function spelled(sample: unknown, ms: number): string | number {
+  if (typeof sample === 'string') return new Date(ms).toISOString();
+  return Number(sample) > 1e11 ? ms : Math.floor(ms / 1000);
+}
+
+const sampleFor = cached((family: Family) => {
+  const { data, transaction_id } = sampleOf(family);
+  return { data, json: JSON.stringify([data, transaction_id === undefined ? {} : { transaction_id }]) };
+});
+
+/** The events of a visit of one patient at a clinic. */
+export function createEmit(random: Random, clinic: Clinic, { clock, families, isLean }: VisitOptions): Emit {
+  const replace = createReplace(random, clinic);
+  const records = new Map<Family, VisitRecord>();
+
+  function makeRecord(family: Family): VisitRecord {
+    const { fields, key = '' } = family;
+    const [data, transaction] = JSON.parse(replace(sampleFor(family).json));
+    if (fields[key]?.kind === 'integer') data[key] = clinic.nextNumber++;
+    return { data, transaction, firstMs: clock(), lastMs: 0 };
+  }
+
+  return (event, changes = {}, names) => {
+    const family = families.find(({ events }) => Object.hasOwn(events, event));
+    if (!family) return undefined;
+    const { data: sample } = sampleFor(family);
+    const { key = '', changeTime = '' } = family;
+    const existing = records.get(family);
+    const record = existing ?? makeRecord(family);
+    records.set(family, record);
+    // Versions within a second would have no order, but for times in milliseconds.
+    record.lastMs = Math.max(clock(), Number(sample[changeTime]) > 1e11 ? 0 : record.lastMs + 1_000);
+    const { data, transaction, firstMs, lastMs } = record;
+    Object.assign(data, changes);
+    for (const name of Object.keys(data))
+      if (firstTimes.includes(name)) data[name] = spelled(sample[name], firstMs);
+      else if (data[name] != null && isLastTime(family, name)) data[name] = spelled(sample[name], lastMs);
+    const hasKey = key !== '' && !isKeyedByEnvelope(family);
+    const leanNames = Object.keys(data).filter(
+      (name) =>
+        name === key || (family.events[event] !== 'deleted' && (name in changes || isLastTime(family, name))),
+    );
+    const sent = existing && hasKey && isLean() ? leanNames : names;
+    return { family, event, ...transaction, data: sent ? pick(data, sent) : { ...data } };
+  };
+}
+
+const pick = (data: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(names.filter((name) => name in data).map((name) => [name, data[name]]));
