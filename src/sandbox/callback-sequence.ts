@@ -5,8 +5,8 @@ const shuffleWindow = 1_000;
 const duplicateWindow = 200;
 
 export interface CallbacksOptions extends HistoryOptions {
-  /** Callbacks in place of the history. */
-  readonly source?: Iterable<Callback> | undefined;
+  /** Drops callbacks of the history. */
+  readonly isSent?: ((callback: Callback) => boolean) | undefined;
   /** Number of callbacks, duplicates and invalid ones included. Default: all. */
   readonly count?: number | undefined;
   /** Share of deliberate duplicates, 0 to 1. */
@@ -28,16 +28,18 @@ export function* callbacks(options: CallbacksOptions): Generator<Callback, void>
 }
 
 function* withFaults(options: CallbacksOptions, random: Random) {
-  const { duplicates = 0, invalid = 0 } = options;
+  const { duplicates = 0, invalid = 0, isSent = () => true } = options;
   const recent: Callback[] = [];
-  for (const callback of options.source ?? history(options)) {
+  for (const callback of history(options)) {
+    if (!isSent(callback)) continue;
     while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
     if (random.chance(invalid)) {
       yield invalidOf(callback, random);
       continue;
     }
-    if (duplicates > 0 && recent.length < duplicateWindow) recent.push(callback);
-    else if (duplicates > 0) recent[random.between(0, duplicateWindow - 1)] = callback;
+    if (duplicates > 0)
+      recent[recent.length < duplicateWindow ? recent.length : random.between(0, duplicateWindow - 1)] =
+        callback;
     yield callback;
   }
 }
@@ -57,20 +59,20 @@ function duplicateOf(callback: Callback, random: Random): Callback {
 }
 
 function* first(count: number, source: Iterable<Callback>) {
+  if (count <= 0) return;
   let left = count;
-  if (left <= 0) return;
   for (const callback of source) {
     yield callback;
-    if (--left === 0) return;
+    if (--left <= 0) return;
   }
 }
 
 function* shuffled(source: Iterable<Callback>, random: Random) {
-  const waiting: Callback[] = [];
-  const take = (below: number) => waiting.splice(random.between(0, below - 1), 1)[0]!;
+  const window: Callback[] = [];
+  const take = () => window.splice(random.between(0, window.length - 1), 1)[0]!;
   for (const callback of source) {
-    waiting.push(callback);
-    if (waiting.length > shuffleWindow) yield take(shuffleWindow);
+    window.push(callback);
+    if (window.length > shuffleWindow) yield take();
   }
-  while (waiting.length > 0) yield take(waiting.length);
+  while (window.length > 0) yield take();
 }

@@ -21,7 +21,6 @@ export interface Callback {
   readonly number: number;
   readonly family: Family;
   readonly event: string;
-  readonly businessId: string;
   /** The body, sent and signed as UTF-8. */
   readonly body: string;
   readonly envelope: Envelope;
@@ -122,8 +121,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
 }
 
 export function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
-  const { event, business_id: businessId } = envelope;
-  return { number, family, event, businessId, body: JSON.stringify(envelope), envelope };
+  return { number, family, event: envelope.event, body: JSON.stringify(envelope), envelope };
 }
 
 function timesOf({ name }: Family, now: number, random: Random) {

@@ -16,6 +16,5 @@ export {
   type SendOptions,
   type Summary,
   sendCallbacks,
-  signatureOf,
   type UrlOf,
 } from './sender.ts';

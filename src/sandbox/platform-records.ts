@@ -2,7 +2,6 @@ import { Router } from 'express';
 import { z } from 'zod';
 import { appointment } from '../callbacks/families/appointment.ts';
 import { sendError } from './faults.ts';
-import type { Envelope } from './history.ts';
 import type { Fields } from './visit.ts';
 
 const pageSize = 30;
@@ -23,10 +22,16 @@ const listQuery = z
     return apart >= 0 && apart <= 7;
   });
 
-export type Records = ReturnType<typeof newRecords>;
-
 /** The platform's appointments and directory of one business: that of the first event. */
-export function newRecords(businessId?: string) {
+export interface Records {
+  /** Changes an appointment as an event says; an event of another business or family changes none. */
+  take: (event: { event: string; business_id: string; data: Fields }) => void;
+  /** The newest first, so that a booking moves all others to later places. */
+  list: (startDate: string, endDate: string) => Fields[];
+  directory: () => { business: object; clinics: object[]; doctors: object[] };
+}
+
+export function newRecords(businessId?: string): Records {
   /** In the order of their booking. */
   const appointments = new Map<string, Fields>();
   /** The doctors of each clinic. */
@@ -34,8 +39,7 @@ export function newRecords(businessId?: string) {
   let business = businessId;
 
   return {
-    /** Changes an appointment as an event says; an event of another business or family changes none. */
-    take({ event, business_id, data }: Pick<Envelope, 'event' | 'business_id' | 'data'>): void {
+    take({ event, business_id, data }) {
       business ??= business_id;
       if (business_id !== business || !Object.hasOwn(appointment.events, event)) return;
       const { action: _, sa_ids: __, ...fields } = data;
@@ -47,8 +51,7 @@ export function newRecords(businessId?: string) {
       clinics.set(String(all.clinic_id), doctors.add(String(all.doctor_id)));
     },
 
-    /** The newest first, so that a booking moves all others to later places. */
-    list(startDate: string, endDate: string): Fields[] {
+    list(startDate, endDate) {
       const [from, to] = [startOf(startDate), startOf(endDate) + secondsPerDay];
       const isOf = ({ start_time: at }: Fields) => Number(at) >= from && Number(at) < to;
       return [...appointments.values()].reverse().filter(isOf);
@@ -57,25 +60,29 @@ export function newRecords(businessId?: string) {
     directory: () => ({
       business: { business_id: business ?? '', name: 'Sample Practice' },
       clinics: Array.from(clinics, ([clinic_id, doctors], index) => ({
-        ...{ clinic_id, name: `Sample Clinic ${index + 1}`, doctors: [...doctors] },
+        clinic_id,
+        name: `Sample Clinic ${index + 1}`,
+        doctors: [...doctors],
       })),
-      doctors: [...new Set(Array.from(clinics.values(), (ids) => [...ids]).flat())].map(
-        (doctor_id, index) => ({
-          ...{ doctor_id, name: `Dr Sample ${index + 1}`, pic: '' },
-        }),
-      ),
+      doctors: [...new Set([...clinics.values()].flatMap((ids) => [...ids]))].map((doctor_id, index) => ({
+        doctor_id,
+        name: `Dr Sample ${index + 1}`,
+        pic: '',
+      })),
     }),
   };
 }
 
 /** The operations that read records. */
-export function reading(records: Records): Router {
+export function recordOperations(records: Records): Router {
   const router = Router();
   router.get('/dr/v1/appointment', ({ query }, response) => {
     const { success, data } = listQuery.safeParse(query);
     if (!success) return sendError(response, 400, 'INVALID_REQUEST', 'query');
-    const found = records.list(data.start_date, data.end_date);
-    response.json({ appointments: found.slice(data.page_no * pageSize, (data.page_no + 1) * pageSize) });
+    const appointments = records.list(data.start_date, data.end_date);
+    response.json({
+      appointments: appointments.slice(data.page_no * pageSize, (data.page_no + 1) * pageSize),
+    });
   });
   router.get('/dr/v1/business/entities', (_, response) => void response.json({ data: records.directory() }));
   return router;

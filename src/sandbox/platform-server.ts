@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import { faultInjector, sendError, sendInvalid } from './faults.ts';
-import { searchMedicalDatabase, searchQuery } from './medical-database.ts';
-import { newRecords, type Records, reading } from './platform-records.ts';
-import { registration } from './registration.ts';
-import { subscriptions } from './subscriptions.ts';
+import { faultInjector, sendError } from './faults.ts';
+import { operations } from './platform-operations.ts';
+import { newRecords, type Records, recordOperations } from './platform-records.ts';
 
 /** The bearer token that a sandbox accepts by default: an unsigned JWT. */
 export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
@@ -25,7 +23,7 @@ export interface SandboxOptions {
   readonly tokens?: readonly string[];
   /** The real name of the response field that the interface calls svc. Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** What the reads tell. Default: no records. */
+  /** The appointments and the directory. Default: none. */
   readonly records?: Records | undefined;
 }
 
@@ -37,13 +35,21 @@ export interface ReceivedRequest {
   readonly body: unknown;
 }
 
-export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
+export interface Sandbox {
+  readonly url: string;
+  /** The last 1000 requests, oldest first. */
+  readonly requests: readonly ReceivedRequest[];
+  readonly records: Records;
+  /** Replaces the accepted bearer tokens, those of logins too. */
+  readonly accept: (tokens: readonly string[]) => void;
+  readonly close: () => Promise<void>;
+}
 
 /**
- * Starts a simulated service: the operations of sections 4.1 to 4.4, the login, the subscriptions, the list of
+ * Starts a simulated platform: the operations of sections 4.1 to 4.4, the login, the subscriptions, the list of
  * appointments and the directory, with the faults and magic values of docs/sandbox.md.
  */
-export async function startSandbox(options: SandboxOptions = {}) {
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const records = options.records ?? newRecords();
@@ -79,16 +85,8 @@ export async function startSandbox(options: SandboxOptions = {}) {
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
   app.use(withFaults);
-  for (const [path, handler] of Object.entries(registration(options.serviceIdentifierField ?? 'svc'))) {
-    app.post(path, handler);
-  }
-  app.get('/medical-db/v1/drugs-and-labs', (request, response) => {
-    const query = searchQuery.safeParse(request.query);
-    if (query.success) return void response.json(searchMedicalDatabase(query.data));
-    sendInvalid(response, 400, 'invalid_query', query.error);
-  });
-  app.use('/notification/v1/connect/webhook/subscriptions', subscriptions());
-  app.use(reading(records));
+  app.use(operations(options.serviceIdentifierField ?? 'svc'));
+  app.use(recordOperations(records));
   app.use((_, response) => sendError(response, 404, 'not_found', 'no such operation'));
   app.use((error: { status?: number }, _: Request, response: Response, next: NextFunction) => {
     if (response.headersSent) return next(error);
@@ -100,15 +98,12 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const { address, port, family } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-    /** The last 1000 requests, oldest first. */
-    requests: requests as readonly ReceivedRequest[],
-    /** What the reads tell. */
+    requests,
     records,
-    /** Replaces the accepted bearer tokens, those of logins too. */
-    accept: (accepted: readonly string[]): void => {
+    accept: (accepted) => {
       tokens = new Set(accepted);
     },
-    close: async (): Promise<void> => {
+    close: async () => {
       const closed = once(server, 'close');
       server.close();
       // A hanging response would keep its connection, and so the server, open for ever.

@@ -15,10 +15,10 @@ export type UrlOf = (callback: { readonly family: Family; readonly event: string
  */
 export function registeredUrls(base: string, env: Env = {}): UrlOf {
   return ({ family, event }) => {
-    const { variable, default: documentedPaths } = family.path;
     const path = documentedPath(family, event);
+    const { variable, default: documented } = family.path;
     const list = variable && env[variable];
-    const paths = list ? list.split(',').map((text) => text.trim()) : documentedPaths;
+    const paths = list ? list.split(',').map((text) => text.trim()) : documented;
     return below(base, paths.includes(path) ? path : paths[0]!);
   };
 }
@@ -32,7 +32,7 @@ export function eventsUrl(base: string, env: Env = {}): UrlOf {
 const below = (base: string, path: string) => base.replace(/\/+$/, '') + path;
 
 export interface SendOptions {
-  /** Where callbacks are sent (section 4.5): see registeredUrls and eventsUrl. */
+  /** See registeredUrls and eventsUrl. */
   readonly urlOf: UrlOf;
   /** Signs each attempt. */
   readonly signingKey?: string | undefined;
@@ -44,8 +44,6 @@ export interface SendOptions {
   readonly rate?: number | undefined;
   /** Retries after a network error, a time-out, 408, 425, 429 and 5xx, 11 times: about 25 s. Default: no. */
   readonly resendOnFailure?: boolean;
-  /** Time-out of a response, milliseconds. Default: 10000. */
-  readonly timeoutMs?: number;
   /** Ends the sequence; the pending responses are awaited. */
   readonly signal?: AbortSignal;
   /** Called after every attempt and awaited before the connection's next one. */
@@ -69,6 +67,21 @@ export interface Attempt {
   readonly retryAfterMs?: number | undefined;
 }
 
+export interface Summary {
+  /** Callbacks taken from the sequence. */
+  readonly callbacks: number;
+  readonly acknowledged: number;
+  /** Valid callbacks that were not acknowledged. */
+  readonly unacknowledged: number;
+  readonly resends: number;
+  /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** The latencies of the attempts with a response, milliseconds. */
+  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly seconds: number;
+}
+
+const timeoutMs = 10_000;
 const maxAttempts = 12;
 const maxRetryAfterMs = 60_000;
 const maxBacklogMs = 1_000;
@@ -127,12 +140,13 @@ export function nextTurn(turn: number, now: number, perSecond: number): number {
 
 /** Sends one callback once. A failure is an Attempt too. */
 async function post(callback: Callback, attempt: number, options: SendOptions): Promise<Attempt> {
-  const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature', timeoutMs = 10_000 } = options;
+  const { urlOf, signingKey, signatureHeader = 'X-Webhook-Signature' } = options;
   const { body } = callback;
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (signingKey !== undefined) headers[signatureHeader] = signatureOf(signingKey, body);
-  const beganAt = performance.now();
   const signal = AbortSignal.timeout(timeoutMs);
+  const beganAt = performance.now();
+  const sinceBegan = () => performance.now() - beganAt;
   try {
     const response = await fetch(urlOf(callback), {
       method: 'POST',
@@ -143,20 +157,14 @@ async function post(callback: Callback, attempt: number, options: SendOptions): 
     });
     // Other receivers may respond with any text.
     const [, state] = /"status": ?"(accepted|duplicate)"/.exec(await response.text()) ?? [];
-    const { status, ok } = response;
-    return {
-      callback,
-      attempt,
-      status,
-      outcome: state ? `${status} ${state}` : String(status),
-      acknowledged: ok,
-      latencyMs: performance.now() - beganAt,
-      retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000 || undefined,
-    };
+    const { status, ok: acknowledged } = response;
+    const outcome = state ? `${status} ${state}` : String(status);
+    const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1_000 || undefined;
+    return { callback, attempt, status, outcome, acknowledged, latencyMs: sinceBegan(), retryAfterMs };
   } catch (error) {
     const { code, name } = ((error as Error).cause ?? error) as { code?: string; name?: string };
     const outcome = code ?? name ?? 'unknown error';
-    return { callback, attempt, outcome, acknowledged: false, latencyMs: performance.now() - beganAt };
+    return { callback, attempt, outcome, acknowledged: false, latencyMs: sinceBegan() };
   }
 }
 
@@ -165,9 +173,9 @@ async function post(callback: Callback, attempt: number, options: SendOptions): 
  * interface shows no signing (section 6); this is the receiver's scheme, implemented separately so that a mistake in
  * its verifier is not mirrored.
  */
-export function signatureOf(key: string, body: string | Uint8Array, seconds = Math.floor(Date.now() / 1000)) {
-  const digest = createHmac('sha256', key).update(`${seconds}.`).update(body).digest('hex');
-  return `t=${seconds},v1=${digest}`;
+function signatureOf(key: string, body: string): string {
+  const seconds = Math.floor(Date.now() / 1000);
+  return `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
 const isRetryable = ({ acknowledged, status }: Attempt): boolean =>
@@ -180,28 +188,13 @@ async function sleep(milliseconds: number, signal: AbortSignal | undefined): Pro
   await setTimeout(milliseconds, undefined, signal ? { signal } : {}).catch(() => {});
 }
 
-export interface Summary {
-  /** Callbacks taken from the sequence. */
-  readonly callbacks: number;
-  readonly acknowledged: number;
-  /** Valid callbacks that were not acknowledged. */
-  readonly unacknowledged: number;
-  readonly resends: number;
-  /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
-  readonly outcomes: Readonly<Record<string, number>>;
-  /** The latencies of the attempts with a response, milliseconds. */
-  readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
-  readonly seconds: number;
-}
-
 /** Counts attempts in constant memory. */
 function startTally() {
   const beganAt = performance.now();
   const latencies = createHistogram();
   const outcomes: Record<string, number> = {};
   const counts = { callbacks: 0, acknowledged: 0, unacknowledged: 0, resends: 0 };
-  const milliseconds = (nanoseconds: number) => Math.round(nanoseconds / 1e4) / 100;
-  const percentile = (percent: number) => milliseconds(latencies.percentile(percent));
+  const inMs = (nanoseconds: number) => Math.round(nanoseconds / 1e4) / 100;
 
   return {
     addAttempt({ outcome, status, latencyMs, attempt }: Attempt): void {
@@ -217,7 +210,11 @@ function startTally() {
     summary: (): Summary => ({
       ...counts,
       outcomes: { ...outcomes },
-      latencyMs: { p50: percentile(50), p99: percentile(99), max: milliseconds(latencies.max) },
+      latencyMs: {
+        p50: inMs(latencies.percentile(50)),
+        p99: inMs(latencies.percentile(99)),
+        max: inMs(latencies.max),
+      },
       seconds: (performance.now() - beganAt) / 1000,
     }),
   };

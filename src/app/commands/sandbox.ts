@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { callbacks } from '../../sandbox/callback-sequence.ts';
-import { type Callback, history } from '../../sandbox/history.ts';
+import type { Callback } from '../../sandbox/history.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
 import { type Env, eventsUrl, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
@@ -25,6 +25,14 @@ interface SendFlags {
   readonly resendOnFailure?: true;
 }
 
+interface SendAction {
+  readonly command: Command;
+  readonly env: Env;
+  readonly signal: AbortSignal;
+  readonly url: string;
+  readonly isSent?: (callback: Callback) => boolean;
+}
+
 interface ServeFlags extends SendFlags {
   readonly host: string;
   readonly port: number;
@@ -43,10 +51,10 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .description('send sample callbacks to a receiver, and print a summary')
     .option('--url <address>', "the receiver's base address", httpAddress, receiverAddress(env));
   addSendOptions(sending, 'default: 100; of a past: all', 'default: no limit').action(
-    (flags: SendFlags & { url: string }, command: Command) =>
+    ({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
       untilEnd(async (signal) => {
         const count = flags.count ?? (flags.history ? 0 : 100);
-        const { unacknowledged } = await send(command, { ...flags, count }, env, signal);
+        const { unacknowledged } = await send({ ...flags, count }, { command, env, signal, url });
         if (unacknowledged > 0) process.exitCode = 1;
       }),
   );
@@ -91,10 +99,11 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
       const random = seededRandom(flags.seed ?? 1, 3);
       // A clinic on a busy day; a past is sent at once.
       const rate = flags.rate ?? (flags.history ? undefined : 1);
-      await send(command, { ...flags, url, rate }, env, signal, ({ family, envelope }) => {
+      const isSent = ({ family, envelope }: Callback) => {
         sandbox.records.take(envelope);
         return family.name !== 'appointment' || !random.chance(unsent);
-      });
+      };
+      await send({ ...flags, rate }, { command, env, signal, url, isSent });
     }
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
@@ -104,15 +113,9 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
 
 const day = 24 * 3_600_000;
 
-/** Sends a history to a receiver, but for the callbacks that `isSent` drops, and prints a summary. */
-async function send(
-  command: Command,
-  flags: SendFlags & { url: string },
-  env: Env,
-  signal: AbortSignal,
-  isSent: (callback: Callback) => boolean = () => true,
-): Promise<Summary> {
-  const { seed = Math.floor(Math.random() * 2 ** 31), lean, url } = flags;
+/** Sends a history to a receiver, and prints a summary. */
+async function send(flags: SendFlags, { command, env, signal, url, isSent }: SendAction): Promise<Summary> {
+  const { seed = Math.floor(Math.random() * 2 ** 31), count } = flags;
   const families = await readFamilies(command, flags.families, env);
   const now = Date.now();
   const morning = now - (now % day) + 3.5 * 3_600_000;
@@ -120,9 +123,9 @@ async function send(
   const businessIds = [`6${String(seed).padStart(14, '0')}`];
   const week = { start: morning - 7 * day, end: now, isReal: true, businessIds };
   const busy = { start: morning - day, present: Date.now };
-  const source = filtered(history({ seed, families, lean, ...(flags.history ? week : busy) }), isSent);
   let shownAt = performance.now();
-  const sequence = callbacks({ ...flags, seed, families, source, count: flags.count || undefined });
+  const period = flags.history ? week : busy;
+  const sequence = callbacks({ ...flags, ...period, seed, families, isSent, count: count || undefined });
   const summary = await sendCallbacks(sequence, {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
@@ -150,10 +153,6 @@ async function readFamilies(command: Command, text: string, env: Env): Promise<F
       `error: option '--families <names>' argument '${text}' is invalid. It must be all, or any of ${names.join(', ')}.`,
     );
   return families.filter(({ name }) => wanted.includes(name));
-}
-
-function* filtered(source: Iterable<Callback>, isSent: (callback: Callback) => boolean) {
-  for (const callback of source) if (isSent(callback)) yield callback;
 }
 
 function report(
