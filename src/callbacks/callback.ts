@@ -37,25 +37,19 @@ const envelope = {
   partition_id: z.unknown().optional(),
 };
 
+const publicNames = ['event', 'event_type', 'service'];
+
 /** The documented members of a callback, with their other names. */
 export const envelopeMembers: ReadonlySet<string> = new Set([
-  'event',
-  'event_type',
-  'service',
+  ...publicNames,
   'data',
   ...Object.keys(envelope),
 ]);
 
 /** The members that cannot identify a patient. */
-export const publicMembers: ReadonlySet<string> = new Set([
-  'event',
-  'event_type',
-  'event_time',
-  'timestamp',
-  'client_id',
-  'business_id',
-  'service',
-]);
+export const publicMembers: ReadonlySet<string> = new Set(
+  publicNames.concat('event_time', 'timestamp', 'client_id', 'business_id'),
+);
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;

@@ -62,11 +62,10 @@ export function createReadCallback(families: readonly Family[], isStored = false
   };
 }
 
-/** Members of the envelope that no document names. */
+/** The undocumented members of the envelope. */
 function besideData(callback: AnyCallback): object | undefined {
-  const names = Object.keys(callback).filter((name) => !envelopeMembers.has(name));
-  if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, callback[name as keyof AnyCallback]]));
+  if (Object.keys(callback).every((name) => envelopeMembers.has(name))) return undefined;
+  return Object.fromEntries(Object.entries(callback).filter(([name]) => !envelopeMembers.has(name)));
 }
 
 /** An id of the envelope; empty where it is absent. */

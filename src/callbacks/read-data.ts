@@ -2,13 +2,13 @@ import type { AnyCallback } from './callback.ts';
 import { cached, classOf, type Family } from './families/family.ts';
 import { absent, readField, unfit } from './families/field.ts';
 
-/** In front of the name of a value that does not fit its column. */
+/** In front of the name of an unfit value. */
 export const unfitMark = '\u0001';
 
 const readerOf = cached(({ fields, dependentFields = {} }: Family) => {
   const entries = Object.entries(fields);
   const named = entries.flatMap(([name, field]) =>
-    [name, field.alias ?? []].flat().map((one) => [one, { name, field }] as const),
+    [name, field.alias ?? []].flat().map((key) => [key, { name, field }] as const),
   );
   return {
     /** By each name that a field may have. */
@@ -20,28 +20,28 @@ const readerOf = cached(({ fields, dependentFields = {} }: Family) => {
   };
 });
 
-/** The field that callbacks call so, with its own name. */
+/** The field that has this name in callbacks, with its own name. */
 export const fieldNamed = (family: Family, name: string) => readerOf(family).byName.get(name);
 
 /**
- * What a callback says of its record, by the rules of tolerance: a value that does not fit goes to `extra`, one that says
- * nothing is left out, and so is null in a deletion.
+ * The data of a callback as it is merged, by the rules of tolerance: an unfit value goes to `extra`, an absent one is left out,
+ * and so is null in a deletion.
  *
- * @param eventMs the time of its event
- * @returns `data`: what is merged, the callback's own `data` where that is the same; `unfitFields`: the fields whose values do not fit
+ * @param eventMs the time of its event, in milliseconds since 1970
+ * @returns `data`: the callback's own object where it is merged as it is; `unfitFields`: the fields whose values do not fit
  */
 export function readData(callback: AnyCallback, family: Family, eventMs: number) {
   const { byName, fromEnvelope, dependentFields } = readerOf(family);
   const isDeletion = classOf(family, callback.event) === 'deleted';
-  const given = callback.data;
+  const received = callback.data;
   const unfitFields: string[] = [];
   let changed: Record<string, unknown> | undefined;
   const data = () => {
-    changed ??= { ...given };
+    changed ??= { ...received };
     return changed;
   };
-  for (const key in given) {
-    const value = given[key];
+  for (const key in received) {
+    const value = received[key];
     const known = byName.get(key);
     if (isDeletion && value === null) delete data()[key];
     else if (known) {
@@ -51,7 +51,7 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
       if (name !== key) {
         delete data()[key];
         // Its own name wins.
-        if (given[name] != null) continue;
+        if (received[name] != null) continue;
       }
       if (read === unfit) {
         unfitFields.push(name);
@@ -67,10 +67,10 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
   }
   if (!isDeletion)
     for (const [lead, others] of dependentFields) {
-      if (!Object.hasOwn(changed ?? given, lead)) continue;
+      if (!Object.hasOwn(changed ?? received, lead)) continue;
       for (const name of others)
-        if (![name, unfitMark + name].some((one) => Object.hasOwn(changed ?? given, one)))
+        if (![name, unfitMark + name].some((key) => Object.hasOwn(changed ?? received, key)))
           data()[name] = null;
     }
-  return { data: changed ?? given, unfitFields };
+  return { data: changed ?? received, unfitFields };
 }

@@ -161,7 +161,7 @@ const scenarioOf =
         return [index === 0 ? 0 : 30, event, Object.fromEntries(changes)];
       });
 
-const isDocumented = (family: Family) => (documented as readonly Family[]).includes(family);
+const isDocumented = (family: Family) => documented.some(({ name }) => name === family.name);
 
 /** Starts a scenario of a patient at a clinic. */
 export function startScenario(random: Random, clinic: Clinic, options: VisitOptions): Scenario {

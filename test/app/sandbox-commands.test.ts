@@ -20,29 +20,29 @@ afterEach(async () => {
 function begin(
   env: Record<string, string>,
   args: string[],
-  untilEnd?: Parameters<typeof addSandboxCommands>[2],
+  untilEnd?: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>,
 ) {
-  const said = { out: '', err: '', code: 0 };
+  const output = { out: '', err: '', code: 0 };
   const program = new Command('receiver').exitOverride().configureOutput({
     writeOut: (text) => {
-      said.out += text;
+      output.out += text;
     },
     writeErr: (text) => {
-      said.err += text;
+      output.err += text;
     },
   });
   addSandboxCommands(program, env, untilEnd);
   const ended = program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
     if (!(error instanceof CommanderError)) throw error;
-    said.code = error.exitCode;
+    output.code = error.exitCode;
   });
-  return { said, ended };
+  return { output, ended };
 }
 
 async function run(env: Record<string, string>, ...args: string[]) {
-  const { said, ended } = begin(env, args);
+  const { output, ended } = begin(env, args);
   await ended;
-  return said;
+  return output;
 }
 const send = (...args: string[]) => run({}, 'send', '--url', receiver.url, ...args);
 const bodies = () => receiver.got.map((g) => String(g.body));
@@ -141,8 +141,8 @@ it.each([
   ['--families', 'receipts'],
   ['--url', 'ftp://127.0.0.1'],
 ])('refuses %s %s', async (option, value) => {
-  const said = await run({}, 'send', `${option}=${value}`);
-  expect(said).toMatchObject({ code: 1, err: expect.stringContaining(`'${option} <`) });
+  const output = await run({}, 'send', `${option}=${value}`);
+  expect(output).toMatchObject({ code: 1, err: expect.stringContaining(`'${option} <`) });
 });
 
 it('serves a week of a clinic, of whose appointments some are never sent', async () => {
@@ -159,9 +159,9 @@ it('serves a week of a clinic, of whose appointments some are never sent', async
     '--seed',
     '4',
   ];
-  const { said, ended } = begin({}, [...args, '--unsent', '20%'], (work) => work(interrupt.signal));
-  await until(() => said.out.includes('acknowledged'));
-  const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(said.out)!;
+  const { output, ended } = begin({}, [...args, '--unsent', '20%'], (work) => work(interrupt.signal));
+  await until(() => output.out.includes('acknowledged'));
+  const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(output.out)!;
   const listed = new Map<string, string>();
   const [from, to] = [7, 0].map((days) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
@@ -175,15 +175,15 @@ it('serves a week of a clinic, of whose appointments some are never sent', async
   interrupt.abort();
   await ended;
 
-  const told = new Map<string, string>();
+  const sentStatus = new Map<string, string>();
   for (const body of bodies()) {
     const { event, data } = JSON.parse(body);
     if (/^appointment\.(created|updated|statuschange|assessments)/.test(event))
-      told.set(data.appointment_id, data.status);
+      sentStatus.set(data.appointment_id, data.status);
   }
   expect(listed.size).toBeGreaterThan(100);
-  const missing = [...listed.keys()].filter((id) => !told.has(id));
-  const differing = [...told].filter(([id, status]) => listed.has(id) && listed.get(id) !== status);
+  const missing = [...listed.keys()].filter((id) => !sentStatus.has(id));
+  const differing = [...sentStatus].filter(([id, status]) => listed.has(id) && listed.get(id) !== status);
   for (const { length } of [missing, differing]) {
     expect(length).toBeGreaterThan(0);
     expect(length).toBeLessThan(listed.size / 2);
@@ -202,9 +202,8 @@ it('without a past, the sandbox sends callbacks until it is interrupted', async 
 
 it('reports in one line that the sandbox cannot listen', async () => {
   const { port } = new URL(receiver.url);
-  expect(await run({}, 'sandbox', '--port', port)).toEqual({
-    ...{ out: '', err: `sandbox: cannot listen on 127.0.0.1:${port} (EADDRINUSE)\n`, code: 69 },
-  });
+  const err = `sandbox: cannot listen on 127.0.0.1:${port} (EADDRINUSE)\n`;
+  expect(await run({}, 'sandbox', '--port', port)).toEqual({ out: '', err, code: 69 });
 });
 
 it.each([

@@ -121,7 +121,7 @@ it.each([
   expect(deliveryOf(callback).recordId).toBe(digits);
 });
 
-it('a resend with another timestamp is the same delivery, and what has no identity in its data tells transactions apart', () => {
+it('a resend with another timestamp is the same delivery; without an own id, the transaction counts', () => {
   const of = (envelope: object, event: string, data: object) =>
     deliveryOf({ event, event_time: 1_763_000_000, ...envelope, data }).id;
   const receipt = (envelope: object) => of(envelope, 'receipt.updated', { receipt_id: 1 });

@@ -1,11 +1,20 @@
 import { createHmac } from 'node:crypto';
+import { consentForm } from '../../src/callbacks/families/consent-form.ts';
 import { documentedPath } from '../../src/callbacks/families/family.ts';
+import { receipt } from '../../src/callbacks/families/receipt.ts';
 import { callbacks } from '../../src/sandbox/callback-sequence.ts';
-import { type Attempt, nextTurn, sendCallbacks } from '../../src/sandbox/sender.ts';
+import { families } from '../../src/sandbox/history.ts';
+import {
+  type Attempt,
+  eventsUrl,
+  nextTurn,
+  registeredUrls,
+  sendCallbacks,
+} from '../../src/sandbox/sender.ts';
 import { accept, startReceiver } from './receiver.ts';
 
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
-afterEach(() => receiver.close());
+afterEach(() => receiver?.close());
 
 it('sends each callback once, as JSON, to the path of its family, unsigned without a key', async () => {
   receiver = await startReceiver(accept);
@@ -18,7 +27,10 @@ it('sends each callback once, as JSON, to the path of its family, unsigned witho
     expect(headers).not.toHaveProperty('x-webhook-signature');
   }
   expect(summary).toMatchObject({
-    ...{ callbacks: 120, acknowledged: 120, unacknowledged: 0, resends: 0 },
+    callbacks: 120,
+    acknowledged: 120,
+    unacknowledged: 0,
+    resends: 0,
     outcomes: { '200 accepted': 120 },
   });
   expect(receiver.mostOpen()).toBeLessThanOrEqual(4);
@@ -64,10 +76,13 @@ it('resends nothing by default, and never after a 422', async () => {
     expect(
       await sendCallbacks(callbacks({ seed: 5, count: 10 }), { ...options, resendOnFailure }),
     ).toMatchObject({
-      ...{ resends: 0, unacknowledged: 10, outcomes: { '422': 10 } },
+      resends: 0,
+      unacknowledged: 10,
+      outcomes: { '422': 10 },
     });
   expect(await sendCallbacks(callbacks({ seed: 7, count: 10, invalid: 1 }), options)).toMatchObject({
-    ...{ acknowledged: 0, unacknowledged: 0 },
+    acknowledged: 0,
+    unacknowledged: 0,
   });
 });
 
@@ -78,7 +93,10 @@ it('ends an endless sequence when the signal aborts, also while it waits', async
     response.writeHead(503, { 'Retry-After': '3600' }).end(() => controller.abort());
   });
   const summary = await sendCallbacks(callbacks({ seed: 8 }), {
-    ...{ urlOf: receiver.urlOf, connections: 5, resendOnFailure: true, signal: controller.signal },
+    urlOf: receiver.urlOf,
+    connections: 5,
+    resendOnFailure: true,
+    signal: controller.signal,
   });
   expect(summary.acknowledged).toBe(49);
 });
@@ -87,4 +105,29 @@ it('sends at even intervals, and catches up at most one second of them', () => {
   expect(nextTurn(1_000, 1_000, 50)).toBe(1_020);
   expect(nextTurn(1_000, 1_900, 50)).toBe(1_020);
   expect(nextTurn(1_000, 90_000, 50)).toBe(89_000);
+});
+
+const familyOf = (event: string) => families.find(({ events }) => Object.hasOwn(events, event))!;
+const registered = (event: string, env = {}) =>
+  registeredUrls('http://receiver.example/', env)({ event, family: familyOf(event) });
+
+it('sends the events of a family to the path of its variable', () => {
+  const env = { RECEIPTS_PATH: '', REVIEW_REQUESTS_PATH: '/ours' };
+  expect(registered('google_review.request', env)).toBe('http://receiver.example/ours');
+  expect(registered('receipt.created', env)).toBe(
+    'http://receiver.example/registered_url_for_receipt_events',
+  );
+});
+
+it("sends a callback at another family's path to that family's first one", () => {
+  const url = registeredUrls('http://receiver.example', { CONSENT_FORMS_PATH: '/forms' });
+  expect(url({ event: 'receipt.created', family: consentForm })).toBe('http://receiver.example/forms');
+});
+
+it('sends everything to the one path of EVENTS_PATH', () => {
+  const callback = { event: 'receipt.created', family: receipt };
+  expect(eventsUrl('http://receiver.example')(callback)).toBe('http://receiver.example/events');
+  expect(eventsUrl('http://receiver.example/', { EVENTS_PATH: '/all' })(callback)).toBe(
+    'http://receiver.example/all',
+  );
 });

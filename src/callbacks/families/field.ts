@@ -49,12 +49,10 @@ export function keyText({ kind }: { kind: KindName }, value: unknown): string | 
 }
 
 /** The digits of a whole number of any length. */
-const longNumber = (value: unknown) =>
-  value instanceof Decimal
-    ? value.plain()
-    : Number.isInteger(value)
-      ? `${BigInt(value as number)}`
-      : undefined;
+function longNumber(value: unknown): string | undefined {
+  if (value instanceof Decimal) return value.plain();
+  return typeof value === 'number' && Number.isInteger(value) ? String(BigInt(value)) : undefined;
+}
 
 const maxIdLength = 200;
 const invisible = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u;
