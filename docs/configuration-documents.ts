@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { callbackEvents, type Family, takesEveryEvent } from '../src/callbacks/families/family.ts';
+import { callbackEvents, type Family, pathsOf, takesEveryEvent } from '../src/callbacks/families/family.ts';
 import { type VariableGroup, variableGroups } from '../src/common/config/environment-schema.ts';
 
 interface Variable {
@@ -131,9 +131,7 @@ export function configurationDocuments(
   families: readonly Family[],
   read: (path: string) => string,
 ): Record<string, string> {
-  const groups = variableGroups(
-    families.map(({ name, events, path }) => ({ name, events: Object.keys(events), path })),
-  );
+  const groups = variableGroups(families.map(pathsOf));
   return {
     '.env.example': example(groups),
     'docs/configuration.md': configuration(groups),
