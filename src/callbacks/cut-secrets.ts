@@ -60,8 +60,8 @@ function redact(value: unknown): unknown {
 /** Escapes may hide a key. */
 function withoutEnd(body: Buffer): Buffer {
   const text = unescaped(body.toString());
-  const found = mentioned.exec(text);
-  return found ? Buffer.from(text.slice(0, found.index) + found[0] + mark) : body;
+  const match = mentioned.exec(text);
+  return match ? Buffer.from(text.slice(0, match.index) + match[0] + mark) : body;
 }
 
 /** The text without the escapes of JSON and of forms, which need not be valid. */

@@ -42,10 +42,10 @@ export function readData(callback: AnyCallback, family: Family, eventMs: number)
   };
   for (const key in received) {
     const value = received[key];
-    const known = byName.get(key);
+    const documented = byName.get(key);
     if (isDeletion && value === null) delete data()[key];
-    else if (known) {
-      const { name, field } = known;
+    else if (documented) {
+      const { name, field } = documented;
       const read = readField(field, value, eventMs);
       if (read === value && name === key) continue;
       if (name !== key) {

@@ -1,19 +1,19 @@
-import type { Request, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { z } from 'zod';
 
 const statuses = [400, 401, 403, 404, 422, 429, 500, 502, 503];
 
 /**
  * Injects the fault that a path below /fault-NAME names: a status, `garbage`, `reset`, `hang`, or `lost`, where the request is
- * handled and its response lost; with /fault-once-NAME, into every other request. The result says whether it has responded.
+ * handled and its response lost; with /fault-once-NAME, into every other request.
  */
-export function faultInjector() {
+export function injectFaults(): RequestHandler {
   const failedOnce = new Set<string>();
 
-  return function inject(request: Request, response: Response): boolean {
+  return (request, response, next) => {
     let name = /^\/fault-([a-z0-9-]+)/.exec(request.originalUrl)?.[1];
     if (name?.startsWith('once-')) {
-      if (failedOnce.delete(name)) return false;
+      if (failedOnce.delete(name)) return next();
       failedOnce.add(name);
       name = name.slice('once-'.length);
     }
@@ -24,7 +24,7 @@ export function faultInjector() {
       if (name === '429') response.set('Retry-After', '1');
       sendError(response, Number(name), `fault-${name}`, 'requested by the address');
     }
-    return response.headersSent || name === 'reset' || name === 'hang';
+    if (!response.headersSent && name !== 'reset' && name !== 'hang') next();
   };
 }
 

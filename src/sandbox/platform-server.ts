@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import { faultInjector, sendError } from './faults.ts';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { injectFaults, sendError } from './faults.ts';
 import { operations } from './platform-operations.ts';
 import { newRecords, type Records, recordOperations } from './platform-records.ts';
 
@@ -53,7 +53,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];
   const records = options.records ?? newRecords();
-  const inject = faultInjector();
+  const faults = injectFaults();
 
   const app = express().disable('x-powered-by');
   app.use(express.json());
@@ -65,10 +65,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     request.url = request.url.replace(/^\/fault-[^/?]+(?=\/)/, '');
     next();
   });
-  const withFaults: RequestHandler = (request, response, next) => {
-    if (!inject(request, response)) next();
-  };
-  app.post('/connect-auth/v1/account/login', withFaults, ({ body }, response) => {
+  app.post('/connect-auth/v1/account/login', faults, ({ body }, response) => {
     const { clientId, clientSecret } = sandboxCredentials;
     if (body?.client_id !== clientId || body.client_secret !== clientSecret)
       return sendError(response, 401, 'UNAUTHORIZED', 'wrong client_id or client_secret');
@@ -84,7 +81,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     response.set('WWW-Authenticate', 'Bearer');
     sendError(response, 401, 'unauthorized', 'a valid bearer token is required');
   });
-  app.use(withFaults);
+  app.use(faults);
   app.use(operations(options.serviceIdentifierField ?? 'svc'));
   app.use(recordOperations(records));
   app.use((_, response) => sendError(response, 404, 'not_found', 'no such operation'));

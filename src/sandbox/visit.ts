@@ -79,8 +79,6 @@ function createReplace(random: Random, { businessId, clinicId, doctors }: Clinic
 
 // Other times of a record are those of its last change.
 const firstTimes = ['created_at', 'admission_date', 'date'];
-const isLastTime = ({ fields }: Family, name: string) =>
-  fields[name]?.kind === 'time' && !firstTimes.includes(name);
 
 /** A time as the sample spells it: text, milliseconds or seconds. */
 function spelled(sample: unknown, ms: number): string | number {
@@ -109,7 +107,8 @@ export function createEmit(random: Random, clinic: Clinic, { clock, families, is
     const family = families.find(({ events }) => Object.hasOwn(events, event));
     if (!family) return undefined;
     const { data: sample } = sampleFor(family);
-    const { key = '', changeTime = '' } = family;
+    const { fields, key = '', changeTime = '' } = family;
+    const isTime = (name: string) => fields[name]?.kind === 'time';
     const existing = records.get(family);
     const record = existing ?? makeRecord(family);
     records.set(family, record);
@@ -118,14 +117,14 @@ export function createEmit(random: Random, clinic: Clinic, { clock, families, is
     const { data, transaction, firstMs, lastMs } = record;
     Object.assign(data, changes);
     for (const name of Object.keys(data))
-      if (firstTimes.includes(name)) data[name] = spelled(sample[name], firstMs);
-      else if (data[name] != null && isLastTime(family, name)) data[name] = spelled(sample[name], lastMs);
+      if (isTime(name) && data[name] != null)
+        data[name] = spelled(sample[name], firstTimes.includes(name) ? firstMs : lastMs);
     const hasKey = key !== '' && !isKeyedByEnvelope(family);
-    const leanNames = Object.keys(data).filter(
-      (name) =>
-        name === key || (family.events[event] !== 'deleted' && (name in changes || isLastTime(family, name))),
-    );
-    const sent = existing && hasKey && isLean() ? leanNames : names;
+    const isLeanName = (name: string) => {
+      if (name === key || family.events[event] === 'deleted') return name === key;
+      return name in changes || (isTime(name) && !firstTimes.includes(name));
+    };
+    const sent = existing && hasKey && isLean() ? Object.keys(data).filter(isLeanName) : names;
     return { family, event, ...transaction, data: sent ? pick(data, sent) : { ...data } };
   };
 }

@@ -145,7 +145,8 @@ async function send(flags: SendFlags, { command, env, signal, url, isSent }: Sen
 
 /** The families of these names: documented ones, and those of FAMILIES. */
 async function readFamilies(command: Command, text: string, env: Env): Promise<Family[]> {
-  const families = (await loadFamilies(env.FAMILIES || undefined)).filter((one) => !takesEveryEvent(one));
+  const all = await loadFamilies(env.FAMILIES || undefined);
+  const families = all.filter((family) => !takesEveryEvent(family));
   const names = families.map(({ name }) => name);
   const wanted = text === 'all' ? names : text.split(',').map((name) => name.trim());
   if (!wanted.every((name) => names.includes(name)))

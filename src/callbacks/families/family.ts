@@ -118,7 +118,8 @@ export const pathsOf = ({ name, events, path }: Family) => ({ name, events: Obje
 export function documentedPath(family: Family, event: string): string {
   const events = callbackEvents(family);
   const paths = family.path.default;
-  return paths[paths.length === events.length ? events.indexOf(event) : 0]!;
+  const place = paths.length === events.length ? events.indexOf(event) : 0;
+  return paths[place] ?? paths[0]!;
 }
 
 /** The function with its results cached by its argument. */

@@ -66,8 +66,10 @@ export function idFault(value: unknown): string | undefined {
   const text = String(value);
   if (text.length > maxIdLength) return `must have at most ${maxIdLength} characters`;
   // Nearly every id: a class of Unicode takes as long as all else of it.
-  const [found] = /^[!-~]*$/.test(text) ? [] : (invisible.exec(text) ?? []);
-  return found && `must not contain U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  const [character] = /^[!-~]*$/.test(text) ? [] : (invisible.exec(text) ?? []);
+  return (
+    character && `must not contain U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+  );
 }
 
 export const kinds = {
