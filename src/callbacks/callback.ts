@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Family, isKeyedByEnvelope, takesEveryEvent } from './families/family.ts';
+import { type Family, isKeyedByEnvelope, keyFieldOf, takesEveryEvent } from './families/family.ts';
 import { type Field, idFault, isIdType, keyText, type ValueOf } from './families/field.ts';
 import type { families as documented } from './families/index.ts';
 
@@ -82,29 +82,26 @@ export interface AnyCallback extends Envelope {
 }
 
 function optionOf(family: Family) {
-  const { key, fields, events } = family;
-  const required = key ? { [key]: keySchema(fields[key]!) } : {};
+  const { key = '', events } = family;
+  const field = keyFieldOf(family);
+  const required = field ? { [key]: keySchema(field) } : {};
   const [around, inside] = isKeyedByEnvelope(family) ? [required, {}] : [{}, required];
   const data = z.looseObject(inside);
   return z.looseObject({
-    event: z.enum(Object.keys(events) as [string]),
+    event: z.enum(Object.keys(events)),
     ...envelope,
     ...around,
-    data: key && fields[key]!.alias ? renamed(data, key, fields[key]!.alias) : data,
+    data: field?.alias ? renamed(data, key, field.alias) : data,
   });
 }
 
-type Data = Record<string, unknown>;
-
 /** The key may have its other name. */
 const renamed = (data: z.ZodType, name: string, alias: string) =>
-  z.preprocess(
-    (value) =>
-      typeof value === 'object' && value !== null
-        ? { ...value, [name]: (value as Data)[name] ?? (value as Data)[alias] }
-        : value,
-    data,
-  );
+  z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null) return value;
+    const members: Record<string, unknown> = { ...value };
+    return { ...members, [name]: members[name] ?? members[alias] };
+  }, data);
 
 /**
  * The schema of a callback: a union over the families, discriminated by `event` (service-interface sections 2 and 6). It

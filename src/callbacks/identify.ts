@@ -2,7 +2,7 @@ import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../common/uuid.ts';
 import type { AnyCallback } from './callback.ts';
 import { canonicalJson } from './canonical-json.ts';
-import { classOf, eventClasses, type Family } from './families/family.ts';
+import { classOf, eventClasses, type Family, keyFieldOf } from './families/family.ts';
 import { keyText } from './families/field.ts';
 import { isMember } from './plain-digest.ts';
 import { isAfterEvent, readTime } from './times.ts';
@@ -32,12 +32,11 @@ export const idOf = (eventMs: number, digest: string): string =>
 
 /** The record that a callback is about; undefined: it is a record of its own. */
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
-  const { key, fields } = family;
-  if (key === undefined) return undefined;
-  const field = fields[key]!;
-  const { alias, fromEnvelope } = field;
-  if (fromEnvelope) return keyText(field, fromEnvelope(callback));
-  return keyText(field, callback.data[key] ?? (alias === undefined ? undefined : callback.data[alias]));
+  const { key = '' } = family;
+  const field = keyFieldOf(family);
+  if (field === undefined) return undefined;
+  const { alias = key, fromEnvelope } = field;
+  return keyText(field, fromEnvelope ? fromEnvelope(callback) : (callback.data[key] ?? callback.data[alias]));
 }
 
 // versionOf is called for every callback: the digits of one number after the other take ten times as long.

@@ -93,13 +93,18 @@ export const takesEveryEvent = ({ events }: Family): boolean => Object.keys(even
 export const callbackEvents = ({ events }: Family): string[] =>
   Object.keys(events).filter((event) => events[event] !== 'reconciled');
 
+/** The field that identifies a record; undefined: each delivery is a record of its own. */
+export const keyFieldOf = ({ fields, key }: Family): Field | undefined =>
+  key === undefined ? undefined : fields[key];
+
 /** The key of its records comes from the envelope. */
-export const isKeyedByEnvelope = ({ fields, key }: Family): boolean =>
-  key !== undefined && fields[key]!.fromEnvelope !== undefined;
+export const isKeyedByEnvelope = (family: Family): boolean => keyFieldOf(family)?.fromEnvelope !== undefined;
 
 /** The key of its records may identify a patient. */
-export const hasPersonalKey = ({ fields, key }: Family): boolean =>
-  key !== undefined && fields[key]!.personal !== false;
+export const hasPersonalKey = (family: Family): boolean => {
+  const field = keyFieldOf(family);
+  return field !== undefined && field.personal !== false;
+};
 
 /** The columns of every family's table, besides its fields. */
 export const commonColumns = {
