@@ -1,7 +1,6 @@
 import type { SpilledDelivery } from '../../callbacks/delivery.ts';
 import { pause } from '../../common/timeouts.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
-import { reportOutage } from '../store/probe.ts';
 import {
   type DurabilityOptions,
   type FallbackState,
@@ -79,7 +78,7 @@ export function createFallback(options: FallbackOptions): Fallback {
     probe: () => redis.set(`${prefix}:probe`, '1', 'PX', 60_000),
     isOutage: () => true,
     isAvailable: (error) => error instanceof NotKept,
-    onChange: reportOutage('Redis', log),
+    log,
   });
   redis.on('error', (error) => void circuit.probeAfter(error));
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
 
 /** Raised when a store fails or exceeds its timeout, and for every call while its circuit is open. */
@@ -9,7 +10,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export interface CircuitOptions {
+interface CircuitOptions {
   store: string;
   /** The time limit of a call, and of a probe. */
   timeoutMs: number;
@@ -19,8 +20,27 @@ export interface CircuitOptions {
   isOutage: (error: unknown) => boolean;
   /** Whether a call's error certainly means that the store is available. Default: none. */
   isAvailable?: (error: unknown) => boolean;
-  /** Called when an outage begins, with its cause, and when it ends. */
-  onChange: (unavailable: boolean, cause?: unknown) => void;
+  log: Log;
+}
+
+/** The circuit breaker of one store, shared by all parts of a process. */
+export interface Circuit {
+  /** The time limit of a call. */
+  readonly timeoutMs: number;
+  /** Whether calls fail without reaching the store. */
+  readonly isOpen: boolean;
+  /** When the present outage began. */
+  readonly unavailableSince: Date | undefined;
+  /** The error of the last probe that failed. */
+  lastError: () => unknown;
+  /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
+  run: <T>(call: () => Promise<T>) => Promise<T>;
+  /** @returns whether the store is available: by a call or a probe of the last seconds */
+  check: () => Promise<boolean>;
+  /** Probes the store after an error of work that does not go through `run`. @returns whether the store is unavailable */
+  probeAfter: (error: unknown) => Promise<boolean>;
+  /** Stops probing. */
+  stop: () => void;
 }
 
 const minPauseMs = 200;
@@ -28,23 +48,18 @@ const maxPauseMs = 5_000;
 /** A success that is older does not show that the store is available: a check probes. */
 const recentMs = 10_000;
 /** Failures within this time belong to the same outage. */
-export const stableAfterMs = 5_000;
-
-export type Circuit = ReturnType<typeof createCircuit>;
+const stableAfterMs = 5_000;
 
 /**
- * The circuit breaker of one store, shared by all parts of a process.
- *
  * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background
  * detects recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit.
  * The outage ends when a call succeeds, or when none has failed for some seconds: a store that passes probes and fails
  * at the work is one outage with growing intervals between probes, not many.
  */
-export function createCircuit(options: CircuitOptions) {
-  const { store, isOutage, isAvailable = () => false, onChange } = options;
+export function createCircuit(options: CircuitOptions): Circuit {
+  const { store, timeoutMs, isOutage, isAvailable = () => false, log } = options;
   const closing = new AbortController();
   let isOpen = false;
-  let outage = false;
   let since: Date | undefined;
   let probing: Promise<boolean> | undefined;
   let pauseMs = minPauseMs;
@@ -53,7 +68,7 @@ export function createCircuit(options: CircuitOptions) {
   let lastError: unknown;
 
   const limitTime = async <T>(call: () => Promise<T>) => {
-    const result = await withTimeout(options.timeoutMs, call(), () => new StoreUnavailable(store));
+    const result = await withTimeout(timeoutMs, call(), () => new StoreUnavailable(store));
     succeededAt = performance.now();
     return result;
   };
@@ -77,8 +92,9 @@ export function createCircuit(options: CircuitOptions) {
 
   const endOutage = () => {
     clearTimeout(stabilizing);
-    outage = false;
-    onChange(false);
+    const seconds = Math.round((Date.now() - Number(since)) / 1000);
+    since = undefined;
+    log.warn({ store, seconds }, 'store available again');
   };
 
   const probeUntilAvailable = async () => {
@@ -92,42 +108,32 @@ export function createCircuit(options: CircuitOptions) {
     stabilizing = setTimeout(endOutage, stableAfterMs).unref();
   };
 
-  const trip = (cause: unknown) => {
+  const trip = (err: unknown) => {
     if (isOpen || closing.signal.aborted) return;
     clearTimeout(stabilizing);
     isOpen = true;
-    pauseMs = outage ? Math.min(pauseMs * 2, maxPauseMs) : minPauseMs;
-    if (!outage) {
-      onChange(true, cause);
+    pauseMs = since ? Math.min(pauseMs * 2, maxPauseMs) : minPauseMs;
+    if (!since) {
+      log.error({ err, store }, 'store unavailable');
       since = new Date();
     }
-    outage = true;
     void probeUntilAvailable();
   };
 
   return {
-    /** The time limit of a call. */
-    timeoutMs: options.timeoutMs,
-
-    /** Whether calls fail without reaching the store. */
-    get isOpen(): boolean {
+    timeoutMs,
+    get isOpen() {
       return isOpen;
     },
-
-    /** The error of the last probe that failed. */
-    lastError: (): unknown => lastError,
-
-    /** When the present outage began. */
-    get unavailableSince(): Date | undefined {
-      return outage ? since : undefined;
+    get unavailableSince() {
+      return since;
     },
-
-    /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
-    run: async <T>(call: () => Promise<T>): Promise<T> => {
+    lastError: () => lastError,
+    run: async (call) => {
       if (isOpen) throw new StoreUnavailable(store);
       try {
         const result = await limitTime(call);
-        if (outage && !isOpen) endOutage();
+        if (since && !isOpen) endOutage();
         return result;
       } catch (error) {
         if (isAvailable(error)) throw error;
@@ -141,24 +147,12 @@ export function createCircuit(options: CircuitOptions) {
         throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
       }
     },
-
-    /** @returns whether the store is available: by a call or a probe of the last seconds */
-    check: async (): Promise<boolean> => !isOpen && (performance.now() - succeededAt < recentMs || probe()),
-
-    /**
-     * Probes the store after an error of work that does not go through `run`.
-     *
-     * @returns whether the store is unavailable
-     */
-    probeAfter: async (error: unknown): Promise<boolean> => {
+    check: async () => !isOpen && (performance.now() - succeededAt < recentMs || probe()),
+    probeAfter: async (error) => {
       if (!isOpen && !isAvailable(error) && !(await probe())) trip(error);
       return isOpen;
     },
-
-    probe,
-
-    /** Stops probing. */
-    stop: (): void => {
+    stop: () => {
       closing.abort();
       clearTimeout(stabilizing);
     },

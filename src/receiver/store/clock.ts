@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { withTimeout } from '../../common/timeouts.ts';
-import type { Circuit } from './circuit.ts';
 
 /** A reading that is older is made anew while it is used. */
 const usedMs = 10_000;
@@ -11,10 +10,20 @@ const maxRoundTripMs = 5_000;
 /** How long a refusal waits for a reading. */
 const waitMs = 1_000;
 
-export type DatabaseClock = ReturnType<typeof createDatabaseClock>;
+/** PostgreSQL's clock, in milliseconds since 1970. */
+export interface DatabaseClock {
+  /** By the last reading; undefined: there was none. */
+  now: () => number | undefined;
+  /** By a reading of the last seconds where PostgreSQL is available. Takes a second at most. */
+  current: () => Promise<number | undefined>;
+  /** How far it is ahead of this process's clock, in milliseconds; undefined: not known. */
+  aheadMs: () => number | undefined;
+  /** Reads the clock, if PostgreSQL responds. */
+  refresh: () => Promise<void>;
+}
 
 /**
- * What both clocks say against something: one clock that is wrong refuses nothing.
+ * The fault that both clocks find: one clock that is wrong refuses nothing.
  *
  * @param judge finds a fault at a time, in milliseconds since 1970
  * @param ownMs this process's clock
@@ -36,7 +45,7 @@ export function byBothClocks<Fault extends string>(
  * PostgreSQL's clock, read on demand. Between two readings it goes on with the monotonic clock: a jump of this machine's
  * clock does not shift it, and while PostgreSQL is unavailable the last known difference counts.
  */
-export function createDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpen'>) {
+export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean }): DatabaseClock {
   /** PostgreSQL's clock less the monotonic one. */
   let aheadOfMonotonicMs: number | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -53,7 +62,6 @@ export function createDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpe
     readAt = ended;
   };
 
-  /** Reads the clock, if PostgreSQL responds. */
   const refresh = (): Promise<void> => {
     reading ??= measure()
       .catch(() => {}) // the circuit reports an outage
@@ -67,21 +75,18 @@ export function createDatabaseClock(pool: pg.Pool, circuit: Pick<Circuit, 'isOpe
   const lastKnown = () => aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
 
   return {
-    /** The time by the last reading, in milliseconds since 1970; undefined: there was none. */
-    now: (): number | undefined => {
+    now: () => {
       if (isOlderThan(usedMs)) void refresh();
       return lastKnown();
     },
-    refresh,
-    /** The same, by a reading of the last seconds where PostgreSQL is available. Takes a second at most. */
-    current: async (): Promise<number | undefined> => {
+    current: async () => {
       if (isOlderThan(freshMs)) await withTimeout(waitMs, refresh()).catch(() => {});
       return lastKnown();
     },
-    /** How far it is ahead of this process's clock, in milliseconds; undefined: not known. */
-    aheadMs: (): number | undefined => {
+    aheadMs: () => {
       const ms = lastKnown();
       return ms === undefined ? undefined : ms - Date.now();
     },
+    refresh,
   };
 }

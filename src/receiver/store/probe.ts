@@ -10,20 +10,8 @@ export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Cir
     timeoutMs,
     probe: () => probe(pool, timeoutMs),
     isOutage: (error) => ['outage', 'timeout'].includes(faultOf(error)),
-    onChange: reportOutage('PostgreSQL', log),
+    log,
   });
-}
-
-/** Logs when an outage of a store begins, and when it ends. */
-export function reportOutage(store: string, log: Log) {
-  let since = 0;
-  return (unavailable: boolean, err?: unknown): void => {
-    if (unavailable) {
-      since = performance.now();
-      log.error({ err, store }, 'store unavailable');
-    } else
-      log.warn({ store, seconds: Math.round((performance.now() - since) / 1000) }, 'store available again');
-  };
 }
 
 // It takes pages of its own, so that a full disk shows; what is left of it is vacuumed soon, unlike in inbox.

@@ -19,7 +19,7 @@ function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_0
     },
     isOutage: (error) => (error as Error).message === 'down',
     isAvailable: (error) => (error as Error).message === 'a damaged page',
-    onChange: (unavailable) => changes.push(unavailable),
+    log: { error: () => changes.push(true), warn: () => changes.push(false) } as never,
   });
   circuits.push(circuit);
   const call = async () => {
