@@ -7,11 +7,36 @@ import { messageOf } from '../../common/log.ts';
  */
 export type Fault = 'outage' | 'refusal' | 'timeout' | 'other';
 
+/** SQLSTATEs after which something else is done. */
+const states = {
+  /** By statement_timeout, or a person. */
+  queryCanceled: '57014',
+  /** By lock_timeout, or `nowait`. */
+  lockNotAvailable: '55P03',
+  deadlock: '40P01',
+  readOnly: '25006',
+  uniqueViolation: '23505',
+  duplicateSchema: '42P06',
+  duplicateTable: '42P07',
+  duplicatePreparedStatement: '42P05',
+  invalidStatementName: '26000',
+  /** The columns of a view are others, or what a function returns. */
+  invalidTableDefinition: '42P16',
+  invalidFunctionDefinition: '42P13',
+  dependentObjects: '2BP01',
+  dataCorrupted: 'XX001',
+  indexCorrupted: 'XX002',
+} as const;
+
+/** Whether an error is PostgreSQL's, with one of these SQLSTATEs. */
+export const hasState = (error: unknown, ...names: (keyof typeof states)[]): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && names.some((name) => states[name] === error.code);
+
 // By SQLSTATE, or its class.
 const faults: Record<string, Fault> = {
-  '57014': 'timeout', // statement_timeout
-  '55P03': 'timeout', // lock_timeout
-  '40P01': 'timeout', // deadlock
+  [states.queryCanceled]: 'timeout',
+  [states.lockNotAvailable]: 'timeout',
+  [states.deadlock]: 'timeout',
   '25P03': 'timeout', // idle_in_transaction_session_timeout
   '25P04': 'timeout', // transaction_timeout
   '08': 'outage', // connection
@@ -45,13 +70,10 @@ export const makeUtf8 =
 
 /** Whether a row of a table of ours has the key of another one: a sequence is behind its table, and no data is at fault. */
 export const isOwnKey = (error: unknown): boolean =>
-  error instanceof pg.DatabaseError &&
-  error.code === '23505' &&
-  (error.schema === 'receiver' || error.table === 'access_log');
+  hasState(error, 'uniqueViolation') && (error.schema === 'receiver' || error.table === 'access_log');
 
-/** Whether a page cannot be read: data_corrupted, index_corrupted. */
-export const isDamaged = (error: unknown): boolean =>
-  error instanceof pg.DatabaseError && /^XX00[12]$/.test(error.code!);
+/** Whether a page cannot be read. */
+export const isDamaged = (error: unknown): boolean => hasState(error, 'dataCorrupted', 'indexCorrupted');
 
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
 export function faultOf(error: unknown): Fault {

@@ -3,14 +3,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import type pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { version } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { changeTypes } from './change-types.ts';
 import { columnsOf, keyOf } from './columns.ts';
-import { faultOf, makeUtf8, TablesRefused } from './errors.ts';
+import { faultOf, hasState, makeUtf8, TablesRefused } from './errors.ts';
 import { dropViews, makeViews, readReporting } from './reporting.ts';
+import { readSetting, writeSettings } from './stored-settings.ts';
 import type { Db } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db');
@@ -59,7 +59,7 @@ async function makeTables(
     log.warn({ sequences }, 'sequences were behind their tables, as in a copy of rows alone');
   if (older) return done;
   if (await makeViews(tx, reporting, done.length > 0)) done.push('reporting');
-  await recordFingerprint(tx, fingerprintOf(families));
+  await writeSettings(tx, { families: fingerprintOf(families), version, revision: String(revision) });
   return done;
 }
 
@@ -121,7 +121,9 @@ async function alone<T>(db: Db, log: Log, run: (tx: Db) => Promise<T>): Promise<
         return result;
       });
     } catch (cause) {
-      const isBusy = faultOf(cause) === 'timeout' || sameMade.test((cause as pg.DatabaseError).code ?? '');
+      // Two first starts have made the same.
+      const isSame = hasState(cause, 'duplicateSchema', 'duplicateTable', 'uniqueViolation');
+      const isBusy = isSame || faultOf(cause) === 'timeout';
       if (!isBusy) throw new Error('The tables and views could not be made', { cause });
       const holders = (await lockHolders.execute(db)).rows.map(({ holder }) => holder).join('; ');
       if (performance.now() > end)
@@ -130,9 +132,6 @@ async function alone<T>(db: Db, log: Log, run: (tx: Db) => Promise<T>): Promise<
       await sleep(pauseMs);
     }
 }
-
-/** Two first starts have made the same: duplicate_schema, duplicate_table, unique_violation. */
-const sameMade = /^(42P06|42P07|23505)$/;
 
 /** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
 async function makeTable(db: Db, family: Family, older: boolean, log: Log): Promise<boolean> {
@@ -189,19 +188,13 @@ export function fingerprintOf(families: readonly Family[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
 }
 
-async function recordFingerprint(db: Db, fingerprint: string): Promise<void> {
-  await sql`
-    insert into receiver.settings values ('families', ${fingerprint}), ('version', ${version}), ('revision', ${String(revision)})
-    on conflict (name) do update set value = excluded.value`.execute(db);
-}
-
 /** Whether this process is of an older build than the tables. */
 async function isOlder(db: Db, log: Log): Promise<boolean> {
-  const { rows } = await sql<{ revision: string; version: string }>`
-    select r.value as revision, v.value as version from receiver.settings r, receiver.settings v
-    where r.name = 'revision' and r.value::int > ${revision} and v.name = 'version'`.execute(db);
-  const [newer] = rows;
-  if (newer)
-    log.warn({ newer, own: { revision, version } }, 'a newer build owns the tables: they stay as they are');
-  return newer !== undefined;
+  const newer = {
+    revision: await readSetting(db, 'revision'),
+    version: await readSetting(db, 'version'),
+  };
+  if (Number(newer.revision ?? 0) <= revision) return false;
+  log.warn({ newer, own: { revision, version } }, 'a newer build owns the tables: they stay as they are');
+  return true;
 }

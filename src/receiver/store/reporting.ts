@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import type { Field } from '../../callbacks/families/field.ts';
 import { families as documented } from '../../callbacks/families/index.ts';
 import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
-import { TablesRefused } from './errors.ts';
+import { hasState, TablesRefused } from './errors.ts';
+import { readSetting, writeSettings } from './stored-settings.ts';
 import type { Db } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db');
@@ -25,12 +25,10 @@ export async function readReporting(families: readonly Family[], timezone: strin
   const values = valuesOf(receipt);
   // Not those of one's own: the views do not have them.
   const fields = documented.flatMap((family) => Object.entries<Field>(family.fields));
-  const names = (arePersonal: boolean) =>
-    array([
-      ...new Set(
-        fields.flatMap(([name, { personal }]) => ((personal !== false) === arePersonal ? name : [])),
-      ),
-    ]);
+  const names = (arePersonal: boolean) => {
+    const matching = fields.filter(([, { personal }]) => (personal !== false) === arePersonal);
+    return array([...new Set(matching.map(([name]) => name))]);
+  };
   const facts: Record<string, string> = {
     timezone: literal(timezone),
     receipt: Object.keys(columnsOf(receipt))
@@ -57,9 +55,6 @@ async function hashOf(tx: Db, text: string): Promise<string> {
     .digest('hex');
 }
 
-// The columns of a view, or what a function returns, are others.
-const cannotReplace = ['42P16', '42P13'];
-
 /**
  * Makes the views, and gives roles their rights: in place where they have the same columns, or more of them, so that the rights
  * on them stay, and what others have made of them.
@@ -69,23 +64,19 @@ const cannotReplace = ['42P16', '42P13'];
  * @throws TablesRefused that names what depends on views that have other columns, or are gone
  */
 export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<boolean> {
-  const { rows } = await sql<{ value: string }>`
-    select value from receiver.settings where name = 'reporting'`.execute(tx);
-  if (!isDue && rows[0]?.value === (await hashOf(tx, text))) return false;
+  if (!isDue && (await readSetting(tx, 'reporting')) === (await hashOf(tx, text))) return false;
   const views = viewsOf(text);
   await sql`savepoint views`.execute(tx);
   try {
     await sql.raw(text).execute(tx);
     await dropViews(tx, views);
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || !cannotReplace.includes(error.code!)) throw error;
+    if (!hasState(error, 'invalidTableDefinition', 'invalidFunctionDefinition')) throw error;
     await sql`rollback to savepoint views`.execute(tx);
     await dropViews(tx);
     await sql.raw(text).execute(tx);
   }
-  await sql`
-    insert into receiver.settings values ('reporting', ${await hashOf(tx, text)}), ('reporting_views', ${views.join(', ')})
-    on conflict (name) do update set value = excluded.value`.execute(tx);
+  await writeSettings(tx, { reporting: await hashOf(tx, text), reporting_views: views.join(', ') });
   return true;
 }
 
@@ -96,15 +87,14 @@ export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<b
  * @throws TablesRefused that names what depends on them
  */
 export async function dropViews(tx: Db, kept: readonly string[] = []): Promise<void> {
-  const { rows } = await sql<{ value: string }>`
-    select value from receiver.settings where name = 'reporting_views'`.execute(tx);
-  const gone = rows[0]?.value.split(', ').filter((name) => !kept.includes(name)) ?? [];
-  if (gone.length === 0) return;
+  const made = (await readSetting(tx, 'reporting_views'))?.split(', ') ?? [];
+  const dropped = made.filter((name) => !kept.includes(name));
+  if (dropped.length === 0) return;
   try {
     if (kept.length === 0) await sql`drop function if exists reporting.receipts_as_of`.execute(tx);
-    await sql.raw(`drop view if exists ${gone.join(', ')}`).execute(tx);
+    await sql.raw(`drop view if exists ${dropped.join(', ')}`).execute(tx);
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
+    if (!hasState(error, 'dependentObjects')) throw error;
     throw new TablesRefused(
       `The views of reporting have other columns now, and others depend on them: ${error.detail}. Save and drop those, run receiver migrate, and make them again`,
     );
