@@ -3,10 +3,9 @@ import { withDecimals } from '../callbacks/decimal.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
-import { columnsOf, quoted, tableOf } from '../receiver/store/columns.ts';
+import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 /** A position; `at`: when its change was made, unless it is not that of a change. */
 interface Place {

@@ -6,9 +6,8 @@ import { unfitMark } from '../callbacks/read-data.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
-import { literal, quoted, tableOf } from '../receiver/store/columns.ts';
+import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 /** A record of a known family. */
 export interface FamilyRecord {

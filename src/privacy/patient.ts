@@ -5,10 +5,9 @@ import type { Delivery, RecordKey } from '../callbacks/delivery.ts';
 import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks, readStored, subjectOf } from '../receiver/gate/find-reductions.ts';
-import { businessesOfInbox, tableOf } from '../receiver/store/columns.ts';
+import { businessesOfInbox, isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { isRowOf } from '../receiver/worker/merge-statement.ts';
 
 /** The size of all callbacks of a patient, which are read at once. */
 const maxBytes = 32 * 1024 * 1024;

@@ -6,7 +6,12 @@ import { gateLock } from '../receiver/gate/gate.ts';
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { type Merged, mergeLock, mergeStatements, planSettings } from '../receiver/worker/merge-statement.ts';
+import {
+  type MergeCounts,
+  mergeLock,
+  mergeStatements,
+  planSettings,
+} from '../receiver/store/statements/merge-records.ts';
 import { isUnanswered } from './user-deletions.ts';
 
 /** Records of one step. */
@@ -151,9 +156,9 @@ async function endRecords(
   return inTransaction(pool, locks, async (client) => {
     const gone = await client.query<RecordKey>(removal, [family.name, before, ...keysOf(records)]);
     const values = [fingerprintOf(families), true, ...keysOf(gone.rows)];
-    const merged = await client.query<Merged>(mergeStatements(family).records, values);
-    const { isOurs, locked } = merged.rows[0]!;
-    if (!isOurs) throw new OtherFamilies();
+    const merged = await client.query<MergeCounts>(mergeStatements(family).records, values);
+    const { isCurrent, locked } = merged.rows[0]!;
+    if (!isCurrent) throw new OtherFamilies();
     if (locked.length > 0) throw new RowsLocked(family.table);
     return gone.rows.length;
   });

@@ -3,9 +3,10 @@ import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
 import { OtherFamilies } from '../store/errors.ts';
-import { insertDeliveries, insertUngated, type StoreResult, toJsonb } from '../store/insert-deliveries.ts';
+import { insertDeliveries, type StoreResult, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
+import { insertUngated } from '../store/statements/insert.ts';
 import {
   findReductions,
   type Gate,

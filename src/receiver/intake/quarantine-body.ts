@@ -12,7 +12,7 @@ import type { Log } from '../../common/log.ts';
 import { uuidV8 } from '../../common/uuid.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
-import { gate } from '../store/insert-deliveries.ts';
+import { gate } from '../store/statements/insert.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 
 /** A body that passed the access checks and was rejected. */

@@ -21,6 +21,13 @@ export const array = (texts: readonly string[]): string => `array[${texts.map(li
 /** The name of a family's table in SQL. */
 export const tableOf = ({ table }: Family): string => `public.${quoted(table)}`;
 
+/** SQL for whether a row `t` of a family's table is that of a record `k`. */
+export function isRowOf(family: Family): string {
+  const key = keyOf(family).at(-1)!;
+  const isKey = `t.${quoted(key)} = k.record_id::${columnsOf(family)[key]}`;
+  return family.key ? `t.business_id = k.business_id and ${isKey}` : isKey;
+}
+
 /**
  * SQL for the values of a row, in the order of its columns: of `m`, what callbacks of a record say when merged (`d`, and the
  * `client_id`), `n`, the newest of them (`id`, `event`, `event_time`), and `k`, the record (`business_id`, `record_id`).

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../common/log.ts';
-import { faultOf } from './errors.ts';
+import { faultOf, hasState } from './errors.ts';
 
 // The driver takes the option for a single statement too; its types have it only for a whole pool.
 declare module 'pg' {
@@ -51,8 +52,44 @@ export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
   return pool;
 }
 
+/** Pools behind a connection pooler that does not know about prepared statements. */
+const unprepared = new WeakSet<pg.Pool>();
+const names = new Map<string, string>();
+
 /**
- * Runs a function in a transaction. Its first message, one for all, sets what is local to it and takes its locks.
+ * The query as a prepared statement, where its pool can have any. The name belongs to its text alone: behind a pooler, statements
+ * of other processes have names in the same session.
+ */
+export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
+  if (unprepared.has(pool)) return query;
+  const name = names.get(query.text) ?? createHash('sha256').update(query.text).digest('base64url');
+  names.set(query.text, name);
+  return { ...query, name };
+}
+
+/** Whether nothing was executed because a pooler gave the transaction another session: the same works without a name. */
+function lacksStatement(pool: pg.Pool, error: unknown): boolean {
+  if (!hasState(error, 'duplicatePreparedStatement', 'invalidStatementName')) return false;
+  unprepared.add(pool);
+  return true;
+}
+
+/** Runs a prepared statement on a connection of the pool, which closes it after an error. @throws the database's error */
+export async function queryPrepared<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  query: pg.QueryConfig,
+): Promise<Row[]> {
+  try {
+    return (await pool.query<Row>(prepared(pool, query))).rows;
+  } catch (error) {
+    if (!lacksStatement(pool, error)) throw error;
+    return (await pool.query<Row>(query)).rows;
+  }
+}
+
+/**
+ * Runs a function in a transaction, perhaps more than once. Its first message, one for all, sets what is local to it and takes
+ * its locks.
  *
  * @param first SQL of the first message behind `begin`
  * @param timeoutMs after which the driver gives up that message, or the end of the transaction, and closes the connection
@@ -65,6 +102,7 @@ export async function inTransaction<T>(
   timeoutMs?: number,
 ): Promise<T> {
   const limit = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
+  let isPrepared = !unprepared.has(pool);
   for (let tries = 1; ; tries += 1) {
     const client = await pool.connect();
     try {
@@ -82,7 +120,9 @@ export async function inTransaction<T>(
         ));
       client.release(!isUsable);
       // Each idle session may be read-only still, where a new one is not.
-      if ((error as pg.DatabaseError).code !== '25006' || tries > pool.options.max) throw error;
+      if (hasState(error, 'readOnly') && tries <= pool.options.max) continue;
+      if (!isPrepared || !lacksStatement(pool, error)) throw error;
+      isPrepared = false;
     }
   }
 }

@@ -5,7 +5,9 @@ import type { Log } from '../../common/log.ts';
 import { faultOf } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { mergeStatements, planSettings, putBack } from './merge-statement.ts';
+import { findStale } from '../store/statements/find-stale.ts';
+import { planSettings } from '../store/statements/merge-records.ts';
+import { putBack } from '../store/statements/pending.ts';
 
 const noted = `insert into receiver.counters as c (name, key, count, first_at, last_at) values ('stale', '', $1, now(), now())
   on conflict (name, key) do update set count = excluded.count, last_at = now()`;
@@ -42,8 +44,7 @@ export async function mergeStale(
   signal?: AbortSignal,
 ): Promise<number> {
   const putStaleBack = async (family: Family, records: readonly RecordKey[]) => {
-    const compare = (client: pg.ClientBase) =>
-      client.query<RecordKey>(mergeStatements(family).stale, keysOf(records));
+    const compare = (client: pg.ClientBase) => client.query<RecordKey>(findStale(family), keysOf(records));
     const { rows } = await inTransaction(pool, `${planSettings}; ${first(queryMs)}`, compare).catch(
       (error) => {
         // The merge finds the record at fault.

@@ -12,11 +12,13 @@ import { subjectOf } from '../gate/find-reductions.ts';
 import { applyGate } from '../gate/gate.ts';
 import { keyOf, quoted, tableOf } from '../store/columns.ts';
 import { faultOf, OtherFamilies } from '../store/errors.ts';
-import { storedColumns, toJsonb, updateDeliveries } from '../store/insert-deliveries.ts';
+import { storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
+import { mergeLock, planSettings } from '../store/statements/merge-records.ts';
+import { putBack } from '../store/statements/pending.ts';
+import { updateDeliveries } from '../store/statements/update-deliveries.ts';
 import type { Merge, MergeResult } from './merge.ts';
-import { mergeLock, planSettings, putBack } from './merge-statement.ts';
 
 interface RebuildOptions {
   pool: pg.Pool;

@@ -5,8 +5,8 @@ import { type Log, throttled } from '../../common/log.ts';
 import { applied, failed as refused } from '../metrics.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
 import { isDamaged } from '../store/errors.ts';
+import { isTooFarAhead } from '../store/statements/pending.ts';
 import type { Merge } from './merge.ts';
-import { isTooFarAhead } from './merge-statement.ts';
 
 export interface WorkerOptions {
   merge: Merge;

@@ -1,0 +1,77 @@
+/**
+ * The states of a stored delivery, by its row of `receiver.pending_deliveries`:
+ *
+ * - received: `next_at` says when it is merged; each attempt that fails puts it off, with its `error`
+ * - failed: `next_at` is infinity, since PostgreSQL refused its data; a later merge of its record, or a replay, takes it up
+ * - applied: no row
+ *
+ * Raw SQL: the common table expressions of the merge, and what is locked in the order of ids, as all do that lock several.
+ */
+
+import type { Family } from '../../../callbacks/families/family.ts';
+import { literal } from '../columns.ts';
+
+/** SQL for when a delivery is tried again: after a pause that doubles. @param maxS in seconds */
+export const growingPause = (maxS: number): string =>
+  `statement_timestamp() + least(interval '${maxS} s', interval '1 s' * 2 ^ least(attempts, 6))`;
+
+/** SQL for whether a delivery is put off for longer than by any pause: a clock was ahead. */
+export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at < 'infinity'`;
+
+/**
+ * Common table expressions of the `due` deliveries: those that are named, unless they have failed, and others. Not by now(), the
+ * start of the transaction, which then waited for the lock.
+ *
+ * @param ids the parameter with those that are named
+ * @param others the parameter with how many others
+ */
+export const dueDeliveries = ({ name }: Family, ids: string, others: string): string => `
+named_deliveries as materialized (
+  select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
+  where family = ${literal(name)} and next_at < 'infinity'
+), other_deliveries as materialized (
+  (select id from receiver.pending_deliveries
+   where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int)
+  union all
+  (select id from receiver.pending_deliveries where family = ${literal(name)} and ${isTooFarAhead} limit ${others}::int)
+), due as materialized (select id from named_deliveries union select id from other_deliveries)`;
+
+/** Lets records wait: their newest callbacks. $1 family, $2 and $3 businesses and ids. */
+export const putBack = `
+insert into receiver.pending_deliveries (id, family) select id, $1 from (
+  select distinct on (business_id, record_id) id
+  from receiver.inbox join unnest($2::text[], $3::text[]) r(business_id, record_id) using (business_id, record_id)
+  where family = $1 order by business_id, record_id, version desc
+) newest order by id on conflict (id) do nothing`;
+
+/** Puts deliveries off. $1 ids, $2 the reason. @param nextAt SQL */
+export const putOff = (nextAt: string): string => `
+update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${nextAt}, error = $2
+where id in (select id from receiver.pending_deliveries where id = any($1::uuid[]) order by id for update) and next_at < 'infinity'`;
+
+/** A common table expression of the records $2 and $3, businesses and ids. */
+export const requestedRecords =
+  'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))';
+
+/** Common table expressions of the records of due deliveries: $2 ids, $3 how many others, without $4 and $5, businesses and ids. */
+export const recordsOfDue = (
+  family: Family,
+): string => `with ${dueDeliveries(family, '$2', '$3')}, records as (
+  (select business_id, record_id from due join receiver.inbox using (id)
+   union select business_id, record_id from due join receiver.withheld using (id))
+  except select * from unnest($4::text[], $5::text[]))`;
+
+/** Records of a family, $1, with what of them waits. A later merge reads it all, so its error is theirs. */
+export const waitingRecords = (records: string): string => `${records}, withheld as (
+  select w.* from receiver.pending_deliveries join receiver.withheld w using (id) where w.family = $1
+)
+select k.business_id as "businessId", k.record_id as "recordId",
+       coalesce(array_agg(p.id) filter (where p.id is not null), '{}') as ids
+from records k
+left join lateral (
+  select id from receiver.inbox where (business_id, family, record_id) = (k.business_id, $1, k.record_id)
+  union all
+  select id from withheld w where (w.business_id, w.record_id) = (k.business_id, k.record_id)
+) i on true
+left join receiver.pending_deliveries p on p.id = i.id and p.next_at < 'infinity'
+group by k.business_id, k.record_id order by min(p.next_at)`;
