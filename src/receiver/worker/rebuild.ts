@@ -26,12 +26,12 @@ interface RebuildOptions {
   /** Of the same families. */
   merge: Merge;
   log: Log;
-  /** Callbacks of a step; default: 500. */
+  /** Callbacks of a step. */
   maxCallbacks?: number;
 }
 
 interface RebuildRequest {
-  /** Called after each step with how many callbacks it has read. */
+  /** Called after each step with the number of callbacks that it has read. */
   onProgress?: (callbacks: number) => void;
   signal?: AbortSignal;
 }
@@ -49,6 +49,12 @@ export interface RebuildCounts {
   left: number;
 }
 
+/** @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete */
+export type Rebuild = (request?: RebuildRequest) => Promise<RebuildCounts>;
+
+/** The callback by the current rules; undefined: it is the same. @throws Rejection */
+type Identify = (stored: Delivery) => Delivery | undefined;
+
 const maxBytes = 2_000_000;
 const statementMs = 2_000;
 /** With the wait for others that merge. */
@@ -57,136 +63,23 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
 
 /**
  * Creates the function that identifies stored callbacks again, by the current families and rules, and merges their records.
- * It writes only what differs; of rows that it corrects, it tells the feed nothing but what waited. It runs beside incoming
+ * It writes only what differs; of rows that it corrects, it records only changes by what waited. It runs beside incoming
  * callbacks, in steps, and may be interrupted and run again.
  */
-export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }: RebuildOptions) {
-  const readCallback = createReadCallback(families, true);
-  const other = families.find(takesEveryEvent);
-  const fingerprint = fingerprintOf(families);
-
-  /** The callback by the current rules; undefined: it is the same. @throws Rejection */
-  const identify = (stored: Delivery): Delivery | undefined => {
-    // What an erasure has left of it does not say any more what it was about.
-    if (isReduced(stored)) return undefined;
-    const { body, receivedAt, id } = stored;
-    const { delivery } = readCallback(body, { expected: other, receivedAt, id });
-    const current = { ...delivery, body };
-    return isDeepStrictEqual(comparable(stored), comparable(current)) ? undefined : current;
-  };
-
-  const findChanged = (stored: readonly Delivery[]) => {
-    let unreadable = 0;
-    const changed = stored.filter((one) => {
-      try {
-        return identify(one) !== undefined;
-      } catch (error) {
-        if (!(error instanceof Rejection)) throw error;
-        unreadable += 1;
-        const reason = error.describe();
-        log.warn({ delivery: one.id, reason }, 'a stored callback cannot be read by the current rules');
-        return false;
-      }
-    });
-    return { ids: changed.map(({ id }) => id), unreadable };
-  };
-
-  const readAfter = async ({ businessId, family, recordId, id }: typeof beginning, size: number) => {
-    // The callbacks of a record together, so that it is merged once; a few megabytes at most, as they are stored.
-    const text = `select ${storedColumns} from (
-        select *, row_number() over step as n, sum(pg_column_size(envelope)) over step as bytes from (
-          select * from receiver.inbox where (business_id, family, record_id, id) > ($1, $2, $3, $4)
-          order by business_id, family, record_id, id limit $5
-        ) i window step as (order by business_id, family, record_id, id rows unbounded preceding)
-      ) i where n = 1 or bytes < ${maxBytes} order by n`;
-    const values = [businessId, family, recordId, id, size];
-    const { rows } = await inTransaction(pool, planSettings, (client) =>
-      client.query<Delivery>(text, values),
-    );
-    return rows;
-  };
-
-  /**
-   * Writes what callbacks are, and reduces what thereby turns out to belong to people who were erased.
-   *
-   * @param gate the lock of the gate's table: as inserts take it, or as the reduction needs it
-   * @returns the callbacks that were changed
-   */
-  const write = async (
-    ids: readonly string[],
-    gate: 'row share' | 'exclusive' = 'row share',
-  ): Promise<Delivery[]> => {
-    const first = `${mergeLock()}; lock table receiver.erased in ${gate} mode;
-      set local statement_timeout = ${statementMs}`;
-    const step = async (client: pg.PoolClient) => {
-      const { rows } = await client.query<Delivery>(
-        `select ${storedColumns} from receiver.inbox
-         where id = any($1::uuid[]) and receiver.is_current($2)
-         order by id for update`,
-        [ids, fingerprint],
-      );
-      const changed = rows.flatMap((row) => identify(row) ?? []);
-      // Changed since by others, or not for this process to change: the merge says so.
-      if (changed.length === 0) return changed;
-      const gated = await client.query(
-        `select from unnest($1::text[]) s where exists (select from receiver.erased)
-           and exists (select from receiver.erased where hash = receiver.hash_of(s)) limit 1`,
-        [changed.flatMap((one) => [...one.subjects, subjectOf(one)])],
-      );
-      const isGated = gated.rows.length > 0;
-      if (isGated && gate === 'row share') return undefined;
-      await client.query(updateDeliveries, [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))]);
-      if (isGated) await applyGate(client, families, [], changed);
-      return changed;
-    };
-    const written = await inTransaction(pool, first, step, stepMs);
-    return written ?? write(ids, 'exclusive');
-  };
-
-  /** @throws OtherFamilies */
-  const mergeRecords = async (records: readonly RecordKey[], counts: RebuildCounts, signal?: AbortSignal) => {
-    for (const { name } of families) {
-      const own = records.filter(({ family }) => family === name);
-      if (own.length === 0) continue;
-      let result: MergeResult;
-      do {
-        signal?.throwIfAborted();
-        result = await merge(name, { records: own, recordsChanges: false });
-        counts.rows += result.written + result.deleted;
-      } while (result.outcome === 'busy');
-      if (result.outcome === 'foreign') throw new OtherFamilies();
-      const left = result.outcome === 'broken' ? own : result.left;
-      if (left.length === 0) continue;
-      counts.left += left.length;
-      const reason = result.reason ?? result.left[0]!.reason;
-      log.warn({ family: name, records: left.length, reason }, 'records could not be merged, and wait');
-      await pool.query(putBack, [name, ...keysOf(left)]);
-    }
-  };
-
-  /** Records that have a row and no callbacks: an earlier rebuild was interrupted between the two. */
-  const findOrphans = async (family: Family): Promise<RecordKey[]> => {
-    const key = `t.${quoted(keyOf(family).at(-1)!)}::text`;
-    const { rows } = await pool.query<RecordKey>(
-      `select t.business_id as "businessId", $1::text as family, ${key} as "recordId" from ${tableOf(family)} t
-       where not exists (select from receiver.inbox i where (i.business_id, i.family, i.record_id) = (t.business_id, $1, ${key}))`,
-      [family.name],
-    );
-    return rows;
-  };
-
-  /** @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete */
-  return async ({ onProgress, signal }: RebuildRequest = {}): Promise<RebuildCounts> => {
+export function createRebuild(options: RebuildOptions): Rebuild {
+  const { pool, families, maxCallbacks = 500, log } = options;
+  const identify = createIdentify(families);
+  return async ({ onProgress, signal } = {}) => {
     const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
     for (let last = beginning, size = maxCallbacks; ; ) {
       signal?.throwIfAborted();
-      const stored = await readAfter(last, size);
+      const stored = await readAfter(pool, last, size);
       if (stored.length === 0) break;
-      const { ids, unreadable } = findChanged(stored);
+      const { ids, unreadable } = findChanged(stored, identify, log);
       try {
-        const changed = ids.length > 0 ? await write(ids) : [];
+        const changed = ids.length > 0 ? await rewrite(options, identify, ids) : [];
         counts.changed += changed.length;
-        await mergeRecords([...stored, ...changed], counts, signal);
+        await mergeRecords(options, [...stored, ...changed], counts, signal);
       } catch (error) {
         if (faultOf(error) !== 'timeout' || size === 1) throw error;
         // The step was too large, or others have kept the lock for long.
@@ -199,8 +92,21 @@ export function createRebuild({ pool, families, merge, log, maxCallbacks = 500 }
       last = stored.at(-1)!;
       size = Math.min(size * 2, maxCallbacks);
     }
-    for (const family of families) await mergeRecords(await findOrphans(family), counts, signal);
+    for (const family of families)
+      await mergeRecords(options, await findOrphans(pool, family), counts, signal);
     return counts;
+  };
+}
+
+function createIdentify(families: readonly Family[]): Identify {
+  const readCallback = createReadCallback(families, true);
+  const expected = families.find(takesEveryEvent);
+  return (stored) => {
+    // What an erasure has left of it does not say any more what it was about.
+    if (isReduced(stored)) return undefined;
+    const { body, receivedAt, id } = stored;
+    const current = { ...readCallback(body, { expected, receivedAt, id }).delivery, body };
+    return isDeepStrictEqual(comparable(stored), comparable(current)) ? undefined : current;
   };
 }
 
@@ -210,3 +116,113 @@ const comparable = ({ subjects, data, ...rest }: Delivery) => ({
   subjects: subjects.toSorted(),
   data: data && canonicalJson(withDecimals(data, JSON.parse(data))),
 });
+
+/** @returns the ids of callbacks that the current rules change, and the number of those that they cannot read */
+function findChanged(stored: readonly Delivery[], identify: Identify, log: Log) {
+  let unreadable = 0;
+  const changed = stored.filter((delivery) => {
+    try {
+      return identify(delivery) !== undefined;
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      unreadable += 1;
+      const reason = error.describe();
+      log.warn({ delivery: delivery.id, reason }, 'a stored callback cannot be read by the current rules');
+      return false;
+    }
+  });
+  return { ids: changed.map(({ id }) => id), unreadable };
+}
+
+/** The callbacks of a record together, so that it is merged once; a few megabytes at most, as they are stored. */
+function readAfter(pool: pg.Pool, last: typeof beginning, size: number): Promise<Delivery[]> {
+  const text = `select ${storedColumns} from (
+      select *, row_number() over step as n, sum(pg_column_size(envelope)) over step as bytes from (
+        select * from receiver.inbox where (business_id, family, record_id, id) > ($1, $2, $3, $4)
+        order by business_id, family, record_id, id limit $5
+      ) i window step as (order by business_id, family, record_id, id rows unbounded preceding)
+    ) i where n = 1 or bytes < ${maxBytes} order by n`;
+  const values = [last.businessId, last.family, last.recordId, last.id, size];
+  return inTransaction(
+    pool,
+    planSettings,
+    async (client) => (await client.query<Delivery>(text, values)).rows,
+  );
+}
+
+/**
+ * Writes callbacks by the current rules, and reduces those that thereby turn out to belong to people who were erased.
+ *
+ * @param gate the lock of the gate's table: as inserts take it, or as the reduction needs it
+ * @returns the callbacks that were changed
+ */
+async function rewrite(
+  options: RebuildOptions,
+  identify: Identify,
+  ids: readonly string[],
+  gate: 'row share' | 'exclusive' = 'row share',
+): Promise<Delivery[]> {
+  const { pool, families } = options;
+  const first = `${mergeLock()}; lock table receiver.erased in ${gate} mode;
+    set local statement_timeout = ${statementMs}`;
+  const step = async (client: pg.PoolClient) => {
+    const { rows } = await client.query<Delivery>(
+      `select ${storedColumns} from receiver.inbox
+       where id = any($1::uuid[]) and receiver.is_current($2)
+       order by id for update`,
+      [ids, fingerprintOf(families)],
+    );
+    const changed = rows.flatMap((row) => identify(row) ?? []);
+    // Changed since by others, or not for this process to change: the merge says so.
+    if (changed.length === 0) return changed;
+    const gated = await client.query(
+      `select from unnest($1::text[]) s where exists (select from receiver.erased)
+         and exists (select from receiver.erased where hash = receiver.hash_of(s)) limit 1`,
+      [changed.flatMap((delivery) => [...delivery.subjects, subjectOf(delivery)])],
+    );
+    const isGated = gated.rows.length > 0;
+    if (isGated && gate === 'row share') return undefined;
+    await client.query(updateDeliveries, [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))]);
+    if (isGated) await applyGate(client, families, [], changed);
+    return changed;
+  };
+  const changed = await inTransaction(pool, first, step, stepMs);
+  return changed ?? rewrite(options, identify, ids, 'exclusive');
+}
+
+/** @throws OtherFamilies */
+async function mergeRecords(
+  { pool, families, merge, log }: RebuildOptions,
+  records: readonly RecordKey[],
+  counts: RebuildCounts,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const { name } of families) {
+    const own = records.filter(({ family }) => family === name);
+    if (own.length === 0) continue;
+    let result: MergeResult;
+    do {
+      signal?.throwIfAborted();
+      result = await merge(name, { records: own, recordsChanges: false });
+      counts.rows += result.written + result.deleted;
+    } while (result.outcome === 'busy');
+    if (result.outcome === 'foreign') throw new OtherFamilies();
+    const left = result.outcome === 'broken' ? own : result.left;
+    if (left.length === 0) continue;
+    counts.left += left.length;
+    const reason = result.reason ?? result.left[0]!.reason;
+    log.warn({ family: name, records: left.length, reason }, 'records could not be merged, and wait');
+    await pool.query(putBack, [name, ...keysOf(left)]);
+  }
+}
+
+/** Records that have a row and no callbacks: an earlier rebuild was interrupted between the two. */
+async function findOrphans(pool: pg.Pool, family: Family): Promise<RecordKey[]> {
+  const key = `t.${quoted(keyOf(family).at(-1)!)}::text`;
+  const { rows } = await pool.query<RecordKey>(
+    `select t.business_id as "businessId", $1::text as family, ${key} as "recordId" from ${tableOf(family)} t
+     where not exists (select from receiver.inbox i where (i.business_id, i.family, i.record_id) = (t.business_id, $1, ${key}))`,
+    [family.name],
+  );
+  return rows;
+}

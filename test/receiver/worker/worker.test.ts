@@ -130,7 +130,7 @@ it('a stop ends the daily comparison in the middle of a statement', async () => 
   const stopping = new AbortController();
   const client = await database.pool.connect();
   await client.query('begin; lock table receiver.inbox in access exclusive mode');
-  const looking = mergeStale({ pool: database.pool, families, log }, stopping.signal);
+  const looking = mergeStale({ db: database.db, pool: database.pool, families, log }, stopping.signal);
   const waits = `select from pg_locks where relation = 'receiver.inbox'::regclass and not granted`;
   await until(async () => (await database.rows(waits)).length > 0);
   stopping.abort();
@@ -141,7 +141,7 @@ it('a stop ends the daily comparison in the middle of a statement', async () => 
 
 it('a stop after the daily comparison ends no connection that others use by then', async () => {
   const stopping = new AbortController();
-  await mergeStale({ pool: database.pool, families, log }, stopping.signal);
+  await mergeStale({ db: database.db, pool: database.pool, families, log }, stopping.signal);
   const clients = await Promise.all(
     Array.from({ length: database.pool.totalCount }, () => database.pool.connect()),
   );
@@ -243,7 +243,7 @@ it('stop lets the merge in flight end, and takes no other', async () => {
 });
 
 it('a record that lacks any callback, whose pending row was lost, is merged again; what waits or failed is not', async () => {
-  const core = { pool: database.pool, families, log };
+  const core = { db: database.db, pool: database.pool, families, log };
   const { worker: one } = begin({ sweep: { pollMs: 10 } });
   const late = receipt(1, { name: 'late', mobile: '+919800000000' }, 1);
   await store(receipt(1, { name: 'newest' }, 2), receipt(2), receipt(3), receipt(4), form('m'));
@@ -268,7 +268,7 @@ it('a record that lacks any callback, whose pending row was lost, is merged agai
 });
 
 it('the daily comparison looks at what was stored since the last one, and at what waited then', async () => {
-  const core = { pool: database.pool, families, log };
+  const core = { db: database.db, pool: database.pool, families, log };
   await store(receipt(1), receipt(2));
   await openMerge()('receipt');
   await database.rows(`update receiver.inbox set stored_at = now() - interval '5 days'`);
