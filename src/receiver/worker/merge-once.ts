@@ -1,10 +1,11 @@
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { tableOf } from '../store/columns.ts';
-import { faultOf, hasState, isOwnKey } from '../store/errors.ts';
+import { describeError, faultOf, hasState, isDamaged, isOwnKey, OtherFamilies } from '../store/errors.ts';
 import { inTransaction, prepared } from '../store/pools.ts';
 import {
   type MergeCounts,
+  type MergeTotals,
   mergeLock,
   mergeStatements,
   planSettings,
@@ -32,28 +33,46 @@ export type MergeLimits = typeof mergeLimits;
 /** After which the driver gives up: the server's time-outs come first. */
 export const driverMs = ({ mergeLockMs, statementMs }: MergeLimits): number => mergeLockMs + statementMs;
 
-interface Statement {
+/** A call of the merge. */
+export interface MergeContext {
+  pool: pg.Pool;
+  limits: MergeLimits;
+  fingerprint: string;
   family: Family;
-  mode: 'due' | 'records';
-  /** The number of deliveries, or of records. */
-  size: number;
-  values: unknown[];
+  recordsChanges: boolean;
+  result: MergeTotals;
+}
+
+/** Why nothing was merged. */
+export interface MergeFault {
+  /**
+   * `busy`: others merge; `foreign`: the tables are made for other families; `family`: a statement, a right or the state of a
+   * table is at fault. All others: perhaps one of the records, as where a foreign trigger raises an error.
+   */
+  fault: 'busy' | 'foreign' | 'family' | 'refusal' | 'slow' | 'locked' | 'damaged' | 'record';
+  reason: string;
 }
 
 /**
  * One merge: the lock, the statement, its counts.
  *
- * @throws MergeLockTaken, TableLocked, or the database's error: see `faultInMerge`; then nothing was changed
+ * @param size the number of deliveries, or of records
+ * @throws the error of an outage; then nothing was changed, either
  */
 export async function mergeOnce(
-  pool: pg.Pool,
-  limits: MergeLimits,
-  { family, mode, size, values }: Statement,
-): Promise<MergeCounts> {
+  { pool, limits, fingerprint, family, recordsChanges, result }: MergeContext,
+  mode: 'due' | 'records',
+  size: number,
+  values: unknown[],
+): Promise<MergeCounts | MergeFault> {
   const share = size === 1 ? 1 : Math.min(1, Math.max(size / limits.maxDeliveries, 0.2));
   const first = `${mergeLock(limits)}; ${planSettings}; set local lock_timeout = ${limits.lockMs};
     set local statement_timeout = ${Math.ceil(limits.statementMs * share)}; lock table ${tableOf(family)} in row exclusive mode nowait`;
-  const query = { text: mergeStatements(family)[mode], values, query_timeout: driverMs(limits) };
+  const query = {
+    text: mergeStatements(family)[mode],
+    values: [fingerprint, recordsChanges, ...values],
+    query_timeout: driverMs(limits),
+  };
   let isLocked = false;
   const run = async (client: pg.PoolClient) => {
     isLocked = true;
@@ -61,38 +80,32 @@ export async function mergeOnce(
     return rows[0]!;
   };
   try {
-    return await inTransaction(pool, first, run, driverMs(limits));
+    const counts = await inTransaction(pool, first, run, driverMs(limits));
+    if (!counts.isCurrent) return { fault: 'foreign', reason: new OtherFamilies().message };
+    for (const count of ['merged', 'written', 'deleted', 'waiting'] as const) result[count] += counts[count];
+    return counts;
   } catch (error) {
-    if (!isLocked && hasState(error, 'queryCanceled')) throw new MergeLockTaken();
+    if (!isLocked && hasState(error, 'queryCanceled')) return { fault: 'busy', reason: 'others merge' };
     // No record of the table is at fault.
-    if (!isLocked && hasState(error, 'lockNotAvailable')) throw new TableLocked(family.table);
-    throw error;
+    if (!isLocked && hasState(error, 'lockNotAvailable'))
+      return { fault: 'family', reason: `the table ${family.table} is locked by another session` };
+    return { fault: faultInMerge(error), reason: describeError(error) };
   }
 }
 
-class MergeLockTaken extends Error {}
-
-/** Another session locks the whole table. */
-export class TableLocked extends Error {
-  constructor(table: string) {
-    super(`the table ${table} is locked by another session`);
-  }
-}
-
-/**
- * `busy`: others merge; `family`: a statement, a right or the state of a table is at fault; `refusal`, `slow` and `record`:
- * perhaps one of the records, as where a foreign trigger raises an error.
- */
-export function faultInMerge(error: unknown): 'busy' | 'outage' | 'family' | 'refusal' | 'slow' | 'record' {
-  if (error instanceof MergeLockTaken) return 'busy';
-  if (error instanceof TableLocked || isOwnKey(error)) return 'family';
+/** @throws the error of an outage */
+function faultInMerge(error: unknown): MergeFault['fault'] {
+  if (isOwnKey(error)) return 'family';
   // The driver's, or our own: no record is at fault.
-  if (!(error instanceof pg.DatabaseError)) return 'outage';
+  if (!(error instanceof pg.DatabaseError)) throw error;
   const { code = '' } = error;
-  if (hasState(error, 'queryCanceled', 'lockNotAvailable', 'deadlock')) return 'slow';
+  if (hasState(error, 'queryCanceled')) return 'slow';
+  if (hasState(error, 'lockNotAvailable', 'deadlock')) return 'locked';
+  if (isDamaged(error)) return 'damaged';
   if (/^(42|55)/.test(code)) return 'family';
   const fault = faultOf(error);
+  if (fault === 'refusal') return fault;
   if (fault === 'other') return 'record';
   // The other time-outs have ended the session.
-  return fault === 'timeout' ? 'outage' : fault;
+  throw error;
 }

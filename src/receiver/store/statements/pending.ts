@@ -49,20 +49,12 @@ export const putOff = (nextAt: string): string => `
 update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${nextAt}, error = $2
 where id in (select id from receiver.pending_deliveries where id = any($1::uuid[]) order by id for update) and next_at < 'infinity'`;
 
-/** A common table expression of the records $2 and $3, businesses and ids. */
-export const requestedRecords =
-  'with records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))';
-
-/** Common table expressions of the records of due deliveries: $2 ids, $3 how many others, without $4 and $5, businesses and ids. */
-export const recordsOfDue = (
-  family: Family,
-): string => `with ${dueDeliveries(family, '$2', '$3')}, records as (
-  (select business_id, record_id from due join receiver.inbox using (id)
-   union select business_id, record_id from due join receiver.withheld using (id))
-  except select * from unnest($4::text[], $5::text[]))`;
-
-/** Records of a family, $1, with what of them waits. A later merge reads it all, so its error is theirs. */
-export const waitingRecords = (records: string): string => `${records}, withheld as (
+/**
+ * Statements that read records of a family, $1, with their deliveries that wait, in the order in which they are due. A later
+ * merge reads them all, so its error is theirs.
+ */
+const waiting = (records: string): string => `
+with ${records}, withheld as (
   select w.* from receiver.pending_deliveries join receiver.withheld w using (id) where w.family = $1
 )
 select k.business_id as "businessId", k.record_id as "recordId",
@@ -75,3 +67,19 @@ left join lateral (
 ) i on true
 left join receiver.pending_deliveries p on p.id = i.id and p.next_at < 'infinity'
 group by k.business_id, k.record_id order by min(p.next_at)`;
+
+/** $2 and $3 the businesses and ids of the records. */
+export const waitingOfRecords = waiting(
+  'records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
+);
+
+/** The records of due deliveries: $2 ids, $3 how many others, without the records of $4 and $5. */
+export const waitingOfDue = (family: Family): string =>
+  waiting(`${dueDeliveries(family, '$2', '$3')}, records as (
+  (select business_id, record_id from due join receiver.inbox using (id)
+   union select business_id, record_id from due join receiver.withheld using (id))
+  except select * from unnest($4::text[], $5::text[]))`);
+
+/** $2 how many deliveries that are due: those that can be read where a page is damaged. */
+export const waitingReadable = `select business_id as "businessId", record_id as "recordId", array_agg(id) as ids
+  from receiver.readable_deliveries($1, $2) group by 1, 2`;
