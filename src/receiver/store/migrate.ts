@@ -10,8 +10,7 @@ import { changeTypes } from './change-types.ts';
 import { columnsOf, keyOf } from './columns.ts';
 import { faultOf, hasState, makeUtf8, TablesRefused } from './errors.ts';
 import { dropViews, makeViews, readReporting } from './reporting.ts';
-import { readSetting, writeSettings } from './stored-settings.ts';
-import type { Db } from './tables.ts';
+import { type Db, readSetting, writeSettings } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db');
 const lockTimeoutMs = 500;

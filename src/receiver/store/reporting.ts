@@ -7,8 +7,7 @@ import type { Field } from '../../callbacks/families/field.ts';
 import { families as documented } from '../../callbacks/families/index.ts';
 import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
 import { hasState, TablesRefused } from './errors.ts';
-import { readSetting, writeSettings } from './stored-settings.ts';
-import type { Db } from './tables.ts';
+import { type Db, readSetting, writeSettings } from './tables.ts';
 
 const folder = join(import.meta.dirname, '../../../db');
 const roles = ['receiver_service', 'reporting_masked', 'reporting_reader'];

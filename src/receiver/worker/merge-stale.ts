@@ -9,8 +9,7 @@ import { inTransaction } from '../store/pools.ts';
 import { findStale } from '../store/statements/find-stale.ts';
 import { planSettings } from '../store/statements/merge-records.ts';
 import { putBack } from '../store/statements/pending.ts';
-import { writeSettings } from '../store/stored-settings.ts';
-import type { Db } from '../store/tables.ts';
+import { type Db, writeSettings } from '../store/tables.ts';
 
 interface StaleOptions {
   db: Db;
