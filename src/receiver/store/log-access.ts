@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
-import type pg from 'pg';
+import { sql } from 'kysely';
 import type { Log } from '../../common/log.ts';
+import type { Db } from './tables.ts';
 
 /** The user who sees or does something. */
 export interface Actor {
@@ -39,24 +40,29 @@ const maxInLine = 100;
  * @throws the database's error, with what to do
  */
 export async function logAccess(
-  { pool, log }: { pool: pg.Pool; log: Log },
+  { db, log }: { db: Db; log: Log },
   { actor, action, subjects = [], filter = {}, ids = {}, rows }: Access,
 ): Promise<void> {
   const { id, name = null, address = null } = actor;
-  const { rows: added } = await pool
-    .query<{ entry: string; subjects: string[] }>(
-      `insert into public.access_log (actor, actor_name, address, action, subjects, filter, rows)
-       values ($1, $2, $3, $4, array(select receiver.hash_of(s) from unnest($5::text[]) s),
-         $6::jsonb || (select coalesce(jsonb_object_agg(key, receiver.hash_of('i:' || value)), '{}') from jsonb_each_text($8)), $7)
-       returning entry, subjects[1:${maxInLine}] as subjects`,
-      [id, name, address, action, subjects, filter, rows ?? null, ids],
-    )
+  const hashedIds = sql`(select coalesce(jsonb_object_agg(key, receiver.hash_of('i:' || value)), '{}') from jsonb_each_text(${ids}))`;
+  const entry = await db
+    .insertInto('public.access_log')
+    .values({
+      actor: id,
+      actor_name: name,
+      address,
+      action,
+      subjects: sql`array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`,
+      filter: sql`${filter}::jsonb || ${hashedIds}`,
+      rows: rows ?? null,
+    })
+    .returning(['entry', sql<string[]>`subjects[1:${sql.lit(maxInLine)}]`.as('hashes')])
+    .executeTakeFirstOrThrow()
     .catch((cause: unknown) => {
       throw new Error('The access log could not be written, so nothing is shown or done', { cause });
     });
-  const { entry, subjects: hashes } = added[0]!;
-  const access = { entry: Number(entry), action, actor: id, address, rows };
-  log.info({ access: { ...access, subjects: hashes, subjectCount: subjects.length } }, 'access log');
+  const access = { entry: Number(entry.entry), action, actor: id, address, rows };
+  log.info({ access: { ...access, subjects: entry.hashes, subjectCount: subjects.length } }, 'access log');
 }
 
 /** The actor of a command: the user of the operating system. */

@@ -222,7 +222,7 @@ it('sequences behind their tables are moved forward by a start, and blame no dat
   const rows = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
   const receipt = (receipt_id: number) =>
     deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } });
-  const enter = () => logAccess({ pool: database.pool, log }, { actor: { id: 'a' }, action: 'b' });
+  const enter = () => logAccess({ db: database.db, log }, { actor: { id: 'a' }, action: 'b' });
   for (const id of [1, 2]) await insertDeliveries(database.pool, [receipt(id)], 60_000);
   await merge('receipt');
   await enter();
