@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type pg from 'pg';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { createMerge, type MergeResult } from '../../../src/receiver/worker/merge.ts';
+import type { MergeLimits } from '../../../src/receiver/worker/merge-once.ts';
 import { deliveryOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
@@ -13,13 +13,8 @@ import { race } from './race.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const open = (pool: pg.Pool = database.pool) =>
-  createMerge({
-    pool,
-    families,
-    log,
-    limits: { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 },
-  });
+const patient: Partial<MergeLimits> = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
+const open = (limits = patient) => createMerge({ pool: database.pool, families, log, limits });
 const start = Math.floor(Date.now() / 1000) - 86_400;
 const receipt = (receipt_id: number, data: object = {}, envelope: object = {}) =>
   deliveryOf({
@@ -66,76 +61,32 @@ it('a lean update takes nothing away, and a deletion with nothing but its id kee
   ).toEqual([{ name: 'Asha Rao', deleted_at: null, known: true }]);
 });
 
-it('a value that does not fit stays in extra until a later one fits, in whatever order they come', async () => {
-  const said = [
-    { net_amount: 5 },
-    { net_amount: 'a lot' },
-    { amount_paid: 'x' },
-    { net_amount: null },
-    { amount_paid: {} },
-  ];
-  const versions = said.map((data, n) => receipt(77, data, { event_time: start + n }));
-  const extra = async () => (await database.rows('select net_amount::int as net, extra from receipts'))[0];
-  await store(versions[2]!, versions[1]!);
-  await open()('receipt');
-  expect(await extra()).toEqual({ net: null, extra: { net_amount: 'a lot', amount_paid: 'x' } });
-  await store(versions[0]!);
-  await open()('receipt');
-  expect(await extra()).toEqual({ net: 5, extra: { net_amount: 'a lot', amount_paid: 'x' } });
-  await store(versions[4]!, versions[3]!);
-  await open()('receipt');
-  expect(await extra()).toEqual({ net: null, extra: { amount_paid: {} } });
-});
+const waitsFor = (lock: string) =>
+  until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
 
-it('a client that only some callbacks name stays', async () => {
-  await store(receipt(77, {}, { event: 'receipt.created', client_id: 'c1' }));
-  await store(receipt(77, {}, { event_time: start + 1, client_id: '' }));
-  await open()('receipt');
-  expect(await database.rows('select client_id from receipts')).toEqual([{ client_id: 'c1' }]);
-});
-
-it('of two callbacks with equal times the one with the later timestamp wins, however they arrive', async () => {
-  const later = deliveryOf({
-    event: 'mcert.updated',
-    event_time: start,
-    timestamp: start + 2,
-    business_id: 'b',
-    data: { id: 'm', url: 'new' },
-  });
-  const older = deliveryOf({
-    event: 'mcert.updated',
-    event_time: start,
-    timestamp: start + 1,
-    business_id: 'b',
-    data: { id: 'm', url: 'old' },
-  });
-  for (const one of [later, older]) {
-    await store(one);
-    await open()('consent_form');
-  }
-  expect(await database.rows('select url from consent_forms')).toEqual([{ url: 'new' }]);
-});
-
-it('a callback that is committed while a merge runs keeps its pending row, and a second merge waits for the first', async () => {
-  await store(receipt(1, { name: 'first' }));
-  const second = receipt(1, { name: 'second' }, { event_time: start + 1 });
-  // The merge waits in the middle: its snapshot is taken, and its write is not made.
+/** A merge of receipts waits in the middle while `run` runs: its snapshot is taken, and its write is not made. */
+async function inTheMiddle(run: () => Promise<unknown>, mergeReceipts = () => open()('receipt')) {
   await database.rows(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
     create trigger slow before insert on receipts for each row execute function slow()`);
-  const waitsFor = (lock: string) =>
-    until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
-  let merging: Promise<unknown> | undefined;
-  let later: Promise<unknown> | undefined;
+  let merging: Promise<MergeResult> | undefined;
   await whileLocked('select pg_advisory_xact_lock(1)', async () => {
-    merging = open()('receipt');
+    merging = mergeReceipts();
     await waitsFor(`locktype = 'advisory'`);
-    await store(second);
+    await run();
+  });
+  return merging!;
+}
+
+it('a callback that is committed during a merge stays pending, and a second merge waits for the first', async () => {
+  await store(receipt(1, { name: 'first' }));
+  let later: Promise<MergeResult> | undefined;
+  const merged = await inTheMiddle(async () => {
+    await store(receipt(1, { name: 'second' }, { event_time: start + 1 }));
     later = open()('receipt');
     await waitsFor(`relation = 'receiver.merge_lock'::regclass`);
   });
-  expect(await merging).toMatchObject({ merged: 1 });
-  expect(await later).toMatchObject({ merged: 1 });
+  expect([merged, await later]).toMatchObject([{ merged: 1 }, { merged: 1 }]);
   expect(await pending()).toEqual([]);
   expect(await receipts()).toMatchObject([{ name: 'second' }]);
 });
@@ -223,7 +174,7 @@ it('a merge that tells the feed nothing of rows that it corrects tells of those 
 });
 
 it('a large record whose merges take long is merged alone, after pauses, and others go on', async () => {
-  const merge = createMerge({ pool: database.pool, families, log, limits: { slowMs: 0 } });
+  const merge = open({ slowMs: 0 });
   await store(receipt(1, { further: 'x'.repeat(2_000_000) }), receipt(2));
   expect(await merge('receipt')).toMatchObject({ merged: 2 });
   await store(receipt(1, { name: 'x' }, { event_time: start + 1 }), receipt(2, { name: 'x' }));
@@ -237,7 +188,7 @@ it('a large record whose merges take long is merged alone, after pauses, and oth
 });
 
 it('a large record that is refused keeps no other large one waiting', async () => {
-  const merge = createMerge({ pool: database.pool, families, log, limits: { slowMs: 0 } });
+  const merge = open({ slowMs: 0 });
   const further = 'x'.repeat(1_100_000);
   await store(receipt(1, { further }), receipt(2, { further }));
   await merge('receipt');
@@ -253,15 +204,6 @@ it('deliveries that a clock that was ahead has put off are due', async () => {
   await store(receipt(1), receipt(2));
   await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);
   expect(await open()('receipt')).toMatchObject({ merged: 2 });
-});
-
-it('equal ids of two businesses never touch', async () => {
-  await store(receipt(1, { name: 'one' }), receipt(1, { name: 'two' }, { business_id: 'c' }));
-  await open()('receipt');
-  expect(await database.rows('select business_id, name from receipts order by 1')).toEqual([
-    { business_id: 'b', name: 'one' },
-    { business_id: 'c', name: 'two' },
-  ]);
 });
 
 it('while sessions are ended and rows locked, no row is wrong and nothing stays', async () => {
@@ -296,10 +238,7 @@ it('a merge that has no time left names what it leaves, which waits', async () =
   await database.rows(`
     create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
     create trigger never before insert on receipts for each row execute function never()`);
-  const merge = createMerge({
-    ...{ pool: database.pool, families, log },
-    limits: { maxDeliveries: 8, statementMs: 500, runMs: 700 },
-  });
+  const merge = open({ maxDeliveries: 8, statementMs: 500, runMs: 700 });
   const { left } = await merge('receipt');
   expect({ left: left.length, waiting: (await pending()).length }).toEqual({ left: 8, waiting: 8 });
 });
@@ -324,31 +263,11 @@ it('a merge whose deliveries others have merged meanwhile, without time left, do
   await database.rows(`
     create function never() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return new; end $$;
     create trigger never before insert on receipts for each row execute function never()`);
-  const merge = createMerge({
-    ...{ pool, families, log },
-    limits: { statementMs: 300, runMs: 100 },
-  });
+  const merge = createMerge({ pool, families, log, limits: { statementMs: 300, runMs: 100 } });
   await merge('receipt');
   await store(receipt(2));
   expect(await merge('receipt')).toMatchObject({ merged: 1 });
 });
-
-/** A merge of receipts waits in the middle while `run` runs: its snapshot is taken, and its write is not made. */
-async function inTheMiddle(run: () => Promise<unknown>, mergeReceipts = () => open()('receipt')) {
-  await database.rows(`
-    create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
-    create trigger slow before insert on receipts for each row execute function slow()`);
-  let merging: Promise<MergeResult> | undefined;
-  await whileLocked('select pg_advisory_xact_lock(1)', async () => {
-    merging = mergeReceipts();
-    await until(
-      async () =>
-        (await database.rows(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0,
-    );
-    await run();
-  });
-  return merging!;
-}
 
 it('a copy that arrived earlier, and is stored while a merge reads the other one, is merged by the next', async () => {
   const callback = { event: 'receipt.updated', event_time: start, business_id: 'b', data: { receipt_id: 1 } };
@@ -374,12 +293,7 @@ it('a merge takes away the pending rows of exactly the callbacks that it has rea
 it('a merge takes the given deliveries with others that wait, up to its limit, and says whether more are due', async () => {
   const deliveries = Array.from({ length: 12 }, (_, n) => receipt(n));
   await store(...deliveries);
-  const merge = createMerge({
-    pool: database.pool,
-    families,
-    log,
-    limits: { maxDeliveries: 8 },
-  });
+  const merge = open({ maxDeliveries: 8 });
   const last = deliveries.slice(-2).map(({ id }) => id);
   const { merged, isFull } = await merge('receipt', { ids: last });
   // Those given may be among the first that are due.
@@ -411,7 +325,7 @@ it('a row that somebody inserts meanwhile puts off its record alone', async () =
   await store(receipt(1), receipt(2));
   const statement = `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, delivery_id)
     values ('b', 1, '', '', now(), gen_random_uuid())`;
-  const merge = createMerge({ pool: database.pool, families, log, limits: { lockMs: 100 } });
+  const merge = open({ lockMs: 100 });
   await whileLocked(statement, async () => {
     expect(await merge('receipt')).toMatchObject({ merged: 1, waiting: 1, failed: 0 });
   });
@@ -420,12 +334,7 @@ it('a row that somebody inserts meanwhile puts off its record alone', async () =
 
 it('a merge that others keep from merging leaves everything as it was', async () => {
   await store(receipt(1));
-  const merge = createMerge({
-    pool: database.pool,
-    families,
-    log,
-    limits: { mergeLockMs: 100 },
-  });
+  const merge = open({ mergeLockMs: 100 });
   await whileLocked('lock table receiver.merge_lock in exclusive mode', async () => {
     expect(await merge('receipt')).toMatchObject({ outcome: 'busy', merged: 0 });
   });
@@ -446,12 +355,8 @@ it('of records that are given, those that others lock are named', async () => {
   const records = ['2', '1', '2'].map((recordId) => ({ businessId: 'b', recordId }));
   await whileLocked('select from receipts where receipt_id = 2 for update', async () => {
     const { written, left } = await open()('receipt', { records });
-    expect({ written, left }).toEqual({
-      ...{
-        written: 1,
-        left: [{ businessId: 'b', recordId: '2', reason: 'its row is locked by another session' }],
-      },
-    });
+    const reason = 'its row is locked by another session';
+    expect({ written, left }).toEqual({ written: 1, left: [{ businessId: 'b', recordId: '2', reason }] });
   });
 });
 
@@ -499,12 +404,12 @@ it('a process that is frozen in the middle of a merge is ended by PostgreSQL, an
     await inTheMiddle(
       async () => void child!.kill('SIGSTOP'),
       () => {
-        const program = join(import.meta.dirname, 'merge-once.ts');
+        const program = join(import.meta.dirname, 'merge-process.ts');
         child = spawn(process.execPath, ['--import', 'tsx', program, database.url], { stdio: 'ignore' });
         return Promise.resolve(undefined as unknown as MergeResult);
       },
     );
-    const merge = createMerge({ pool: database.pool, families, log });
+    const merge = open({});
     await until(async () => (await merge('receipt')).merged === 1);
     expect(await receipts()).toMatchObject([{ id: 1 }]);
   } finally {

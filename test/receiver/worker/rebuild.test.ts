@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { Delivery } from '../../../src/callbacks/delivery.ts';
+import type { Delivery, RecordKey } from '../../../src/callbacks/delivery.ts';
 import { defineFamily, type Family } from '../../../src/callbacks/families/family.ts';
 import { amount, idOf, integer, notPersonal, text } from '../../../src/callbacks/families/field.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
@@ -32,30 +32,18 @@ const withInvoices: Family[] = [...families, invoice];
 const other = withInvoices.find(({ name }) => name === 'other');
 
 const open = (list: readonly Family[] = families, maxCallbacks = 500, lines: object[] = []) => {
-  const merge = createMerge({
-    ...{ pool: database.pool, families: list, log },
-    limits: { statementMs: 30_000, mergeLockMs: 30_000 },
-  });
+  const stores = { pool: database.pool, families: list };
+  const merge = createMerge({ ...stores, log, limits: { statementMs: 30_000, mergeLockMs: 30_000 } });
   const warn = (line: object) => lines.push(line);
-  return {
-    merge,
-    rebuild: createRebuild({
-      pool: database.pool,
-      families: list,
-      merge,
-      log: { warn } as never,
-      maxCallbacks,
-    }),
-  };
+  return { merge, rebuild: createRebuild({ ...stores, merge, log: { warn } as never, maxCallbacks }) };
 };
 const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, deliveries, 60_000);
 const of = (event: string, data: object, envelope: object = {}) =>
   deliveryOf({ event, event_time: start, business_id: 'b', ...envelope, data });
 /** As it would come now, with the new family; also of an event of the receiver itself. */
 const readCallback = createReadCallback(withInvoices, true);
-const identifiedNow = (body: Buffer, receivedAt: number, id?: string) => {
-  return readCallback(body, { expected: other, receivedAt, id }).delivery;
-};
+const identifiedNow = (body: Buffer, receivedAt: number, id?: string) =>
+  readCallback(body, { expected: other, receivedAt, id }).delivery;
 const mergeAll = async (list: readonly Family[] = families) => {
   const { merge } = open(list);
   for (const { name } of list) await merge(name);
@@ -264,10 +252,7 @@ it('a field that a family has come to know gets its values, without a change of 
 });
 
 /** Erases a patient. */
-const erase = async (
-  subject: string,
-  ...records: { family: string; businessId: string; recordId: string }[]
-) => {
+const erase = async (subject: string, ...records: RecordKey[]) => {
   const client = await database.pool.connect();
   await client.query('begin; lock table receiver.erased in exclusive mode');
   await client.query('insert into receiver.erased values (receiver.hash_of($1), now(), $2)', [
@@ -284,16 +269,8 @@ it('what an erasure has reduced keeps its id, record, version, subjects and data
     of('invoice.created', { invoice_id: 1, patient_id: 'A', total: 5 }),
     of('receipt.created', { receipt_id: 1, patient_oid: 'A', aid: 'x', created_at: '' }),
   );
-  await erase(
-    'p:platform:A',
-    ...(await inbox())
-      .map((row) => row as never)
-      .map(({ family, business_id, record_id }: Record<string, string>) => ({
-        family: family!,
-        businessId: business_id!,
-        recordId: record_id!,
-      })),
-  );
+  const records = 'select family, business_id as "businessId", record_id as "recordId" from receiver.inbox';
+  await erase('p:platform:A', ...((await database.rows(records)) as unknown as RecordKey[]));
   await mergeAll();
   const before = await inbox();
   expect(before.map(({ subjects }) => subjects[0])).toEqual(['reduced', 'reduced']);

@@ -1,4 +1,4 @@
-// A process that merges receipts once: node --import tsx merge-once.ts <url of the database>
+// A process that merges receipts once: node --import tsx merge-process.ts <url of the database>
 
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
