@@ -83,7 +83,7 @@ const withTotal = (total: Field): Family[] => [
   { ...invoice, fields: { ...invoice.fields, total } },
 ];
 
-it('a field of another type keeps its column, with the values that convert, and a rebuild reads the others', async () => {
+it('a field of another type keeps its column and what converts; a rebuild reads the others', async () => {
   const database = await createReceiverDatabase(withTotal(text));
   try {
     const store = (...totals: unknown[]) =>
@@ -137,7 +137,7 @@ it('a field of another type keeps its column, with the values that convert, and 
   }
 });
 
-it('the type of a column stays where views depend on it, which are named, and where rows need it', async () => {
+it('the type of a column stays where views, which are named, or rows need it', async () => {
   const database = await createReceiverDatabase(withTotal(amount));
   try {
     await database.rows(
@@ -168,7 +168,7 @@ it('the fingerprint is another for each fact that makes rows', () => {
   expect(new Set(all).size).toBe(4);
 });
 
-it('tables of somebody else, or of version 1, stop the migration before anything is changed', async () => {
+it('foreign tables, or those of version 1, stop the migration before anything is changed', async () => {
   const other = await createEmptyDatabase();
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: other.pool }) });
   await other.rows('create table receipts (id int primary key)');
@@ -185,7 +185,7 @@ it('a process that lacks the file of a newer migration can start', async () => {
   await database.rows(`delete from receiver.kysely_migration where name = '9999_newer'`);
 });
 
-it('what somebody has to mend ends a start, also where an outage would not', async () => {
+it('a fault that a person has to mend ends a start, also where an outage would not', async () => {
   const other = await createEmptyDatabase();
   await other.rows('create table receipts (id int primary key)');
   const { signal } = new AbortController();

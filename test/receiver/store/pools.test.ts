@@ -15,7 +15,7 @@ const alter = (setting: string) =>
     client.query(`alter database ${new URL(database.url).pathname.slice(1)} ${setting}`),
   );
 
-it('a session that was read-only is closed, whatever has used it, and a transaction takes another one', async () => {
+it('a session that was read-only is closed, and a transaction takes another one', async () => {
   const pool = openSessions();
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const write = `insert into receiver.heartbeats select now() on conflict do nothing`;

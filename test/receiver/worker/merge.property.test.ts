@@ -181,7 +181,7 @@ type Sent = Omit<Drawn, 'event'> &
   ReturnType<typeof callbackOf> & { event: string; delivery: Delivery; arrivedAt: number; n: number };
 
 it.each(all.map((family) => [family.name, family] as const))(
-  'rows of %s are what a page shows that reads all callbacks in order, however and whenever they come in',
+  'rows of %s are those of a model that reads all callbacks in order, however they come in',
   async (_, family) => {
     await fc.assert(
       fc.asyncProperty(

@@ -102,7 +102,7 @@ it('a record at fault fails alone among many, and a later merge that reads it cl
   expect(await pending()).toEqual([]);
 });
 
-it('a row that somebody locks waits, and is named, and others go on', async () => {
+it('a row that another session locks waits with its reason, and others go on', async () => {
   await store(receipt(1), receipt(2));
   await open()('receipt');
   await store(receipt(1, { name: 'x' }), receipt(2, { name: 'x' }), receipt(3, { name: 'x' }));
@@ -115,7 +115,7 @@ it('a row that somebody locks waits, and is named, and others go on', async () =
   expect(await receipts()).toMatchObject([1, 2, 3].map((id) => ({ id, name: 'x' })));
 });
 
-it('a table that somebody locks, or whose column somebody drops, waits alone with its reason, and comes by itself', async () => {
+it('a locked table, or one that lacks a column, waits alone with its reason, and is merged afterwards', async () => {
   await store(receipt(1, { name: 'x' }), form('m'));
   await whileLocked('lock table receipts in access exclusive mode', async () => {
     expect(await open()('receipt')).toMatchObject({ merged: 0, waiting: 1 });
@@ -138,7 +138,7 @@ it('a worker with other families leaves its deliveries waiting', async () => {
   expect(await receipts()).toEqual([]);
 });
 
-it('a merge of what is merged writes nothing and tells nothing', async () => {
+it('a second merge writes nothing and records no change', async () => {
   await store(receipt(1, { name: 'x', created_at: '', further: { a: 1 } }), receipt(1, { net_amount: 5 }));
   await open()('receipt');
   const all = () => database.rows('select xmin::text, r::text from receipts r');
@@ -153,7 +153,7 @@ it('a merge of what is merged writes nothing and tells nothing', async () => {
 
 const told = () => database.rows('select record_id as id, kind from receiver.changes order by position');
 
-it('a record without callbacks loses its row, and the feed is told', async () => {
+it('a record without callbacks loses its row, and the change is recorded', async () => {
   await store(receipt(1));
   await open()('receipt');
   await database.rows('delete from receiver.inbox; delete from receiver.changes');
@@ -163,7 +163,7 @@ it('a record without callbacks loses its row, and the feed is told', async () =>
   expect(await receipts()).toEqual([]);
 });
 
-it('a merge that tells the feed nothing of rows that it corrects tells of those that come', async () => {
+it('a merge that records no corrections records rows that come', async () => {
   await store(receipt(1, { name: 'x' }), receipt(2));
   await open()('receipt');
   await database.rows(`delete from receiver.changes; update receipts set name = 'y' where receipt_id = 1;
@@ -243,7 +243,7 @@ it('a merge that has no time left names what it leaves, which waits', async () =
   expect({ left: left.length, waiting: (await pending()).length }).toEqual({ left: 8, waiting: 8 });
 });
 
-it('a merge whose deliveries others have merged meanwhile, without time left, does not shrink to nothing', async () => {
+it('merges do not shrink to nothing where another worker was faster', async () => {
   await store(receipt(1));
   let isFirst = true;
   const pool = new Proxy(database.pool, {
@@ -269,7 +269,7 @@ it('a merge whose deliveries others have merged meanwhile, without time left, do
   expect(await merge('receipt')).toMatchObject({ merged: 1 });
 });
 
-it('a copy that arrived earlier, and is stored while a merge reads the other one, is merged by the next', async () => {
+it('a copy that arrived earlier and is stored during a merge of the other one is merged by the next', async () => {
   const callback = { event: 'receipt.updated', event_time: start, business_id: 'b', data: { receipt_id: 1 } };
   const now = Date.now() * 1000;
   await store(deliveryOf({ ...callback, timestamp: start + 9 }, now));
@@ -281,7 +281,7 @@ it('a copy that arrived earlier, and is stored while a merge reads the other one
   expect(await open()('receipt')).toMatchObject({ merged: 1 });
 });
 
-it('a merge takes away the pending rows of exactly the callbacks that it has read, also of those that are not due', async () => {
+it('a merge deletes the pending rows of exactly the callbacks that it has read, due or not', async () => {
   const [one, two, other] = [receipt(1), receipt(1, { name: 'x' }), receipt(2)];
   await store(one, two, other);
   await database.rows(`update receiver.pending_deliveries set next_at = 'infinity' where id <> $1`, [one.id]);
@@ -290,7 +290,7 @@ it('a merge takes away the pending rows of exactly the callbacks that it has rea
   expect(await pending()).toMatchObject([{ id: other.id, failed: true }]);
 });
 
-it('a merge takes the given deliveries with others that wait, up to its limit, and says whether more are due', async () => {
+it('a merge takes the named deliveries with others, up to its limit, and says whether more are due', async () => {
   const deliveries = Array.from({ length: 12 }, (_, n) => receipt(n));
   await store(...deliveries);
   const merge = open({ maxDeliveries: 8 });
@@ -304,7 +304,7 @@ it('a merge takes the given deliveries with others that wait, up to its limit, a
   expect(await merge('receipt')).toMatchObject({ merged: 12 - merged, isFull: false });
 });
 
-it('a record for which somebody’s trigger raises an error waits alone with its reason', async () => {
+it('a record for which a foreign trigger raises an error waits alone with its reason', async () => {
   await database.rows(`
     create function refuse() returns trigger language plpgsql as $$
       begin if new.receipt_id = 7 then raise exception 'not this one'; end if; return new; end $$;
@@ -314,14 +314,14 @@ it('a record for which somebody’s trigger raises an error waits alone with its
   expect(await pending()).toMatchObject([{ failed: false, error: expect.stringContaining('P0001') }]);
 });
 
-it('what is wrong with a record is told without its values', async () => {
+it('the reason of a record that failed has none of its values', async () => {
   await database.rows(`alter table receipts add constraint known check (name <> 'Asha Rao')`);
   await store(receipt(1, { name: 'Asha Rao' }));
   await open()('receipt');
   expect(JSON.stringify(await pending())).not.toContain('Asha');
 });
 
-it('a row that somebody inserts meanwhile puts off its record alone', async () => {
+it('a row that another session inserts meanwhile puts off its record alone', async () => {
   await store(receipt(1), receipt(2));
   const statement = `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, delivery_id)
     values ('b', 1, '', '', now(), gen_random_uuid())`;
@@ -341,14 +341,14 @@ it('a merge that others keep from merging leaves everything as it was', async ()
   expect(await pending()).toMatchObject([{ error: null }]);
 });
 
-it('a pending row whose callback somebody has deleted goes, and nothing waits behind it', async () => {
+it('a pending row whose callback was deleted by hand goes, and nothing waits behind it', async () => {
   await store(receipt(1), receipt(2));
   await database.rows(`delete from receiver.inbox where record_id = '1'`);
   expect(await open()('receipt')).toMatchObject({ merged: 2, written: 1 });
   expect(await pending()).toEqual([]);
 });
 
-it('of records that are given, those that others lock are named', async () => {
+it('requested records that others lock are returned with the reason', async () => {
   await store(receipt(1), receipt(2));
   await open()('receipt');
   await database.rows(`update receipts set name = 'by hand'`);
@@ -360,7 +360,7 @@ it('of records that are given, those that others lock are named', async () => {
   });
 });
 
-it('changes are told in the order of the merges, with what they are', async () => {
+it('changes are recorded in the order of the merges, with their kinds', async () => {
   await store(receipt(1), receipt(2));
   await open()('receipt');
   await store(receipt(2, {}, { event: 'receipt.deleted', event_time: start + 1 }));
@@ -374,7 +374,7 @@ it('changes are told in the order of the merges, with what they are', async () =
   ]);
 });
 
-it('a column that somebody has added to a table is left alone, and no reason to write', async () => {
+it('a column that was added by hand is left alone, and no reason to write', async () => {
   await store(receipt(1, { name: 'x' }));
   await open()('receipt');
   await database.rows(`alter table receipts add column note text; update receipts set note = 'mine'`);

@@ -90,7 +90,7 @@ it('a rebuild with nothing to change writes nothing', async () => {
   expect(await all()).toEqual(before);
 });
 
-it('callbacks of events that a family has come to list move to it, and the feed is told; others stay', async () => {
+it('callbacks of events that a family now lists move to it and are recorded as changes; others stay', async () => {
   const deliveries = [
     of('invoice.created', { invoice_id: '007', total: 5, patient_id: 'A' }),
     of('invoice.updated', { invoice_id: 7, total: 8 }, { event_time: start + 1 }),
@@ -279,7 +279,7 @@ it('what an erasure has reduced keeps its id, record, version, subjects and data
   expect(await inbox()).toEqual(before);
 });
 
-it('what turns out to refer to somebody who was erased is reduced', async () => {
+it('a callback that turns out to refer to an erased patient is reduced', async () => {
   const visit = of('appointment.created', { appointment_id: 'v', patient_id: 'A' });
   await store(
     visit,
@@ -369,7 +369,7 @@ it('a process with other families than the tables changes nothing', async () => 
   expect(await inbox()).toEqual(before);
 });
 
-it('a record whose row somebody locks, or whose data is refused, waits for the worker', async () => {
+it('a record whose row is locked, or whose data is refused, waits for the worker', async () => {
   await store(...[1, 2, 3].map((n) => of('invoice.created', { invoice_id: n, total: n })));
   await migrate(database.db, withInvoices, log);
   const { rebuild, merge } = open(withInvoices);
@@ -392,7 +392,7 @@ it('a record whose row somebody locks, or whose data is refused, waits for the w
   ]);
 });
 
-it('a rebuild beside incoming callbacks, resends and merges loses nothing, and no session waits for ever', async () => {
+it('a rebuild beside incoming callbacks, resends and merges loses nothing and ends', async () => {
   const stored = Array.from({ length: 300 }, (_, n) =>
     of('invoice.updated', { invoice_id: n % 90, total: n }, { event_time: start + (n % 7) }),
   );

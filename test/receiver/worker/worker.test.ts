@@ -166,7 +166,7 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
   expect(await count('consent_forms')).toBe(0);
 });
 
-it('a family whose column somebody has dropped waits alone, says why, and comes by itself', async () => {
+it('a family whose table lacks a column waits alone with its reason, and is merged afterwards', async () => {
   await database.rows('alter table receipts rename column name to other');
   const queue = fakeQueue();
   begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
@@ -242,7 +242,7 @@ it('stop lets the merge in flight end, and takes no other', async () => {
   expect((await count('receipts')) + (await count('consent_forms'))).toBe(1);
 });
 
-it('a record that lacks any callback, whose pending row was lost, is merged again; what waits or failed is not', async () => {
+it('a record whose pending row was lost is merged again; one that waits or failed is not', async () => {
   const core = { db: database.db, pool: database.pool, families, log };
   const { worker: one } = begin({ sweep: { pollMs: 10 } });
   const late = receipt(1, { name: 'late', mobile: '+919800000000' }, 1);
