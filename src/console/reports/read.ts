@@ -1,5 +1,6 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { businessesOfInbox } from '../../receiver/store/columns.ts';
+import { isTimeout } from '../../receiver/store/errors.ts';
 
 export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;
@@ -22,16 +23,6 @@ export const takePage = <Row>(rows: readonly Row[], size: number) => ({
   rows: rows.slice(0, size),
   more: rows.length > size,
 });
-
-const queryCanceled = '57014';
-
-const timeoutMessages = ['timeout exceeded when trying to connect', 'Query read timeout'];
-
-/** Whether a statement was cancelled by its timeout, waited for a connection too long, or got no response. */
-export function isTimeout(error: unknown): boolean {
-  const { code, message = '' } = (error ?? {}) as { code?: string; message?: string };
-  return code === queryCanceled || timeoutMessages.includes(message);
-}
 
 /** A query without which a page is still of use; undefined: it timed out. */
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>

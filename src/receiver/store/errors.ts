@@ -91,7 +91,7 @@ export function describeError(error: unknown): string {
   return `${messageOf(error)}${place && ` (${place})`}`;
 }
 
-/** Whether PostgreSQL is away, for somebody who reads: of another error without a SQLSTATE nothing is known. */
+/** Whether PostgreSQL is unavailable to a reader: of another error without a SQLSTATE nothing is known. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return faultOf(error) === 'outage';
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string };
@@ -100,6 +100,13 @@ export function isUnavailable(error: unknown): boolean {
     /^(timeout e|Query read timeout|Connection terminated)/.test(message)
   );
 }
+
+/** Whether a reader's statement was cancelled by its timeout, waited for a connection too long, or got no response. */
+export const isTimeout = (error: unknown): boolean =>
+  hasState(error, 'queryCanceled') ||
+  /^(timeout exceeded when trying to connect|Query read timeout)$/.test(
+    (error as Error | null)?.message ?? '',
+  );
 
 /** Raised while no store can keep a delivery: the sender has to send it again. */
 export class Unavailable extends Error {
