@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
 
-/** Raised when a store fails or exceeds its timeout, and for every call while its circuit is open. */
+/** A store has failed or exceeded its timeout, or its circuit is open. */
 export class StoreUnavailable extends Error {
   constructor(store: string, cause?: unknown) {
     super(`${store} is unavailable.`, { cause });

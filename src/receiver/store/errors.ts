@@ -2,8 +2,8 @@ import pg from 'pg';
 import { messageOf } from '../../common/log.ts';
 
 /**
- * Whose fault an error of PostgreSQL is. `outage`: it is unavailable, or can do nothing for anybody now. `refusal`: it may
- * refuse the data itself. `timeout`: something took too long, or was locked. `other`: nobody's that we know: the work waits.
+ * Whose fault an error of PostgreSQL is. `outage`: it is unavailable, or can do nothing now. `refusal`: it may refuse the
+ * data itself. `timeout`: something took too long, or was locked. `other`: unknown: the work waits.
  */
 export type Fault = 'outage' | 'refusal' | 'timeout' | 'other';
 
@@ -51,7 +51,7 @@ const faults: Record<string, Fault> = {
   '54': 'refusal', // program limits: too deep, too large
 };
 
-/** Raised where tables are not what this version needs, and why it may not change them: somebody has to do something. */
+/** Why this version may not change tables that are not what it needs: a person has to act. */
 export class TablesRefused extends Error {
   override name = 'TablesRefused';
 }
@@ -64,15 +64,15 @@ export class OtherFamilies extends Error {
   }
 }
 
-/** What to do about a database that is not in UTF8. */
+/** The remedy for a database that is not in UTF8. */
 export const makeUtf8 =
   "Make another one, and set DATABASE_URL to it: create database receiver_utf8 encoding 'UTF8' lc_collate 'C' lc_ctype 'C' template template0";
 
-/** Whether a row of a table of ours has the key of another one: a sequence is behind its table, and no data is at fault. */
+/** Two rows of a table of ours have one key: its sequence is behind the table, and no data is at fault. */
 export const isOwnKey = (error: unknown): boolean =>
   hasState(error, 'uniqueViolation') && (error.schema === 'receiver' || error.table === 'access_log');
 
-/** Whether a page cannot be read. */
+/** A page cannot be read. */
 export const isDamaged = (error: unknown): boolean => hasState(error, 'dataCorrupted', 'indexCorrupted');
 
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
@@ -108,7 +108,7 @@ export const isTimeout = (error: unknown): boolean =>
     (error as Error | null)?.message ?? '',
   );
 
-/** Raised while no store can keep a delivery: the sender has to send it again. */
+/** No store can keep a delivery: the sender has to send it again. */
 export class Unavailable extends Error {
   /** The id of the delivery, where it could be read. */
   readonly delivery: string | undefined;

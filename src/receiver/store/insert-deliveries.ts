@@ -4,7 +4,7 @@ import { queryPrepared } from './pools.ts';
 import { insertAllOrNone, insertUnlessGated } from './statements/insert.ts';
 
 export type StoreResult = 'accepted' | 'duplicate';
-/** `gated`: the delivery may be about somebody who was erased, and was not stored. */
+/** `gated`: the delivery may concern an erasure, and was not stored. */
 type InsertResult = StoreResult | 'gated';
 type InsertRow = { id: string | null; result: InsertResult };
 

@@ -14,16 +14,16 @@ export interface Actor {
 
 const own = /^\s*(admin-token|unknown|worker|platform|changes-token|destination|command:.*|)\s*$/is;
 
-/** Whether an id or a name is that of an actor which is no person: nobody else may have it. */
+/** Ids and names of actors which are no persons: no user may have them. */
 export const isOwnActor = (text: string): boolean => own.test(text);
 
 export interface Access {
   actor: Actor;
-  /** What was done, such as `reveal`, `export` or `erase`. */
+  /** Such as `reveal`, `export` or `erase`. */
   action: string;
   /** The subjects of the patients, see callbacks/subjects.ts; the log has their salted hashes. */
   subjects?: readonly string[];
-  /** The selection, without anything that somebody has typed. */
+  /** The selection, without typed text. */
   filter?: Record<string, unknown>;
   /** Ids in the selection that are known to exist: the log has their salted hashes. What else is typed may be a name or a phone. */
   ids?: Record<string, string | null | undefined>;

@@ -18,7 +18,7 @@ interface PoolOptions {
   connectTimeoutMs: number;
 }
 
-/** What the driver reads, and our SQL is written for. PgBouncer keeps these for each client (intervalstyle since 1.20), and no others. */
+/** The settings that the driver and our SQL need. PgBouncer keeps these for each client (intervalstyle since 1.20), and no others. */
 const session = 'set datestyle = iso; set intervalstyle = postgres; set standard_conforming_strings = on';
 
 /**

@@ -47,7 +47,7 @@ export async function prepare(dependencies: Dependencies): Promise<{ identity: P
       try {
         return await makeTables(dependencies);
       } catch (error) {
-        // Tried again whatever it is: callbacks are safe meanwhile, and somebody may be mending it.
+        // Tried again whatever it is: callbacks are safe meanwhile, and a person may be mending it.
         if (!isOutage(error)) report(error);
       }
     }
@@ -55,7 +55,7 @@ export async function prepare(dependencies: Dependencies): Promise<{ identity: P
   return { identity: retry() };
 }
 
-// Names and passwords are outages once the receiver runs: somebody may be changing them.
+// Names and passwords are outages once the receiver runs: a person may be changing them.
 const isWrongAddress = (error: unknown) => error instanceof pg.DatabaseError && /^(28|3D)/.test(error.code!);
 
 /** Of a step, the cause says it. */

@@ -17,20 +17,20 @@ export async function* recordsAfter(
 ): AsyncGenerator<RecordKey[]> {
   let last: RecordKey | undefined;
   do {
-    const after =
-      last &&
-      sql<boolean>`(business_id, family, record_id) > (${last.businessId}, ${last.family}, ${last.recordId})`;
-    const records = await db
+    let query = db
       .selectFrom('receiver.inbox')
       .distinct()
       .select(['business_id as businessId', 'family', 'record_id as recordId'])
-      .$if(condition !== undefined, (query) => query.where(condition!))
-      .$if(after !== undefined, (query) => query.where(after!))
       .orderBy('business_id')
       .orderBy('family')
       .orderBy('record_id')
-      .limit(maxRecords)
-      .execute();
+      .limit(maxRecords);
+    if (condition) query = query.where(condition);
+    if (last)
+      query = query.where(
+        sql<boolean>`(business_id, family, record_id) > (${last.businessId}, ${last.family}, ${last.recordId})`,
+      );
+    const records = await query.execute();
     if (records.length > 0) yield records;
     last = records.length === maxRecords ? records.at(-1) : undefined;
   } while (last);

@@ -102,7 +102,7 @@ function createIdentify(families: readonly Family[]): Identify {
   const readCallback = createReadCallback(families, true);
   const expected = families.find(takesEveryEvent);
   return (stored) => {
-    // What an erasure has left of it does not say any more what it was about.
+    // An erasure has left too little of it to identify it again.
     if (isReduced(stored)) return undefined;
     const { body, receivedAt, id } = stored;
     const current = { ...readCallback(body, { expected, receivedAt, id }).delivery, body };
