@@ -99,7 +99,7 @@ export function createMerge({ pool, families, log, limits: some }: MergeOptions)
     log,
     fingerprint,
     limits,
-    sizes: new Map(),
+    sizes: new Map<string, number>(),
     slowRecords: new SlowRecords(limits.slowMs),
   };
   return async (name, { ids = [], records, recordsChanges = true } = {}) => {
