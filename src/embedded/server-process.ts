@@ -7,7 +7,7 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { withTimeout } from '../common/timeouts.ts';
-import type { Place } from './place.ts';
+import type { Cluster } from './cluster.ts';
 
 // The server ends with this process, even after SIGKILL: a watcher beside the server reads from a pipe that closes with
 // this process. It is a grandchild, so that the server does not mistake it for a child of its own. A line ends it without a
@@ -27,28 +27,34 @@ const settings = [
 const stopTimeoutMs = 10_000;
 const connectMs = 5_000;
 
-export type ServerProcess = ReturnType<typeof spawnServer>;
+export interface ServerProcess {
+  exited: Promise<void>;
+  /** A fast shutdown, which ends every session. After a timeout an immediate one: the next start recovers. */
+  stop: () => Promise<void>;
+  /** Why it has ended, with its last log lines; empty while it runs. */
+  reason: () => string;
+}
 
 /**
- * Starts a server on a data directory and a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
+ * Starts the server of a cluster on a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
  * terminal reaches the receiver and not the database that it still needs.
  *
  * @param extra additional settings, `name=value`
  */
 export function spawnServer(
-  { home, user }: Place,
-  bin: string,
-  database: string,
+  { home, user, bin, database }: Cluster,
   port: number,
   extra: readonly string[] = [],
-) {
+): ServerProcess {
   const flags = [...settings, ...extra].flatMap((setting) => ['-c', setting]);
-  const server = [join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
-  const [program, ...args] = platform() === 'win32' ? server : ['/bin/sh', '-c', watched, 'sh', ...server];
+  const postgres = join(bin, 'postgres');
+  const options = ['-D', database, '-p', String(port), ...flags];
+  const [program, args] =
+    platform() === 'win32' ? [postgres, options] : ['/bin/sh', ['-c', watched, 'sh', postgres, ...options]];
   const log = join(home, 'postgresql.log');
   rmSync(log, { force: true });
   const out = openSync(log, 'wx', 0o600);
-  const child = spawn(program!, args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
+  const child = spawn(program, args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
   closeSync(out);
   child.stdin?.on('error', () => {}); // it may have ended
   let failure = '';
@@ -63,29 +69,14 @@ export function spawnServer(
   );
   return {
     exited,
-    /** A fast shutdown, which ends every session; one that does not end is shut down immediately: the next start recovers. */
-    stop: async (): Promise<void> => {
+    stop: async () => {
       child.kill('SIGINT');
       await withTimeout(stopTimeoutMs, exited).catch(() => child.kill('SIGQUIT'));
       await exited;
     },
-    /** Why it has ended, with its last log lines; empty while it runs. */
     reason: () =>
       failure && `${failure}\n${readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n')}`,
   };
-}
-
-/** Why a database does not accept connections; undefined where it does. */
-export async function tryConnection(url: string): Promise<(Error & { code?: string }) | undefined> {
-  try {
-    // It reads the files of certificates.
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
-    await client.connect();
-    await client.end();
-    return undefined;
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 /**
@@ -106,10 +97,22 @@ export function findServer(database: string): { pid: number; port: number } | un
 
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Why a database does not accept connections; undefined where it does. */
+export async function tryConnection(url: string): Promise<Error | undefined> {
+  try {
+    // It reads the files of certificates.
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
+    await client.connect();
+    await client.end();
+    return undefined;
+  } catch (error) {
+    return error as Error;
   }
 }
 
@@ -124,15 +127,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Why no server can listen on a port now; undefined: one can. */
+/** Why no server can listen on a port now; undefined where one can. */
 export async function findBindError(port: number, host = '127.0.0.1'): Promise<Error | undefined> {
-  const probe = createServer((socket) => socket.destroy());
-  try {
-    await once(probe.listen(port, host), 'listening');
-  } catch (error) {
-    return error as Error;
-  }
-  probe.close();
-  await once(probe, 'close');
-  return undefined;
+  const probe = createServer((socket) => socket.destroy()).listen(port, host);
+  return once(probe, 'listening').then(
+    async () => {
+      await once(probe.close(), 'close');
+      return undefined;
+    },
+    (error: Error) => error,
+  );
 }

@@ -1,40 +1,43 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../common/log.ts';
 import { replaceFile } from '../common/secrets.ts';
-import { type Cluster, provideBinaries, provideCluster, urlOf } from './cluster.ts';
-import { findPlace, type Place } from './place.ts';
+import { type Cluster, provideCluster, urlOf } from './cluster.ts';
+import { findPlace } from './place.ts';
 import { findBindError, findServer, freePort, spawnServer, tryConnection } from './server-process.ts';
 
 const startTimeoutMs = 60_000;
 const cannotConnectNow = '57P03';
 
+interface EmbeddedServer {
+  url: string;
+  /** Whether this process has started it. */
+  isOwn: boolean;
+  /** Stops it if this process has started it. */
+  stop: () => Promise<void>;
+}
+
 /**
  * Connects to the PostgreSQL server on the data of DATA_DIR, and starts it unless it runs. The process that starts the server
  * stops it; the server ends with that process, however it ends. Where the server ends by itself, that process ends with an error.
  *
- * @param signal aborts the start; the server has exited when this raises the signal's reason
- * @returns `stop`: stops the server if this process has started it
- * @throws NoEmbeddedPostgres where its binaries are not installed; Error with the server's last
- *   log lines
+ * @param signal aborts the start; the server has exited when this throws the signal's reason
+ * @throws Error where its programs are not installed, or with the server's last log lines
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
   log: Log,
   signal?: AbortSignal,
-): Promise<{ url: string; isOwn: boolean; stop: () => Promise<void> }> {
-  const place = findPlace(dataDir);
-
-  const bin = await provideBinaries(place.home);
-  const cluster = await provideCluster(place, bin, signal);
+): Promise<EmbeddedServer> {
+  const cluster = await provideCluster(findPlace(dataDir), signal);
   for (const deadline = performance.now() + startTimeoutMs; ; await sleep(50)) {
     signal?.throwIfAborted();
     const running = findServer(cluster.database);
     const url = running?.port && urlOf(cluster, running.port);
     if (url && !(await tryConnection(url))) return { url, isOwn: false, stop: async () => {} };
-    const own = running ? undefined : await startOwn(place, bin, cluster, log, signal);
+    const own = running ? undefined : await startOwn(cluster, log, signal);
     if (own) return own;
     if (performance.now() > deadline) {
       throw new Error(`The PostgreSQL server on ${cluster.database} neither accepts connections nor stops`);
@@ -47,12 +50,18 @@ export async function startEmbeddedPostgres(
  *
  * @returns undefined where another process was faster, or a former server has not quite ended
  */
-async function startOwn(place: Place, bin: string, cluster: Cluster, log: Log, signal?: AbortSignal) {
-  const { home } = place;
-  const urlFile = join(home, 'connection-url');
-  const port = await previousOrFreePort(urlFile);
+async function startOwn(
+  cluster: Cluster,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<EmbeddedServer | undefined> {
+  const urlFile = join(cluster.home, 'connection-url');
+  // The port of the last start if it is free, so that saved connections stay valid.
+  const last = (await readFile(urlFile, 'utf8').catch(() => '')).trim();
+  const lastPort = Number(URL.canParse(last) && new URL(last).port);
+  const port = lastPort >= 1024 && !(await findBindError(lastPort)) ? lastPort : await freePort();
   const url = urlOf(cluster, port);
-  const server = spawnServer(place, bin, cluster.database, port);
+  const server = spawnServer(cluster, port);
   try {
     for (let error = await tryConnection(url); error; error = await tryConnection(url)) {
       signal?.throwIfAborted();
@@ -67,7 +76,7 @@ async function startOwn(place: Place, bin: string, cluster: Cluster, log: Log, s
     await server.stop();
     throw error;
   }
-  log.info({ home }, 'embedded PostgreSQL started');
+  log.info({ home: cluster.home }, 'embedded PostgreSQL started');
   let isStopping = false;
   void server.exited.then(() => {
     if (!isStopping) throw new Error(`The embedded PostgreSQL has ended: ${server.reason()}`);
@@ -77,11 +86,4 @@ async function startOwn(place: Place, bin: string, cluster: Cluster, log: Log, s
     await server.stop();
   };
   return { url, isOwn: true, stop };
-}
-
-/** The port of the last start if it is free, so that saved connections stay valid, or another free one. */
-async function previousOrFreePort(urlFile: string): Promise<number> {
-  const last = existsSync(urlFile) ? readFileSync(urlFile, 'utf8').trim() : '';
-  const previous = Number(URL.canParse(last) && new URL(last).port);
-  return previous >= 1024 && !(await findBindError(previous)) ? previous : freePort();
 }

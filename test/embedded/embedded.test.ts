@@ -12,7 +12,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installed, provideBinaries, provideCluster } from '../../src/embedded/cluster.ts';
+import { findPackage, provideCluster } from '../../src/embedded/cluster.ts';
 import { embeddedFolder, findPlace } from '../../src/embedded/place.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
@@ -104,23 +104,23 @@ it('a port in use ends the start before a database is made', async () => {
 });
 
 it('programs that do not run on this system end the start with what to set', async () => {
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
+  const bin = join(folder, `postgresql-${(await findPackage()).version}`, 'bin');
+  mkdirSync(bin, { recursive: true });
   // As on a system without the loader of the C library.
   writeFileSync(join(bin, 'initdb'), '#!/no/such/loader\n', { mode: 0o755 });
-  const making = provideCluster({ home: folder, user: undefined }, bin);
+  const making = provideCluster({ home: folder, user: undefined });
   await expect(making).rejects.toThrow(/needs glibc: set DATABASE_URL/);
 });
 
 it('programs in a DATA_DIR of another user are not run', async () => {
-  const target = join(folder, `postgresql-${(await installed()).version}`);
+  const target = join(folder, `postgresql-${(await findPackage()).version}`);
   mkdirSync(target);
   // Only root can give a folder away, and root's own is no other user's.
   if (process.getuid!() === 0) chownSync(target, 4_243, 4_243);
   jest.spyOn(process, 'geteuid' as never).mockReturnValue(4_242 as never);
-  await expect(provideBinaries(folder)).rejects.toThrow(/belongs to another user/);
+  const making = provideCluster({ home: folder, user: undefined });
+  await expect(making).rejects.toThrow(/belongs to another user/);
   jest.restoreAllMocks();
-  expect(await provideBinaries(folder)).toBe(join(target, 'bin'));
 });
 
 it('in production the start is refused, with what to set', async () => {

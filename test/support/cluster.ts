@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { provideBinaries, provideCluster } from '../../src/embedded/cluster.ts';
+import { provideCluster } from '../../src/embedded/cluster.ts';
 import { findPlace } from '../../src/embedded/place.ts';
 
 /** Makes the cluster that copyCluster() copies in all processes of this run. */
 export async function prepareCluster(folder: string): Promise<void> {
-  const place = findPlace(folder);
-  await provideCluster(place, await provideBinaries(place.home));
-  process.env.TEST_CLUSTER = place.home;
+  const { home } = await provideCluster(findPlace(folder));
+  process.env.TEST_CLUSTER = home;
 }
 
 /** Puts a cluster into a new DATA_DIR, where initdb and a copy of the programs would take seconds. */

@@ -47,7 +47,7 @@ async function startServer(place: Place, version: string) {
   execFileSync(join(bin, 'initdb'), [`--pgdata=${database}`, ...options], { ...user, cwd: home });
   const port = await freePort();
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300'];
-  const server = spawnServer(place, bin, database, port, settings);
+  const server = spawnServer({ ...place, bin, database, password: 'secret' }, port, settings);
   const url = `postgresql://receiver:secret@127.0.0.1:${port}/postgres`;
   try {
     await until(() => acceptsConnections(url));

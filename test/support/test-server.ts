@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { provideBinaries, provideCluster, urlOf } from '../../src/embedded/cluster.ts';
+import { provideCluster, urlOf } from '../../src/embedded/cluster.ts';
 import { findPlace } from '../../src/embedded/place.ts';
 import { findServer, freePort, type ServerProcess, spawnServer } from '../../src/embedded/server-process.ts';
 import { acceptsConnections } from './accepts-connections.ts';
@@ -19,15 +19,13 @@ export async function startTestServer(
   folder = mkdtempSync(join(tmpdir(), 'receiver-server-')),
 ) {
   copyCluster(folder);
-  const place = findPlace(folder);
-  const bin = await provideBinaries(place.home);
-  const cluster = await provideCluster(place, bin);
+  const cluster = await provideCluster(findPlace(folder));
   const port = await freePort();
   const url = urlOf(cluster, port);
   let server: ServerProcess;
   const restart = async () => {
     for (;;) {
-      server = spawnServer(place, bin, cluster.database, port, settings);
+      server = spawnServer(cluster, port, settings);
       await until(async () => server.reason() || acceptsConnections(url));
       const reason = server.reason();
       if (!reason) return;
@@ -51,7 +49,7 @@ export async function startTestServer(
     /** Stops it and removes its files. */
     stop: async (): Promise<void> => {
       await server.stop();
-      await rm(place.home, { recursive: true, force: true });
+      await rm(cluster.home, { recursive: true, force: true });
     },
   };
 }
