@@ -1,38 +1,41 @@
 import type pg from 'pg';
-import type { Delivery } from '../../callbacks/delivery.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 
 /** A callback of a source: of version 2 with all that a delivery has. */
-export type StoredCallback = Pick<Delivery, 'id' | 'family' | 'businessId' | 'body' | 'receivedAt'> & {
+export interface StoredCallback {
+  id: string;
+  family: string;
+  businessId: string;
+  body: Buffer;
   version?: string;
+  /** In microseconds since 1970. */
+  receivedAt: number;
   storedAt: string;
   /** How often it was received again, and when for the last time. */
   resends: number;
   lastAt: Date;
-};
+}
 
 /** Rows that are copied. */
-export interface Copied {
+export interface RowCopy {
   /** What they are, for people. */
   name: string;
   /** SQL that selects them in the source. */
-  from: string;
+  select: string;
   /** SQL that inserts those of $1, a list in jsonb, that the target lacks. */
-  into: string;
-  /** SQL of the first message of each transaction. */
-  first?: string;
+  insert: string;
 }
 
 /** A database that callbacks are moved from. */
 export interface Source {
   /** SQL that selects a StoredCallback, in the order of ids. */
   callbacks: string;
-  /** What decides how callbacks are stored, and what comes after them. */
-  before: Copied[];
-  after: Copied[];
-  /** SQL for what is left behind: rows with `what`, and `count` where it can be counted. */
-  left: string;
+  /** What decides how callbacks are stored: copied first, while none is stored. */
+  rules: RowCopy[];
+  others: RowCopy[];
+  /** SQL for what cannot be brought: rows with `what`, and `count` where it can be counted. */
+  losses: string;
 }
 
 const maxBytes = 8_000_000;
@@ -46,20 +49,20 @@ export async function* readRows<Row extends pg.QueryResultRow>(
 ): AsyncGenerator<Row[]> {
   await client.query(`declare moved no scroll cursor for ${query}`);
   const fetch = (count: number) => {
-    const fetched = client.query<Row>(`fetch ${count} from moved`);
-    // Its error is raised with the next part, which may not be asked for.
-    fetched.catch(() => {});
-    return fetched;
+    const rows = client.query<Row>(`fetch ${count} from moved`);
+    // Its error is thrown with the next part, which may not be asked for.
+    rows.catch(() => {});
+    return rows;
   };
-  let [part, bytes]: [Row[], number] = [[], 0];
+  let part: Row[] = [];
+  let bytes = 0;
   for (let next = fetch(1); ; ) {
     const { rows } = await next;
     if (rows.length === 0) break;
-    const sizes = rows.map(sizeOf);
-    next = fetch(Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...sizes))));
-    for (const [index, row] of rows.entries()) {
+    next = fetch(Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(sizeOf)))));
+    for (const row of rows) {
       part.push(row);
-      bytes += sizes[index]!;
+      bytes += sizeOf(row);
       if (part.length < size && bytes < maxBytes) continue;
       yield part;
       [part, bytes] = [[], 0];
@@ -73,14 +76,23 @@ export async function* readRows<Row extends pg.QueryResultRow>(
 const sizeOf = (row: pg.QueryResultRow): number =>
   Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
 
-/** Copies rows in steps, each of which is a commit. @returns how many the target lacked */
-export async function copyRows({ pool }: Core, client: pg.ClientBase, copied: Copied): Promise<number> {
-  const { from, into, first = '' } = copied;
+/**
+ * Copies rows in steps, each of which is a commit.
+ *
+ * @param first SQL of the first message of each
+ * @returns how many the target lacked
+ */
+export async function copyRows(
+  { pool }: Core,
+  client: pg.ClientBase,
+  { select, insert }: RowCopy,
+  first: string,
+): Promise<number> {
   let count = 0;
-  const query = `select to_jsonb(r)::text as row from (${from}) r`;
+  const query = `select to_jsonb(r)::text as row from (${select}) r`;
   for await (const rows of readRows<{ row: string }>(client, query, 1_000)) {
     const list = `[${rows.map(({ row }) => row).join(',')}]`;
-    count += (await inTransaction(pool, first, (target) => target.query(into, [list]))).rowCount ?? 0;
+    count += (await inTransaction(pool, first, (target) => target.query(insert, [list]))).rowCount ?? 0;
   }
   return count;
 }

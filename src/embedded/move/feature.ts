@@ -1,13 +1,14 @@
 import type pg from 'pg';
 import { print, printCounts, printTable, withProgress } from '../../common/terminal.ts';
 import type { Core, Feature } from '../../receiver/feature.ts';
+import { gateLock } from '../../receiver/gate/gate.ts';
 import { OtherFamilies } from '../../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
 import { inTransaction, openPool } from '../../receiver/store/pools.ts';
 import { embeddedFolder, hasDatabase } from '../place.ts';
 import { startEmbeddedPostgres } from '../start-embedded.ts';
-import { type Copied, copyRows } from './copy.ts';
-import { type Moved, moveCallbacks } from './move-callbacks.ts';
+import { copyRows } from './copy.ts';
+import { type MoveCounts, moveCallbacks } from './move-callbacks.ts';
 import { openVersion1 } from './version-1.ts';
 import { openVersion2 } from './version-2.ts';
 
@@ -33,15 +34,14 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
     throw new Error('--from must be a URL of PostgreSQL, or the DATA_DIR of an embedded database');
   const tables = await core.pool.query(`select from pg_class where oid = to_regclass('receiver.inbox')`);
   if (tables.rowCount === 0) throw new Error('This database has no tables yet: run receiver migrate first');
-  const { url, stop } = folder
-    ? await startEmbeddedPostgres(folder, core.log)
-    : { url: from, stop: async () => {} };
-  const pool = openPool(url, core.log, { name: 'receiver move', connections: 1, connectTimeoutMs: 10_000 });
+  const embedded = folder ? await startEmbeddedPostgres(folder, core.log) : undefined;
+  const options = { name: 'receiver move', connections: 1, connectTimeoutMs: 10_000 };
+  const pool = openPool(embedded?.url ?? from, core.log, options);
   try {
     await moveAll(core, pool);
   } finally {
     await pool.end();
-    await stop();
+    await embedded?.stop();
   }
 }
 
@@ -51,51 +51,48 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
  * @param pool of the source
  */
 async function moveAll(core: Core, pool: pg.Pool): Promise<void> {
-  const first = `set transaction isolation level repeatable read, read only;
+  const snapshot = `set transaction isolation level repeatable read, read only;
     set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
-  const { families, rejected, copied, left } = await inTransaction(pool, first, async (client) => {
-    const { rows } = await client.query<{ isFirst: boolean; isSecond: boolean; name: string }>(
-      `select to_regclass('applied_deliveries') is not null as "isFirst", to_regclass('receiver.inbox') is not null as "isSecond",
-              current_database() as name`,
-    );
-    const { isFirst, isSecond, name } = rows[0]!;
-    if (!isFirst && !isSecond) throw new Error('--from is no database of the receiver');
-    const source = await (isSecond ? openVersion2 : openVersion1)(core, client);
-    await logAccess(core, { actor: commandActor(), action: 'move', filter: { from: name } });
-    const copied: Record<string, number> = {};
-    const copy = async (lists: readonly Copied[]) => {
-      for (const one of lists) copied[one.name] = await copyRows(core, client, one);
-    };
-    await copy(source.before);
-    const total = await client.query<{ count: number }>(`select count(*)::int from (${source.callbacks}) c`);
-    const moved = await withProgress('callbacks moved', total.rows[0]!.count, ({ advance }) =>
-      moveCallbacks(core, client, source.callbacks, advance),
-    );
-    await copy(source.after);
-    return {
-      ...moved,
-      copied,
-      left: await client.query<{ count: number | null; what: string }>(source.left),
-    };
-  });
+  const { families, rejected, copied, losses } = await inTransaction(pool, snapshot, (client) =>
+    copySource(core, client),
+  );
   // What was stored long ago is new here.
-  await core.pool.query(`delete from receiver.settings where name = 'stale_merged'`);
+  await core.db.deleteFrom('receiver.settings').where('name', '=', 'stale_merged').execute();
   await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
-  const columns: (keyof Moved)[] = ['read', 'stored', 'gated', 'rejected'];
+  const columns: (keyof MoveCounts)[] = ['read', 'stored', 'gated', 'rejected'];
   printTable(
     ['family', 'callbacks', 'stored now', 'through the gate', 'refused'],
-    Object.entries(families).map(([name, moved]) => [name, ...columns.map((column) => moved[column])]),
+    Object.entries(families).map(([name, counts]) => [name, ...columns.map((column) => counts[column])]),
   );
   printCounts(copied);
   if (rejected.length > 0)
     print(`Refused by the current rules, and in the quarantine under these ids:\n${rejected.join('\n')}`);
-  const lines = left.rows
+  print(`Not brought:${losses}\n- sessions, positions of the feed, counts of drift, times of outages`);
+  print('If the other database still received callbacks meanwhile, run this again.');
+}
+
+/** Copies everything from the snapshot of a source. @returns `losses`: a line for each kind */
+async function copySource(core: Core, client: pg.ClientBase) {
+  const { rows } = await client.query<{ isFirst: boolean; isSecond: boolean; name: string }>(
+    `select to_regclass('applied_deliveries') is not null as "isFirst", to_regclass('receiver.inbox') is not null as "isSecond",
+            current_database() as name`,
+  );
+  const { isFirst, isSecond, name } = rows[0]!;
+  if (!isFirst && !isSecond) throw new Error('--from is no database of the receiver');
+  const source = await (isSecond ? openVersion2 : openVersion1)(core, client);
+  await logAccess(core, { actor: commandActor(), action: 'move', filter: { from: name } });
+  const copied: Record<string, number> = {};
+  for (const copy of source.rules) copied[copy.name] = await copyRows(core, client, copy, gateLock(30_000));
+  const total = await client.query<{ count: number }>(`select count(*)::int from (${source.callbacks}) c`);
+  const moved = await withProgress('callbacks moved', total.rows[0]!.count, ({ advance }) =>
+    moveCallbacks(core, client, source.callbacks, advance),
+  );
+  for (const copy of source.others) copied[copy.name] = await copyRows(core, client, copy, '');
+  const losses = await client.query<{ count: number | null; what: string }>(source.losses);
+  const lines = losses.rows
     .filter(({ count }) => count !== 0)
     .map(({ count, what }) => `\n- ${[count, what].filter(Boolean).join(' ')}`);
-  print(
-    `Not brought:${lines.join('')}\n- sessions, positions of the feed, counts of drift, times of outages`,
-  );
-  print('If the other database still received callbacks meanwhile, run this again.');
+  return { ...moved, copied, losses: lines.join('') };
 }
 
 /** Merges what waits, also where no worker runs. @throws OtherFamilies */

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Delivery } from '../../callbacks/delivery.ts';
-import { Rejection } from '../../callbacks/rejection.ts';
+import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
+import { createReadCallback } from '../../callbacks/read-callback.ts';
+import { isReduced } from '../../callbacks/reduce.ts';
+import { InvalidCallback, Rejection } from '../../callbacks/rejection.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { storeDeliveries } from '../../receiver/gate/gate.ts';
 import { readRejected } from '../../receiver/intake/quarantine-body.ts';
@@ -9,7 +12,6 @@ import { faultOf } from '../../receiver/store/errors.ts';
 import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
-import { createIdentify } from './identify-stored.ts';
 
 /** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
 const maxCallbacks = 500;
@@ -18,54 +20,92 @@ const timeoutMs = 10_000;
 const retryMs = 500;
 const maxRetries = 20;
 const maxRejected = 100;
+const dayMs = 86_400_000;
 
-/** What became of the callbacks of a family: read; new here, of these those that an erasure may concern; refused. */
-export type Moved = Record<'read' | 'stored' | 'gated' | 'rejected', number>;
+/** Callbacks of a family: read; new here; of these, those that an erasure may concern; refused. */
+export type MoveCounts = Record<'read' | 'stored' | 'gated' | 'rejected', number>;
 
-/** A callback as it is stored now. */
-type Read = Pick<StoredCallback, 'resends' | 'lastAt'> & { delivery: Delivery };
+interface CallbacksResult {
+  families: Record<string, MoveCounts>;
+  /** Ids of those that went to the quarantine, `maxRejected` at most. */
+  rejected: string[];
+}
+
+/** A callback of the source by the current rules. */
+interface SourceDelivery extends Delivery {
+  resends: number;
+  lastAt: Date;
+}
+
+type SourceRejection = StoredCallback & { rejection: Rejection };
 
 /**
  * Stores callbacks as they would have been received, with their arrival. What is there already stays as it is, so it may be
  * interrupted and run again.
  *
  * @param query of the source
- * @returns what became of them, by family; `rejected`: ids of those that went to the quarantine, a hundred at most
  */
 export async function moveCallbacks(
   core: Core,
   client: pg.ClientBase,
   query: string,
   onProgress: (count: number) => void,
-) {
+): Promise<CallbacksResult> {
   const identify = createIdentify(core.families);
-  const families: Record<string, Moved> = {};
-  const ids: string[] = [];
-  const count = (key: keyof Moved, list: readonly { family: string }[]) => {
+  const result: CallbacksResult = { families: {}, rejected: [] };
+  const count = (key: keyof MoveCounts, list: readonly { family: string }[]) => {
     for (const { family } of list) {
-      families[family] ??= { read: 0, stored: 0, gated: 0, rejected: 0 };
-      families[family][key] += 1;
+      result.families[family] ??= { read: 0, stored: 0, gated: 0, rejected: 0 };
+      result.families[family][key] += 1;
     }
   };
   for await (const rows of readRows<StoredCallback>(client, query, maxCallbacks)) {
-    const read: Read[] = [];
-    const rejected: (StoredCallback & { rejection: Rejection })[] = [];
+    const deliveries: SourceDelivery[] = [];
+    const rejections: SourceRejection[] = [];
     for (const row of rows) {
+      const { storedAt, resends, lastAt } = row;
       const delivery = identify(row);
-      if (delivery instanceof Rejection) rejected.push({ ...row, rejection: delivery });
-      else read.push({ ...row, delivery: { ...delivery, storedAt: row.storedAt } });
+      if (delivery instanceof Rejection) rejections.push({ ...row, rejection: delivery });
+      else deliveries.push({ ...delivery, storedAt, resends, lastAt });
     }
-    const { stored, gated } = await retrying(() => store(core, read));
-    await quarantine(core, rejected);
-    count('read', [...deliveriesOf(read), ...rejected]);
+    const { stored, gated } = await retrying(() => store(core, deliveries));
+    await quarantine(core, rejections);
+    count('read', [...deliveries, ...rejections]);
     count('stored', stored);
     count('gated', gated);
-    count('rejected', rejected);
-    ids.push(...rejected.slice(0, maxRejected - ids.length).map(({ id }) => id));
+    count('rejected', rejections);
+    result.rejected.push(...rejections.slice(0, maxRejected - result.rejected.length).map(({ id }) => id));
     onProgress(rows.length);
   }
-  return { families, rejected: ids };
+  return result;
 }
+
+/** Creates the function that reads callbacks of a source by the current families and rules, or says why these refuse one. */
+function createIdentify(families: readonly Family[]) {
+  const readCallback = createReadCallback(families, true);
+  const other = families.find(takesEveryEvent);
+  const read = ({ id, body, receivedAt, version }: StoredCallback): Delivery => {
+    // An id is that of the body as received, of which a secret was a part.
+    const isId = version !== undefined || body.includes('"[redacted]"');
+    const { delivery } = readCallback(body, { expected: other, receivedAt, id: isId ? id : undefined });
+    if (delivery.eventMs > receivedAt / 1000 + dayMs)
+      throw InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
+    return delivery;
+  };
+  return (stored: StoredCallback): Delivery | Rejection => {
+    try {
+      // A reduced callback does not say any more what it was about.
+      return isDelivery(stored) && isReduced(stored) ? stored : read(stored);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return isDelivery(stored) ? stored : error;
+    }
+  };
+}
+
+/** Callbacks of version 2 were read when they came in. */
+const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery =>
+  stored.version !== undefined;
 
 /** Others may have the gate or a row. */
 async function retrying<T>(run: () => Promise<T>): Promise<T> {
@@ -78,28 +118,26 @@ async function retrying<T>(run: () => Promise<T>): Promise<T> {
     }
 }
 
-async function store({ pool, families }: Core, read: readonly Read[]) {
-  const arrivals = [read.map(({ delivery }) => delivery.id), read.map(({ delivery }) => delivery.receivedAt)];
+/** @returns those that are new here, and of these, those that an erasure may concern */
+async function store({ pool, families }: Core, deliveries: readonly SourceDelivery[]) {
+  const arrivals = [deliveries.map(({ id }) => id), deliveries.map(({ receivedAt }) => receivedAt)];
   const { rows } = await pool.query<{ id: string }>(alreadyMoved, arrivals);
-  const known = new Set(rows.map(({ id }) => id));
-  const fresh = read.filter(({ delivery }) => !known.has(delivery.id));
-  if (fresh.length === 0) return { stored: [], gated: [] };
+  const existing = new Set(rows.map(({ id }) => id));
+  const stored = deliveries.filter(({ id }) => !existing.has(id));
+  if (stored.length === 0) return { stored, gated: [] };
   const gated = await inTransaction(pool, `set local statement_timeout = ${timeoutMs}`, async (target) => {
-    const results = await target.query(insertQuery(deliveriesOf(fresh), timeoutMs));
+    const results = await target.query(insertQuery(stored, timeoutMs));
     const ids = new Set(results.rows.flatMap(({ id, result }) => (result === 'gated' ? [id] : [])));
-    const isGated = ({ delivery }: Read) => ids.has(delivery.id);
     // In the same commit: they are added, and must be so once.
-    await target.query(addResends, resendsOf(fresh.filter((one) => !isGated(one))));
-    return fresh.filter(isGated);
+    await target.query(addResends, resendsOf(stored.filter(({ id }) => !ids.has(id))));
+    return stored.filter(({ id }) => ids.has(id));
   });
   for (let at = 0; at < gated.length; at += maxGated)
-    await storeDeliveries(pool, families, deliveriesOf(gated.slice(at, at + maxGated)), timeoutMs);
-  // What is reduced has another id, and was not received again.
+    await storeDeliveries(pool, families, gated.slice(at, at + maxGated), timeoutMs);
+  // A reduced callback has another id, and was not received again.
   await pool.query(addResends, resendsOf(gated));
-  return { stored: deliveriesOf(fresh), gated: deliveriesOf(gated) };
+  return { stored, gated };
 }
-
-const deliveriesOf = (read: readonly Read[]) => read.map(({ delivery }) => delivery);
 
 // One that was received here too, but later, gets the earlier arrival.
 const alreadyMoved = `
@@ -112,22 +150,27 @@ select id, sum(count), max(last_at) from unnest($1::uuid[], $2::int[], $3::times
 where count > 0 and exists (select from receiver.inbox i where i.id = g.id) group by id order by id
 on conflict (id) do update set count = r.count + excluded.count, last_at = greatest(r.last_at, excluded.last_at)`;
 
-const resendsOf = (read: readonly Read[]) => [
-  read.map(({ delivery }) => delivery.id),
-  read.map(({ resends }) => resends),
-  read.map(({ lastAt }) => lastAt),
+const resendsOf = (deliveries: readonly SourceDelivery[]) => [
+  deliveries.map(({ id }) => id),
+  deliveries.map(({ resends }) => resends),
+  deliveries.map(({ lastAt }) => lastAt),
 ];
 
 /** Keeps acknowledged callbacks that the current rules refuse, under their former ids, until somebody drops them. */
-async function quarantine(
-  { pool, config, families }: Core,
-  rejected: readonly (StoredCallback & { rejection: Rejection })[],
-) {
-  const rows = rejected.map(({ id, family, businessId, body, resends, lastAt, receivedAt, rejection }) => ({
-    ...{ id, family, business_id: businessId || null, path: config.paths[family]?.[0] ?? family },
-    ...{ reason: rejection.reason, errors: rejection.errors, body: `\\x${body.toString('hex')}` },
-    ...{ acknowledged: true, count: 1 + resends, received_at: new Date(receivedAt / 1000) },
-    ...{ last_received_at: lastAt, subjects: readRejected(families, body, family).subjects },
+async function quarantine({ pool, config, families }: Core, rejections: readonly SourceRejection[]) {
+  const rows = rejections.map(({ id, family, businessId, body, resends, lastAt, receivedAt, rejection }) => ({
+    id,
+    family,
+    business_id: businessId || null,
+    path: config.paths[family]?.[0] ?? family,
+    reason: rejection.reason,
+    errors: rejection.errors,
+    body: `\\x${body.toString('hex')}`,
+    subjects: readRejected(families, body, family).subjects,
+    acknowledged: true,
+    count: 1 + resends,
+    received_at: new Date(receivedAt / 1000),
+    last_received_at: lastAt,
   }));
   await pool.query(insertRejected, [JSON.stringify(rows)]);
 }

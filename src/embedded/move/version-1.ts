@@ -1,10 +1,7 @@
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Core } from '../../receiver/feature.ts';
-import { gateLock } from '../../receiver/gate/gate.ts';
 import { insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
-
-const first = gateLock(30_000);
 
 /** Each id of a patient in a callback that is stored or withheld, with its hashes of version 1, where these are needed. */
 const ids = `named as materialized (
@@ -27,68 +24,69 @@ const source: Source = {
       coalesce(count, 0) as resends,
       coalesce(last_received_at, received_at) as "lastAt"
     from inbox left join resends using (id) order by id`,
-  before: [
+  rules: [
     {
       name: 'hashes of erased people',
       // An erasure in one business: here a platform's id is the same person in all of them.
-      from: `with ${ids} select ${subject('hash <> everywhere')} as hash, until, erasure_id as erasure
+      select: `with ${ids} select ${subject('hash <> everywhere')} as hash, until, erasure_id as erasure
         from ids join erased on hash in (everywhere, here)`,
-      ...{ into: insertErased('receiver.hash_of(hash)'), first },
+      insert: insertErased('receiver.hash_of(hash)'),
     },
     {
       name: 'records of erased people',
       // Those that name nobody else.
-      from: `select concat_ws(':', 'r', family, business, thing_of(family, envelope)) as hash, until, e.erasure_id as erasure
+      select: `select concat_ws(':', 'r', family, business, thing_of(family, envelope)) as hash, until, e.erasure_id as erasure
         from (
           select content->>'family' as family, content->>'business_id' as business, content->'envelope' as envelope
           from withheld.records where source = 'inbox'
         ) w cross join erasure_salt join erased e
           on hash = case when has_valid_key(family, envelope)
             then thing_hash(salt, thing_family(family), business, '', thing_of(family, envelope)) end`,
-      ...{ into: insertErased('receiver.hash_of(hash)'), first },
+      insert: insertErased('receiver.hash_of(hash)'),
     },
     {
       name: 'erasures',
       // Not complete: callbacks that the target has already may belong to them.
-      from: 'select id, erased_by as actor, erased_at as started_at, erased_at as until, counts from erasures',
-      into: `insert into receiver.erasures select (jsonb_populate_record(null::receiver.erasures, r || jsonb_build_object(
+      select:
+        'select id, erased_by as actor, erased_at as started_at, erased_at as until, counts from erasures',
+      insert: `insert into receiver.erasures select (jsonb_populate_record(null::receiver.erasures, r || jsonb_build_object(
           'names', array(select hash from receiver.erased where erasure = (r->>'id')::uuid and until < 'infinity')
         ))).* from jsonb_array_elements($1::jsonb) r on conflict do nothing`,
     },
     {
       name: 'withheld rows',
-      from: `select md5(r::text)::uuid as id, erasure_id as erasure, coalesce(content->>'family', source) as family,
+      select: `select md5(r::text)::uuid as id, erasure_id as erasure, coalesce(content->>'family', source) as family,
           content as delivery, received_at
         from withheld.records r`,
-      into: insertInto('receiver.withheld'),
+      insert: insertInto('receiver.withheld'),
     },
     {
       name: 'holds',
-      from: `with ${ids} select ${subject()} as hash, held_by as actor, held_at as at
+      select: `with ${ids} select ${subject()} as hash, held_by as actor, held_at as at
         from ids join patient_holds on hash in (everywhere, here)`,
-      into: `insert into receiver.holds select receiver.hash_of(hash), actor, at
+      insert: `insert into receiver.holds select receiver.hash_of(hash), actor, at
         from jsonb_populate_recordset(null::receiver.holds, $1::jsonb) on conflict do nothing`,
     },
   ],
-  after: [
+  others: [
     {
       name: 'quarantine',
-      from: `select id, path, coalesce(family, 'other') as family, business_id, reason, errors, body, acknowledged, count,
+      select: `select id, path, coalesce(family, 'other') as family, business_id, reason, errors, body, acknowledged, count,
           received_at, last_received_at, replayed_at, '{}'::text[] as subjects
         from quarantine left join callback_paths using (path)`,
-      into: insertRejected,
+      insert: insertRejected,
     },
-    { name: 'aliases', from: 'select * from aliases', into: insertInto('receiver.aliases') },
+    { name: 'aliases', select: 'select * from aliases', insert: insertInto('receiver.aliases') },
     {
       name: 'access log',
       // Its hashes have another salt: of ids that it knows there are new ones, of a kind that every search by patient reads.
-      from: `select entry, at, actor, actor_name, address, action, filter, rows,
+      select: `select entry, at, actor, actor_name, address, action, filter, rows,
           array(select 'p:platform:' || patient_id from patient_pseudonyms where pseudonym = any(patients)) as subjects
         from access_log order by entry`,
-      into: insertAccess('array(select receiver.hash_of(s) from unnest(subjects) s)'),
+      insert: insertAccess('array(select receiver.hash_of(s) from unnest(subjects) s)'),
     },
   ],
-  left: `with ${ids}
+  losses: `with ${ids}
     select count(*)::int, 'erased ids that only version 1 can recognise: erase them again if callbacks of theirs come' as what
     from erased where until < 'infinity' and not exists (select from ids where hash in (everywhere, here))
     union all select count(*)::int, 'holds of ids that no callback has: place them again' from patient_holds
@@ -123,7 +121,7 @@ export async function openVersion1({ config, families }: Core, client: pg.Client
       where not exists (select from inbox where id = t.delivery_id)`,
   );
   const unseen = config.redisUrl ? [] : [`select null, 'what it may have in Redis: REDIS_URL is not set'`];
-  return { ...source, left: [source.left, ...gone, ...unseen].join(' union all ') };
+  return { ...source, losses: [source.losses, ...gone, ...unseen].join(' union all ') };
 }
 
 /** Streams of its callbacks in Redis, with how many they have. @throws Redis's error */
@@ -136,7 +134,7 @@ async function readFallback(url: string, queuePrefix: string): Promise<string[]>
   const waiting: string[] = [];
   try {
     for await (const keys of redis.scanStream({ match }))
-      for (const key of keys as string[]) {
+      for (const key of keys) {
         const count = await redis.xlen(key);
         if (count > 0) waiting.push(`${key} (${count})`);
       }

@@ -3,35 +3,35 @@ import type { Core } from '../../receiver/feature.ts';
 import { gateLock } from '../../receiver/gate/gate.ts';
 import { storedColumns } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
-import { type Copied, insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
+import { insertAccess, insertErased, insertInto, insertRejected, type RowCopy, type Source } from './copy.ts';
 
-const timeoutMs = 30_000;
-
-const table = (name: string, from: string, options: Partial<Copied> = {}): Copied => ({
-  ...{ name, from: `select * from ${from}`, into: insertInto(from), ...options },
+const copyOf = (name: string, table: string, insert = insertInto(table)): RowCopy => ({
+  name,
+  select: `select * from ${table}`,
+  insert,
 });
 
 const source: Source = {
   callbacks: `select ${storedColumns}, stored_at::text as "storedAt", coalesce(count, 0) as resends, coalesce(last_at, received_at) as "lastAt"
     from receiver.inbox left join receiver.resends using (id) order by id`,
-  before: [
-    table('hashes of erased people', 'receiver.erased', {
-      ...{ into: insertErased('hash'), first: gateLock(timeoutMs) },
-    }),
-    // Not complete: callbacks that the target has already may belong to them.
-    table('erasures', 'receiver.erasures', {
-      from: `select (jsonb_populate_record(e, '{"completed_at": null}')).* from receiver.erasures e`,
-    }),
-    table('withheld callbacks', 'receiver.withheld'),
-    table('holds', 'receiver.holds'),
+  rules: [
+    copyOf('hashes of erased people', 'receiver.erased', insertErased('hash')),
+    {
+      name: 'erasures',
+      // Not complete: callbacks that the target has already may belong to them.
+      select: `select (jsonb_populate_record(e, '{"completed_at": null}')).* from receiver.erasures e`,
+      insert: insertInto('receiver.erasures'),
+    },
+    copyOf('withheld callbacks', 'receiver.withheld'),
+    copyOf('holds', 'receiver.holds'),
   ],
-  after: [
-    table('quarantine', 'receiver.quarantine', { into: insertRejected }),
-    table('aliases', 'receiver.aliases'),
-    table('answered requests', 'receiver.answered'),
-    table('access log', 'public.access_log', { into: insertAccess('subjects') }),
+  others: [
+    copyOf('quarantine', 'receiver.quarantine', insertRejected),
+    copyOf('aliases', 'receiver.aliases'),
+    copyOf('answered requests', 'receiver.answered'),
+    copyOf('access log', 'public.access_log', insertAccess('subjects')),
   ],
-  left: `select count(*)::int, 'destinations: add them here, a copy sends nothing' as what from receiver.destinations
+  losses: `select count(*)::int, 'destinations: add them here, a copy sends nothing' as what from receiver.destinations
     union all select null, 'what its receivers have in Redis: their workers have to store it'`,
 };
 
@@ -46,13 +46,13 @@ export async function openVersion2({ pool }: Core, client: pg.ClientBase): Promi
      from receiver.settings where name = 'salt'`,
   );
   const { identity, salt } = rows[0]!;
-  await inTransaction(pool, gateLock(timeoutMs), async (target) => {
-    const found = await target.query<{ isSame: boolean; isUnused: boolean | null }>(
+  await inTransaction(pool, gateLock(30_000), async (target) => {
+    const { rows } = await target.query<{ isSame: boolean; isUnused: boolean | null }>(
       `select value = $1 as "isSame", value <> $1 and receiver.adopt_salt($2) as "isUnused"
        from receiver.settings where name = 'identity'`,
       [identity, salt],
     );
-    const { isSame, isUnused } = found.rows[0]!;
+    const { isSame, isUnused } = rows[0]!;
     if (isSame) throw new Error('--from is this database, or a copy of it');
     if (!isUnused)
       throw new Error(
