@@ -31,7 +31,7 @@ export interface ServerProcess {
   exited: Promise<void>;
   /** A fast shutdown, which ends every session. After a timeout an immediate one: the next start recovers. */
   stop: () => Promise<void>;
-  /** Why it has ended, with its last log lines; empty while it runs. */
+  /** Why it has ended, with its last log lines; empty while it runs, and after a stop. */
   reason: () => string;
 }
 
@@ -58,9 +58,10 @@ export function spawnServer(
   closeSync(out);
   child.stdin?.on('error', () => {}); // it may have ended
   let failure = '';
+  let isStopping = false;
   const exited = once(child, 'exit').then(
     ([code, signal]) => {
-      failure = `it ended with ${signal ?? `exit code ${code}`}`;
+      if (!isStopping) failure = `it ended with ${signal ?? `exit code ${code}`}`;
       child.stdin?.end('\n');
     },
     (error) => {
@@ -70,6 +71,7 @@ export function spawnServer(
   return {
     exited,
     stop: async () => {
+      isStopping = true;
       child.kill('SIGINT');
       await withTimeout(stopTimeoutMs, exited).catch(() => child.kill('SIGQUIT'));
       await exited;

@@ -57,7 +57,7 @@ async function startOwn(
 ): Promise<EmbeddedServer | undefined> {
   const urlFile = join(cluster.home, 'connection-url');
   // The port of the last start if it is free, so that saved connections stay valid.
-  const last = (await readFile(urlFile, 'utf8').catch(() => '')).trim();
+  const last = await readFile(urlFile, 'utf8').catch(() => '');
   const lastPort = Number(URL.canParse(last) && new URL(last).port);
   const port = lastPort >= 1024 && !(await findBindError(lastPort)) ? lastPort : await freePort();
   const url = urlOf(cluster, port);
@@ -77,13 +77,9 @@ async function startOwn(
     throw error;
   }
   log.info({ home: cluster.home }, 'embedded PostgreSQL started');
-  let isStopping = false;
   void server.exited.then(() => {
-    if (!isStopping) throw new Error(`The embedded PostgreSQL has ended: ${server.reason()}`);
+    const reason = server.reason();
+    if (reason) throw new Error(`The embedded PostgreSQL has ended: ${reason}`);
   });
-  const stop = async () => {
-    isStopping = true;
-    await server.stop();
-  };
-  return { url, isOwn: true, stop };
+  return { url, isOwn: true, stop: server.stop };
 }

@@ -49,25 +49,18 @@ async function count(): Promise<string> {
   return command.output().trim();
 }
 
-it('the first start makes the database and an admin token, one beside it is refused, the next has both, and a stop leaves no server', async () => {
+it('the first start makes database and admin token, alone, and the next has both; a stop ends the server', async () => {
   const first = await start();
   const file = join(folder, 'admin-token');
   const token = readFileSync(file, 'utf8').trim();
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  // Printed once, and never logged.
   await until(() => first.output().includes('/console'));
-  const lines = first
-    .output()
-    .split('\n')
-    .filter((line) => line.includes(token));
-  expect(lines.map((line) => line.trim())).toEqual([token]);
+  expect(first.output().split(token)).toHaveLength(2); // printed once, and never logged
   expect(await send(first.url)).toBe('accepted');
   await until(async () => (await count()) === '{"count":"1"}');
   const other = spawnReceiver(['start'], { DATA_DIR: folder, PORT: '0' });
-  expect([await other.end(), other.output()]).toEqual([
-    1,
-    expect.stringContaining('uses the embedded database'),
-  ]);
+  expect(await other.end()).toBe(1);
+  expect(other.output()).toContain('uses the embedded database');
   expect(existsSync(pidFile())).toBe(true);
   expect(await first.end('SIGTERM')).toBe(0);
   expect(existsSync(pidFile())).toBe(false);
@@ -79,7 +72,7 @@ it('the first start makes the database and an admin token, one beside it is refu
   expect(second.output()).not.toContain(token);
 });
 
-it('after a killed receiver, and after a killed server, which ends it, the next start works on the same data', async () => {
+it('the next start works on the same data after a killed receiver, or a killed server, which ends it', async () => {
   const first = await start();
   expect(await send(first.url)).toBe('accepted');
   expect(await first.end('SIGKILL')).toBe('SIGKILL');
@@ -95,10 +88,8 @@ it('a port in use ends the start before a database is made', async () => {
   await once(other, 'listening');
   const PORT = String((other.address() as AddressInfo).port);
   const command = spawnReceiver(['start'], { DATA_DIR: folder, PORT });
-  expect([await command.end(), command.output()]).toEqual([
-    1,
-    expect.stringMatching(`^receiver: PORT ${PORT} of`),
-  ]);
+  expect(await command.end()).toBe(1);
+  expect(command.output()).toMatch(`receiver: PORT ${PORT} of`);
   expect(existsSync(join(home(), 'database'))).toBe(false);
   other.close();
 });
@@ -108,8 +99,9 @@ it('programs that do not run on this system end the start with what to set', asy
   mkdirSync(bin, { recursive: true });
   // As on a system without the loader of the C library.
   writeFileSync(join(bin, 'initdb'), '#!/no/such/loader\n', { mode: 0o755 });
-  const making = provideCluster({ home: folder, user: undefined });
-  await expect(making).rejects.toThrow(/needs glibc: set DATABASE_URL/);
+  await expect(provideCluster({ home: folder, user: undefined })).rejects.toThrow(
+    /needs glibc: set DATABASE_URL/,
+  );
 });
 
 it('programs in a DATA_DIR of another user are not run', async () => {
@@ -118,19 +110,14 @@ it('programs in a DATA_DIR of another user are not run', async () => {
   // Only root can give a folder away, and root's own is no other user's.
   if (process.getuid!() === 0) chownSync(target, 4_243, 4_243);
   jest.spyOn(process, 'geteuid' as never).mockReturnValue(4_242 as never);
-  const making = provideCluster({ home: folder, user: undefined });
-  await expect(making).rejects.toThrow(/belongs to another user/);
+  await expect(provideCluster({ home: folder, user: undefined })).rejects.toThrow(/belongs to another user/);
   jest.restoreAllMocks();
 });
 
 it('in production the start is refused, with what to set', async () => {
-  const env = {
-    NODE_ENV: 'production',
-    SIGNING_KEYS: 'a-signing-key-of-tests',
-    DATA_DIR: join(folder, 'none'),
-  };
-  const command = spawnReceiver(['start'], env);
+  const [NODE_ENV, SIGNING_KEYS, DATA_DIR] = ['production', 'a-signing-key-of-tests', join(folder, 'none')];
+  const command = spawnReceiver(['start'], { NODE_ENV, SIGNING_KEYS, DATA_DIR });
   expect(await command.end()).toBe(78);
   expect(command.output()).toContain('DATABASE_URL must be set');
-  expect(existsSync(env.DATA_DIR)).toBe(false);
+  expect(existsSync(DATA_DIR)).toBe(false);
 });

@@ -47,48 +47,35 @@ async function version1(callbacks?: readonly object[]): Promise<TestDatabase> {
 
 /** Stores callbacks as version 1 did, which counts those that it has already. @returns their ids */
 async function insertCallbacks({ rows }: TestDatabase, callbacks: readonly object[]): Promise<string[]> {
-  const deliveries = callbacks.map((one) => deliveryOf(one));
+  const deliveries = callbacks.map((callback) => deliveryOf(callback));
   await rows(
-    `with given as (
-       select d.*, d.envelope->>'event' as event, to_timestamp((d.envelope->>'event_time')::float8) as event_time
-       from jsonb_to_recordset($1::jsonb) as d(id uuid, family text, envelope jsonb)
+    `with incoming as (
+       select id, family, d.envelope, d.envelope->>'event' as event, to_timestamp((d.envelope->>'event_time')::float8) as event_time
+       from unnest($1::uuid[], $2::text[], $3::jsonb[]) as d(id, family, envelope)
      ), stored as (
        insert into inbox (id, event, family, client_id, business_id, event_time, envelope)
-       select id, event, family, 'c', 'b', event_time, envelope from given on conflict do nothing returning id
+       select id, event, family, 'c', 'b', event_time, envelope from incoming on conflict do nothing returning id
      )
      insert into resends (id, count, last_received_at)
-     select id, 1, now() from given where id not in (select id from stored)`,
-    [
-      JSON.stringify(
-        deliveries.map(({ id, family, body }) => ({ id, family, envelope: JSON.parse(body.toString()) })),
-      ),
-    ],
+     select id, 1, now() from incoming where id not in (select id from stored)`,
+    (['id', 'family', 'body'] as const).map((key) => deliveries.map((delivery) => `${delivery[key]}`)),
   );
   return deliveries.map(({ id }) => id);
 }
 
 /** Runs `receiver move`. @returns its output */
-async function move(
-  from: string,
-  to: ReceiverDatabase = target,
-  env: Record<string, string> = {},
-): Promise<string> {
+async function move(from: string, env: Record<string, string> = {}): Promise<string> {
   const program = new Command('receiver').exitOverride();
-  addFeatureCommands(program, { DATABASE_URL: to.url, ...env });
+  addFeatureCommands(program, { DATABASE_URL: target.url, ...env });
   return captureOutput(() => program.parseAsync(['move', '--from', from], { from: 'user' }));
-}
-
-/** The rows of the families, as far as they follow from callbacks. */
-async function rowsOf({ rows }: { rows: Rows }) {
-  const found: Record<string, unknown[]> = {};
-  for (const { table } of families) found[table] = await rows(`select * from ${table} order by delivery_id`);
-  return found;
 }
 
 /** Everything that a move brings. */
 async function stateOf({ rows }: { rows: Rows }) {
+  const tables: Record<string, unknown[]> = {};
+  for (const { table } of families) tables[table] = await rows(`select * from ${table} order by delivery_id`);
   return {
-    ...(await rowsOf({ rows })),
+    tables,
     callbacks: await rows(
       `select d.*, version, array(select unnest(subjects) order by 1) as subjects, data from deliveries d join receiver.inbox using (id) order by id`,
     ),
@@ -102,7 +89,6 @@ async function stateOf({ rows }: { rows: Rows }) {
     ),
   };
 }
-type State = Awaited<ReturnType<typeof stateOf>>;
 
 /** A database that has received all callbacks of one of version 1 itself, when that one did. */
 async function receivedDirectly(source: { rows: Rows }): Promise<ReceiverDatabase> {
@@ -119,29 +105,38 @@ async function receivedDirectly(source: { rows: Rows }): Promise<ReceiverDatabas
   return direct;
 }
 
-const withoutLast = ({ callbacks }: State) => callbacks.map(({ last_received_at: _, ...rest }) => rest);
+/** Callbacks and their rows, but not when they were received again. */
+async function receivedIn(database: { rows: Rows }) {
+  const { tables, callbacks } = await stateOf(database);
+  return { tables, callbacks: callbacks.map(({ last_received_at: _, ...rest }) => rest) };
+}
+
 const start = Math.floor(Date.now() / 1000) - 86_400;
 const receipt = (receipt_id: number, data: object = {}, event = 'created') => ({
-  ...{ event: `receipt.${event}`, event_time: start + receipt_id, business_id: 'b', client_id: 'c' },
+  event: `receipt.${event}`,
+  event_time: start + receipt_id,
+  business_id: 'b',
+  client_id: 'c',
   data: { receipt_id, ...data },
 });
-const receive = async (to: ReceiverDatabase, ...callbacks: object[]) => {
+async function receive(to: ReceiverDatabase, ...callbacks: object[]): Promise<void> {
   const intake = openIntake(to);
-  for (const one of callbacks) await intake.receive(Buffer.from(JSON.stringify(one)), routeOf('receipt'));
-  await intake.close();
-};
+  const bodies = callbacks.map((callback) => Buffer.from(JSON.stringify(callback)));
+  try {
+    for (const body of bodies) await intake.receive(body, routeOf('receipt'));
+  } finally {
+    await intake.close();
+  }
+}
 
 it('reports of moments before a move know what was stored by then', async () => {
   const source = await version2();
   await receive(source, receipt(1), receipt(2));
   await source.rows(`update receiver.inbox set stored_at = now() - interval '10 days'`);
   await move(source.url);
-  const known = (days: number) =>
-    target.rows(
-      `select receipt_id::int as id from reporting.receipts_as_of(now() - $1 * interval '1 day') order by 1`,
-      [days],
-    );
-  expect([await known(9), await known(11)]).toEqual([[{ id: 1 }, { id: 2 }], []]);
+  const query = `select receipt_id::int as id from reporting.receipts_as_of(now() - $1 * interval '1 day') order by 1`;
+  expect(await target.rows(query, [9])).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(await target.rows(query, [11])).toEqual([]);
 });
 
 it('what is moved is read in parts of some megabytes', async () => {
@@ -155,37 +150,29 @@ it('what is moved is read in parts of some megabytes', async () => {
   expect(parts).toEqual([500, 109, 9, 9, 3]);
 });
 
-it('moves what a published version 1 has as if it had been received here, and a second time nothing', async () => {
+it('moves a published version 1 as if it had been received here, and a second time nothing', async () => {
   const source = await version1();
   const output = await move(source.url);
-  const moved = await stateOf(target);
-  const direct = await stateOf(await receivedDirectly(source));
-  for (const { table } of families)
-    expect([table, moved[table as 'holds']]).toEqual([table, direct[table as 'holds']]);
-  expect(withoutLast(moved)).toEqual(withoutLast(direct));
-  const times = 'select last_received_at from deliveries order by last_received_at';
-  expect(await target.rows(times)).toEqual(await source.rows(times));
-  const bodies = 'select id, path, reason, errors, body, count, received_at from quarantine order by id';
-  expect(await target.rows(bodies)).toEqual(await source.rows(bodies));
-  const names = 'select kind, id, alias, updated_by from ';
-  expect(await target.rows(`${names} receiver.aliases order by 1, 2`)).toEqual(
-    await source.rows(`${names} aliases order by 1, 2`),
-  );
-  const entries = 'select at, actor, action, filter, rows::int from access_log';
-  expect(await target.rows(`${entries} where action <> 'move' order by entry`)).toEqual(
-    await source.rows(`${entries} order by entry`),
-  );
   expect(output).toContain('3 amounts of erased receipts');
+  const state = await stateOf(target);
+  expect(await receivedIn(target)).toEqual(await receivedIn(await receivedDirectly(source)));
+  for (const query of [
+    'select last_received_at from deliveries order by last_received_at',
+    'select id, path, reason, errors, body, count, received_at from quarantine order by id',
+    `select at, actor, action, filter, rows::int from access_log where action <> 'move' order by entry`,
+  ])
+    expect(await target.rows(query)).toEqual(await source.rows(query));
+  const names = 'select kind, id, alias, updated_by from';
+  const aliases = await source.rows(`${names} aliases order by 1, 2`);
+  expect(await target.rows(`${names} receiver.aliases order by 1, 2`)).toEqual(aliases);
   await move(source.url);
-  expect(await stateOf(target)).toEqual(moved);
+  expect(await stateOf(target)).toEqual(state);
 });
 
-it('puts what the current rules refuse into the quarantine, with its arrival, and names it', async () => {
+it('quarantines what the current rules refuse, with its arrival, and names it', async () => {
   const source = await version1([]);
-  const [id] = await insertCallbacks(source, [
-    { ...receipt(1), event_time: start + 10 * 86_400 },
-    receipt(2),
-  ]);
+  const early = { ...receipt(1), event_time: start + 10 * 86_400 };
+  const [id] = await insertCallbacks(source, [early, receipt(2)]);
   expect(await move(source.url)).toContain(id);
   const [stored] = await source.rows('select received_at from inbox where id = $1', [id]);
   expect(await target.rows('select id, acknowledged, count, received_at from receiver.quarantine')).toEqual([
@@ -198,34 +185,25 @@ it('nothing is lost or counted twice, however often it is killed', async () => {
   const callbacks = Array.from({ length: 3_000 }, (_, n) => receipt(n % 2_500, { n, net_amount: n }));
   const source = await version1(callbacks);
   await insertCallbacks(source, callbacks.slice(0, 1_000));
-  const count = async () =>
-    (await target.rows('select count(*)::int as n from receiver.inbox'))[0]!.n as number;
+  const count = async () => (await target.rows('select from receiver.inbox')).length;
   let kills = 0;
   while (kills < 2) {
     const before = await count();
-    const { child, end } = spawnReceiver(['move', '--from', source.url], {
-      DATABASE_URL: target.url,
-    });
+    const { child, end } = spawnReceiver(['move', '--from', source.url], { DATABASE_URL: target.url });
     await until(async () => child.exitCode !== null || (await count()) > before + 400 * kills);
     expect(child.exitCode).toBeNull();
     if ((await end('SIGKILL')) === 'SIGKILL') kills += 1;
   }
   await move(source.url);
-  const direct = await receivedDirectly(source);
-  expect(await rowsOf(target)).toEqual(await rowsOf(direct));
-  expect(withoutLast(await stateOf(target))).toEqual(withoutLast(await stateOf(direct)));
+  expect(await receivedIn(target)).toEqual(await receivedIn(await receivedDirectly(source)));
 });
 
 it('takes callbacks meanwhile, and what both have received is one with both counts', async () => {
   const old = Array.from({ length: 2_000 }, (_, n) => receipt(n, { net_amount: n }));
   const source = await version1(old);
   const resent = old.filter((_, n) => n % 10 === 0);
-  const incoming = resent.flatMap((one, n) => [
-    one,
-    receipt(5_000 + n),
-    receipt(n, { name: `n${n}` }, 'updated'),
-  ]);
-  await Promise.all([move(source.url), receive(target, ...incoming)]);
+  const later = resent.flatMap((_, n) => [receipt(5_000 + n), receipt(n, { name: `n${n}` }, 'updated')]);
+  await Promise.all([move(source.url), receive(target, ...resent, ...later)]);
   await mergeAll(coreOf(target));
   await move(source.url);
   const counts = 'select delivery_count as c, count(*)::int as n from deliveries group by 1 order by 1';
@@ -242,16 +220,14 @@ it('takes callbacks meanwhile, and what both have received is one with both coun
 });
 
 const person = { patient_oid: 'CANARY-1', name: 'CANARY', mobile: '+91CANARY' };
-
+const erased = receipt(1, { ...person, net_amount: 5 });
 const other = receipt(2, { patient_oid: 'B', name: 'other' });
 const subjects = ['p:platform:CANARY-1'];
 
-/** Nothing of the erased person is stored: a resend, a lean update, an earlier callback of another record. */
+/** Expects that nothing of the erased person is stored: a resend, a lean update, an earlier callback of another record. */
 async function expectErased() {
-  await receive(
-    ...[target, receipt(1, { ...person, net_amount: 5 }), receipt(1, { name: 'CANARY', n: 1 }, 'updated')],
-    receipt(3, { ...person, net_amount: 7 }),
-  );
+  const lean = receipt(1, { name: 'CANARY', n: 1 }, 'updated');
+  await receive(target, erased, lean, receipt(3, { ...person, net_amount: 7 }));
   await continueErasures(coreOf(target));
   await mergeAll(coreOf(target));
   expect(await everything(target)).not.toContain('CANARY');
@@ -262,9 +238,9 @@ async function expectErased() {
   ]);
 }
 
-it('who was erased in a database of version 2 stays erased here, and keeps amounts, counts and holds', async () => {
+it('a person erased in version 2 stays erased here, and amounts, counts and holds are kept', async () => {
   const source = await version2();
-  await receive(source, receipt(1, { ...person, net_amount: 5 }), other, other);
+  await receive(source, erased, other, other);
   await mergeAll(coreOf(source));
   await source.rows(`insert into receiver.holds select receiver.hash_of('p:platform:B'), 'somebody'`);
   await logAccess(coreOf(source), { actor: { id: 'somebody' }, action: 'reveal', subjects });
@@ -277,7 +253,7 @@ it('who was erased in a database of version 2 stays erased here, and keeps amoun
 
 it('erases what came here before the gate did, and what an earlier move has brought', async () => {
   const source = await version2();
-  await receive(source, receipt(1, { ...person, net_amount: 5 }), other);
+  await receive(source, erased, other);
   await receive(target, receipt(3, { ...person, net_amount: 7 }));
   await move(source.url);
   expect(await everything(target)).toContain('CANARY');
@@ -288,18 +264,10 @@ it('erases what came here before the gate did, and what an earlier move has brou
 
 it('a second move brings no refused body of somebody who was erased here', async () => {
   const source = await version2();
-  const intake = openIntake(source);
-  const body = JSON.stringify({
-    event: 'receipt.created',
-    event_time: 1_790_000_000,
-    data: { patient_oid: 'A' },
-  });
-  await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
-  await intake.close();
-  const core = coreOf(target);
+  await expect(receive(source, { ...other, data: { patient_oid: 'B' } })).rejects.toThrow();
   await move(source.url);
   expect(await target.rows('select from receiver.quarantine')).toHaveLength(1);
-  await erasePatient(core, ['p:platform:A'], { actor: 'tests' });
+  await erasePatient(coreOf(target), ['p:platform:B'], { actor: 'tests' });
   await move(source.url);
   expect(await target.rows('select from receiver.quarantine')).toEqual([]);
 });
@@ -307,7 +275,7 @@ it('a second move brings no refused body of somebody who was erased here', async
 it('what two moves bring before and after an erasure is there once', async () => {
   const source = await version2();
   const request = { event: 'google_review.request', event_time: start, data: { patient_id: 'CANARY-1' } };
-  await receive(source, receipt(1, { ...person, net_amount: 5 }));
+  await receive(source, erased);
   await storeIn(coreOf(source), deliveryOf(request));
   await move(source.url);
   await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
@@ -328,17 +296,16 @@ it('refuses another salt where there are hashes already', async () => {
 
 it('whom version 1 has erased or holds stays so, as far as something has the ids', async () => {
   const source = await version1();
-  const withheld = await source.rows(
+  const [{ envelope }] = (await source.rows(
     `select content->'envelope' as envelope from withheld.records where source = 'inbox' and content->>'family' = 'receipt'`,
-  );
-  const { envelope } = withheld[0] as { envelope: { data: object } };
+  )) as [{ envelope: { data: object } }];
   await move(source.url);
   await receive(target, envelope, { ...envelope, data: { ...envelope.data, unknown: 'another' } });
   await continueErasures(coreOf(target));
   const { businessId, recordId } = deliveryOf(envelope);
-  const whole = `select from receiver.inbox where family = 'receipt' and business_id = $1 and record_id = $2
+  const complete = `select from receiver.inbox where family = 'receipt' and business_id = $1 and record_id = $2
     and not 'reduced' = any(subjects)`;
-  expect(await target.rows(whole, [businessId, recordId])).toEqual([]);
+  expect(await target.rows(complete, [businessId, recordId])).toEqual([]);
   expect(await target.rows('select from receiver.holds')).not.toEqual([]);
 });
 
@@ -347,12 +314,11 @@ it('refuses while version 1 has callbacks in Redis, and names the stream', async
   closes.push(redis.stop);
   const client = redis.client();
   await client.xadd('{receiver}:fallback:abc', '*', 'id', 'x', 'family', 'receipt', 'body', '{}');
-  await expect(move(source.url, target, { REDIS_URL: redis.url })).rejects.toThrow(
-    '{receiver}:fallback:abc (1)',
-  );
+  const moving = () => move(source.url, { REDIS_URL: redis.url });
+  await expect(moving()).rejects.toThrow('{receiver}:fallback:abc (1)');
   expect(await target.rows('select from receiver.inbox')).toEqual([]);
   await client.del('{receiver}:fallback:abc');
-  await move(source.url, target, { REDIS_URL: redis.url });
+  await moving();
   expect(await target.rows('select from receiver.inbox')).toHaveLength(1);
 });
 
