@@ -56,8 +56,8 @@ async function provideBinaries(home: string): Promise<string> {
     );
   }
   const target = join(home, `postgresql-${version}`);
-  const owner = statSync(target, { throwIfNoEntry: false })?.uid;
   const user = process.geteuid?.();
+  const owner = existsSync(target) ? statSync(target).uid : undefined;
   if (user && owner && owner !== user)
     throw new Error(`${target} belongs to another user, whose programs this would run: set another DATA_DIR`);
   if (owner !== undefined) return join(target, 'bin');
@@ -71,13 +71,10 @@ async function provideBinaries(home: string): Promise<string> {
   return join(target, 'bin');
 }
 
-/** A database cluster, and the programs of its version. */
+/** A database cluster: the folders of its programs and of its data, and the password of the role `receiver`. */
 export interface Cluster extends Place {
-  /** The folder of the programs. */
   bin: string;
-  /** The data directory. */
   database: string;
-  /** That of the role `receiver`. */
   password: string;
 }
 

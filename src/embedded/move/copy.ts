@@ -17,13 +17,10 @@ export interface StoredCallback {
   lastAt: Date;
 }
 
-/** Rows that are copied. */
+/** Rows that are copied: SQL that selects them in the source, and inserts those of $1, a list in jsonb, that the target lacks. */
 export interface RowCopy {
-  /** What they are, for people. */
   name: string;
-  /** SQL that selects them in the source. */
   select: string;
-  /** SQL that inserts those of $1, a list in jsonb, that the target lacks. */
   insert: string;
 }
 

@@ -84,21 +84,20 @@ export async function moveCallbacks(
 function createIdentify(families: readonly Family[]) {
   const readCallback = createReadCallback(families, true);
   const other = families.find(takesEveryEvent);
-  const read = ({ id, body, receivedAt, version }: StoredCallback): Delivery => {
-    // An id is that of the body as received, of which a secret was a part.
-    const isId = version !== undefined || body.includes('"[redacted]"');
-    const { delivery } = readCallback(body, { expected: other, receivedAt, id: isId ? id : undefined });
-    if (delivery.eventMs > receivedAt / 1000 + dayMs)
-      throw InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
-    return delivery;
-  };
   return (stored: StoredCallback): Delivery | Rejection => {
+    const { id, body, receivedAt } = stored;
+    const former = isDelivery(stored) ? stored : undefined;
+    // A reduced callback does not say any more what it was about.
+    if (former && isReduced(former)) return former;
     try {
-      // A reduced callback does not say any more what it was about.
-      return isDelivery(stored) && isReduced(stored) ? stored : read(stored);
+      // An id is that of the body as received, of which a secret was a part.
+      const isId = former || body.includes('"[redacted]"');
+      const { delivery } = readCallback(body, { expected: other, receivedAt, id: isId ? id : undefined });
+      if (delivery.eventMs <= receivedAt / 1000 + dayMs) return delivery;
+      return former ?? InvalidCallback.at('/event_time', 'must not be more than a day after the arrival');
     } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
-      return isDelivery(stored) ? stored : error;
+      if (error instanceof Rejection) return former ?? error;
+      throw error;
     }
   };
 }

@@ -124,16 +124,14 @@ export async function openVersion1({ config, families }: Core, client: pg.Client
   return { ...source, losses: [source.losses, ...gone, ...unseen].join(' union all ') };
 }
 
-/** Streams of its callbacks in Redis, with how many they have. @throws Redis's error */
+/** The streams of its callbacks in Redis, with their lengths. @throws Redis's error */
 async function readFallback(url: string, queuePrefix: string): Promise<string[]> {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
-  // The next command has it, too.
-  redis.on('error', () => {});
-  // The braces are part of its keys: one hash slot.
-  const match = `{${queuePrefix}}:fallback:*`;
+  redis.on('error', () => {}); // the next command throws it, too
   const waiting: string[] = [];
   try {
-    for await (const keys of redis.scanStream({ match }))
+    // The braces are part of its keys: one hash slot.
+    for await (const keys of redis.scanStream({ match: `{${queuePrefix}}:fallback:*` }))
       for (const key of keys) {
         const count = await redis.xlen(key);
         if (count > 0) waiting.push(`${key} (${count})`);
