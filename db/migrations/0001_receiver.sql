@@ -169,32 +169,32 @@ comment on table  receiver.erased       is 'The gate: salted hashes of subjects 
 comment on column receiver.erased.until is 'The gate of a subject is for callbacks whose event was before; infinity: of a record';
 
 create table receiver.erasures (
-  id           uuid        primary key,
-  actor        text        not null,
-  started_at   timestamptz not null default now(),
-  completed_at timestamptz,
-  until        timestamptz not null,
-  names        text[]      not null,
-  subjects     text[],
-  counts       jsonb       not null default '{}'
+  id             uuid        primary key,
+  actor          text        not null,
+  started_at     timestamptz not null default now(),
+  completed_at   timestamptz,
+  until          timestamptz not null,
+  patient_hashes text[]      not null,
+  subjects       text[],
+  counts         jsonb       not null default '{}'
 );
-comment on table  receiver.erasures          is 'The certificates of erasures';
-comment on column receiver.erasures.until    is 'The newest event that it erases';
-comment on column receiver.erasures.names    is 'Salted hashes of whom it erases';
-comment on column receiver.erasures.subjects is 'Whom it erases, and callbacks that a person has named (d:<id>), until it is complete';
-comment on column receiver.erasures.counts   is 'The callbacks that it reduced, by family';
+comment on table  receiver.erasures                is 'The certificates of erasures';
+comment on column receiver.erasures.until          is 'The newest event that it erases';
+comment on column receiver.erasures.patient_hashes is 'Salted hashes of the patients';
+comment on column receiver.erasures.subjects       is 'Whom it erases, and callbacks that a person has named (d:<id>), until it is complete';
+comment on column receiver.erasures.counts         is 'The callbacks that it reduced, by family';
 
 create table receiver.withheld (
-  id          uuid        primary key,
-  erasure     uuid        not null,
-  family      text        not null,
-  business_id text,
-  record_id   text,
-  delivery    jsonb       not null,
-  owners      text[],
-  received_at timestamptz not null
+  id           uuid        primary key,
+  erasure      uuid        not null,
+  family       text        not null,
+  business_id  text,
+  record_id    text,
+  delivery     jsonb       not null,
+  owner_hashes text[],
+  received_at  timestamptz not null
 );
-comment on column receiver.withheld.owners is 'Salted hashes of the patients to whom it belonged';
+comment on column receiver.withheld.owner_hashes is 'Salted hashes of the patients to whom it belonged';
 comment on table receiver.withheld is 'Callbacks, and bodies of the quarantine, as they were before an erasure, until ERASURE_KEEP after their receipt';
 
 create table receiver.holds (

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { reducedMark } from '../callbacks/reduce.ts';
 import { idAt, uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
+import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { type FamilyRecord, patientsOf } from './read-record.ts';
 
@@ -110,7 +111,10 @@ export async function readDelivery(
   const { recordId, ...delivery } = row;
   const family = families.find(({ name }) => name === delivery.family);
   const record = family && { family, businessId: delivery.businessId, recordId };
-  return { ...delivery, record, subjects: record ? await patientsOf(pool, [record]) : [] };
+  const subjects =
+    record &&
+    (await inTransaction(pool, 'set transaction read only', (client) => patientsOf(client, [record])));
+  return { ...delivery, record, subjects: subjects ?? [] };
 }
 
 /**

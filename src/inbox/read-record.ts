@@ -3,9 +3,11 @@ import { keysOf } from '../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
 import { unfitMark } from '../callbacks/read-data.ts';
+import { hashedPrefix } from '../callbacks/reduce.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
+import { readOwners } from '../receiver/gate/owners.ts';
 import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 
@@ -44,7 +46,7 @@ export interface RecordPage {
   isComplete: boolean;
   /** Records that refer to it. */
   referring: { family: string; businessId: string; id: string }[];
-  /** The patients that it is about. */
+  /** The patients to whom its callbacks belong: their hashed subjects. */
   subjects: string[];
 }
 
@@ -144,14 +146,13 @@ export function personIn(path: string): string {
   return key ? `receiver.name_of(t.${quoted(field!)}->${literal(key)})` : `t.${quoted(field!)}`;
 }
 
-/** The subjects of the patients that records are about; of one that names nobody, of those that it refers to. */
-export async function patientsOf(client: Queryable, keys: readonly FamilyRecord[]): Promise<string[]> {
-  const { rows } = await client.query<{ subject: string }>(patients, [
-    keys.map(({ businessId }) => businessId),
-    keys.map(({ family }) => family.name),
-    keys.map(({ recordId }) => recordId),
-  ]);
-  return rows.map(({ subject }) => subject);
+/** The subjects, hashed already, of the patients to whom the callbacks of records belong. */
+export async function patientsOf(client: pg.ClientBase, records: readonly FamilyRecord[]): Promise<string[]> {
+  const owners = await readOwners(
+    client,
+    records.map(({ family, ...key }) => ({ ...key, family: family.name })),
+  );
+  return [...new Set(owners.flat())].map((hash) => hashedPrefix + hash);
 }
 
 // The row has nothing of callbacks that wait.
@@ -199,17 +200,3 @@ const referringTo = `
 select distinct on (i.business_id, i.family, i.record_id) i.family, i.business_id as "businessId", 
        case when i.family = any($2::text[]) then i.record_id else i.id::text end as id
 from receiver.inbox i where i.subjects @> array[$1] order by i.business_id, i.family, i.record_id limit $3`;
-
-// A business may have a colon in its id: the record that is referred to is of the same one.
-const patients = `
-with named as (
-  select distinct i.business_id, s from unnest($1::text[], $2::text[], $3::text[]) k(business_id, family, record_id)
-  join receiver.inbox i using (business_id, family, record_id) cross join unnest(i.subjects) s
-)
-select s as subject from named where s like 'p:%'
-union
-select p from named cross join lateral split_part(s, ':', 2) f
-join receiver.inbox i on i.business_id = named.business_id and i.family = f
-  and i.record_id = substr(s, length(receiver.record_subject(f, named.business_id, '')) + 1)
-cross join unnest(i.subjects) p
-where s like 'r:%' and p like 'p:%'`;

@@ -25,9 +25,8 @@ export interface AccessEntry {
 }
 
 // Without reading megabytes of hashes for each large download.
-const patientCount = sql<
-  number | null
->`case when pg_column_size(subjects) < 20000 then cardinality(subjects) end`.as('patients');
+const count = 'case when pg_column_size(subjects) < 20000 then cardinality(subjects) end';
+const patientCount = sql.raw<number | null>(count).as('patients');
 
 /** Entries of the access log, newest first, without the hashes of patients. */
 export async function listAccess(
@@ -35,21 +34,17 @@ export async function listAccess(
   { actor, action, subjects, since, until }: AccessFilter,
   limit: number,
 ): Promise<AccessEntry[]> {
-  const hashes = sql<
-    string[]
-  >`array(select receiver.hash_of(s) from unnest(${[...(subjects ?? [])]}::text[]) s)`;
-  return db
+  let query = db
     .selectFrom('public.access_log')
-    .select(['entry', 'at', 'actor', 'actor_name', 'address', 'action', 'filter', 'rows'])
-    .select(patientCount)
-    .$if(actor !== undefined, (query) =>
-      query.where((or) => or.or([or('actor', '=', actor!), or('actor_name', '=', actor!)])),
-    )
-    .$if(action !== undefined, (query) => query.where('action', '=', action!))
-    .$if(subjects !== undefined, (query) => query.where(sql<boolean>`subjects && ${hashes}`))
-    .$if(since !== undefined, (query) => query.where('at', '>=', since!))
-    .$if(until !== undefined, (query) => query.where('at', '<', until!))
-    .orderBy('entry', 'desc')
-    .limit(limit)
-    .execute();
+    .select(['entry', 'at', 'actor', 'actor_name', 'address', 'action', 'filter', 'rows', patientCount]);
+  if (actor !== undefined)
+    query = query.where((or) => or.or([or('actor', '=', actor), or('actor_name', '=', actor)]));
+  if (action !== undefined) query = query.where('action', '=', action);
+  if (subjects) {
+    const hashes = sql`array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`;
+    query = query.where(sql<boolean>`subjects && ${hashes}`);
+  }
+  if (since) query = query.where('at', '>=', since);
+  if (until) query = query.where('at', '<', until);
+  return query.orderBy('entry', 'desc').limit(limit).execute();
 }

@@ -14,12 +14,12 @@ import {
   withProgress,
 } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
-import { commandActor, logAccess } from '../receiver/store/log-access.ts';
+import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type AccessFilter, listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, listErasures } from './erasures.ts';
-import { heldOf, holdPatient, releasePatient } from './holds.ts';
-import { exportPatient, identifyPatient, readPatient, subjectsLike, UnclearPatient } from './patient.ts';
+import { heldSubjects, holdPatient, releasePatient } from './holds.ts';
+import { exportPatient, identifyPatient, showPatient, subjectsLike, UnclearPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
 import { answerRequest } from './user-deletions.ts';
 
@@ -51,7 +51,7 @@ export function addPrivacyCommands(program: Command, onCore: OnCore): void {
 }
 
 function addPatientCommands(program: Command, onCore: OnCore): void {
-  const patient = program.command('patient').description('what is held about a patient, erasure and holds');
+  const patient = program.command('patient').description('what is stored about a patient, erasure and holds');
   const sub = (name: string, description: string) =>
     patient
       .command(name)
@@ -62,30 +62,18 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
         linesOrInput,
       );
 
-  sub('show', 'list what is held, without its content').action(
-    onCore(async (core, ids: string[]) => {
-      const subjects = await identify(core, ids);
-      const { deliveries } = await readPatient(core, subjects);
-      const rows = deliveries.length;
-      await logAccess(core, { actor: commandActor(), action: 'reveal', subjects, rows });
-      printTable(
-        ['id', 'event', 'business', 'event time', 'received at'],
-        deliveries.map(({ id, event, businessId, eventMs, receivedAt }) => [
-          ...[id, event, businessId, new Date(eventMs), new Date(receivedAt / 1000)],
-        ]),
-      );
-      print((await heldOf(core, subjects)).length > 0 ? 'There is a hold.' : 'There is no hold.');
-    }),
-  );
-  sub('export', 'write everything that is held, and who looked at it, as JSON')
+  const onPatient = <Options>(run: (patient: Patient, options: Options) => Promise<void>) =>
+    onCore(async (core, ids: string[], options: Options) => {
+      const actor = commandActor();
+      await run({ core, actor, subjects: await identifyPatient(core, actor, ids) }, options);
+    });
+
+  sub('show', 'list what is stored, without its content').action(onPatient(show));
+  sub('export', 'write everything that is stored, and who looked at it, as JSON')
     .option('--output <file>', 'the file to create', 'patient.json')
     .action(
-      onCore(async (core, ids: string[], { output }: { output: string }) => {
-        const subjects = await identify(core, ids);
-        const data = await readPatient(core, subjects);
-        const rows = data.deliveries.length;
-        await logAccess(core, { actor: commandActor(), action: 'export', subjects, rows });
-        await createFile(output, await exportPatient(core, subjects, data));
+      onPatient(async ({ core, actor, subjects }, { output }: { output: string }) => {
+        await createFile(output, await exportPatient(core, actor, subjects));
       }),
     );
   sub('erase', 'make null what is personal, for good; the originals are withheld for ERASURE_KEEP')
@@ -98,68 +86,65 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
     )
     .option('--yes', 'do not ask')
     .action(async (ids: string[], options: { dryRun?: true; also: string[]; yes?: true }) => {
-      if (!options.dryRun && !options.yes) await confirm('Erase everything that is held about this patient?');
-      await onCore((core: Core) => (options.dryRun ? preview(core, ids) : erase(core, ids, options.also)))();
+      const { dryRun, also, yes } = options;
+      if (!dryRun && !yes) await confirm('Erase everything that is stored about this patient?');
+      await onPatient((one) => (dryRun ? preview(one) : erase(one, also)))(ids, options);
     });
   sub('hold', 'keep data from retention and from destruction, until it is released').action(
-    onCore(async (core, ids: string[]) => {
-      const subjects = await identify(core, ids);
-      await logAccess(core, { actor: commandActor(), action: 'hold', subjects });
-      const isNew = await holdPatient(core, subjects, commandActor().id);
+    onPatient(async ({ core, actor, subjects }) => {
+      const isNew = await holdPatient(core, actor, subjects);
       print(isNew ? 'Hold placed.' : 'There is a hold already.');
     }),
   );
-  sub('release', 'release a hold').action(
-    onCore(async (core, ids: string[]) => {
-      // The patient may have been erased meanwhile.
-      const subjects: string[] = [];
-      for (const id of ids) {
-        const held = await heldOf(core, await subjectsLike(core.db, id));
-        if (held.length > 1) throw new UnclearPatient(id, held);
-        subjects.push(...held);
-      }
-      await logAccess(core, { actor: commandActor(), action: 'release', subjects });
-      print((await releasePatient(core, subjects)) ? 'Hold released.' : 'There is no such hold.');
-    }),
-  );
+  sub('release', 'release a hold').action(onCore(release));
 }
 
-/** @throws UnclearPatient, whose message has ids of patients: so an entry comes first */
-async function identify(core: Core, ids: readonly string[]): Promise<string[]> {
-  try {
-    return await identifyPatient(core, ids);
-  } catch (error) {
-    if (error instanceof UnclearPatient && error.subjects.length > 0)
-      await logAccess(core, { actor: commandActor(), action: 'reveal', subjects: error.subjects });
-    throw error;
+interface Patient {
+  core: Core;
+  actor: Actor;
+  subjects: readonly string[];
+}
+
+async function show({ core, actor, subjects }: Patient): Promise<void> {
+  const { deliveries, isHeld } = await showPatient(core, actor, subjects);
+  const rows = deliveries.map(({ id, event, businessId, eventMs, receivedAt }) => {
+    return [id, event, businessId, new Date(eventMs), new Date(receivedAt / 1000)];
+  });
+  printTable(['id', 'event', 'business', 'event time', 'received at'], rows);
+  print(isHeld ? 'There is a hold.' : 'There is no hold.');
+}
+
+/** Whom no callback names any more, since an erasure, may have a hold. */
+async function release(core: Core, ids: string[]): Promise<void> {
+  const subjects: string[] = [];
+  for (const id of ids) {
+    const held = await heldSubjects(core.db, await subjectsLike(core.db, id));
+    if (held.length > 1) throw new UnclearPatient(id, held);
+    subjects.push(...held);
   }
+  const isReleased = await releasePatient(core, commandActor(), subjects);
+  print(isReleased ? 'Hold released.' : 'There is no such hold.');
 }
 
-async function preview(core: Core, ids: readonly string[]): Promise<void> {
-  const subjects = await identify(core, ids);
-  const found = await previewErasure(core, subjects);
-  await logAccess(core, { actor: commandActor(), action: 'reveal', subjects });
-  printTable(['event', 'callbacks'], Object.entries(found.callbacks));
-  if (found.bodies > 0) print(`Refused bodies, which are taken out of the quarantine: ${found.bodies}`);
-  if (found.shared.length > 0)
-    print(`These belong to somebody else too, who loses them as well:\n${found.shared.join('\n')}`);
-  if (found.mentions.length > 0) {
+async function preview({ core, actor, subjects }: Patient): Promise<void> {
+  const { callbacks, bodies, shared, mentions, hasMore } = await previewErasure(core, subjects);
+  await logAccess(core, { actor, action: 'reveal', subjects });
+  printTable(['event', 'callbacks'], Object.entries(callbacks));
+  if (bodies > 0) print(`Refused bodies, which are taken out of the quarantine: ${bodies}`);
+  if (shared.length > 0)
+    print(`These belong to somebody else too, who loses them as well:\n${shared.join('\n')}`);
+  if (mentions.length > 0) {
     print('These have an id as text. Look at each, and pass those of the patient with --also:');
-    printTable(
-      ['id', 'where'],
-      found.mentions.map(({ id, where }) => [id, where]),
-    );
-    if (found.hasMore) print('There are more, which are listed once these are gone.');
+    const rows = mentions.map(({ id, where }) => [id, where]);
+    printTable(['id', 'where'], rows);
+    if (hasMore) print('There are more, which are listed once these are gone.');
   }
   print('Dry run: nothing was changed.');
 }
 
-async function erase(core: Core, ids: readonly string[], also: readonly string[]): Promise<void> {
-  const subjects = await identify(core, ids);
-  const actor = commandActor();
-  await logAccess(core, { actor, action: 'erase', subjects });
+async function erase({ core, actor, subjects }: Patient, also: readonly string[]): Promise<void> {
   const { id, counts, completedAt } = await withProgress('callbacks', undefined, ({ advance }) =>
-    erasePatient(core, subjects, { actor: actor.id, also, onProgress: advance }),
+    erasePatient(core, actor, subjects, { also, onProgress: advance }),
   );
   printTable(['family', 'callbacks'], Object.entries(counts));
   print(`Certificate ${id}. The originals are withheld for ERASURE_KEEP after their receipt.`);
@@ -177,16 +162,11 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(
       onCore(async (core, { limit }: { limit: number }) => {
-        const rows = await listErasures(core, limit);
-        printTable(
-          ['certificate', 'by', 'begun', 'completed', 'callbacks'],
-          rows.map(({ id, actor, startedAt, completedAt, counts }) => [
-            ...[id, actor, startedAt, completedAt],
-            Object.entries(counts)
-              .map(([family, count]) => `${family} ${count}`)
-              .join('\n'),
-          ]),
-        );
+        const rows = (await listErasures(core.db, limit)).map((one) => {
+          const counts = Object.entries(one.counts).map(([family, count]) => `${family} ${count}`);
+          return [one.id, one.actor, one.startedAt, one.completedAt, counts.join('\n')];
+        });
+        printTable(['certificate', 'by', 'begun', 'completed', 'callbacks'], rows);
       }),
     );
   erasures
@@ -196,7 +176,7 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .action(
       onCore(async (core, { output }: { output: string }) => {
         await logAccess(core, { actor: commandActor(), action: 'erasures export' });
-        await createFile(output, await exportErasures(core));
+        await createFile(output, await exportErasures(core.db));
       }),
     );
   erasures
@@ -218,8 +198,8 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .argument('<id>', 'its delivery', parseUuid)
     .action(
       onCore(async (core, id: string) => {
-        await logAccess(core, { actor: commandActor(), action: 'answer', filter: { delivery: id } });
-        print((await answerRequest(core, id, commandActor().id)) ? 'Answered.' : 'There is no such request.');
+        const isAnswered = await answerRequest(core, commandActor(), id);
+        print(isAnswered ? 'Answered.' : 'There is no such request.');
       }),
     );
 }
@@ -229,21 +209,22 @@ type ListOptions = Omit<AccessFilter, 'subjects'> & { patient?: string; limit: n
 async function printAccess(core: Core, { patient, limit, ...filter }: ListOptions): Promise<void> {
   const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
   const entries = await listAccess(core.db, { ...filter, subjects }, limit);
-  const { length: rows } = entries;
-  const { actor, ...others } = rows > 0 ? filter : ({} as typeof filter);
-  const about = { subjects: subjects ?? [], filter: others, ids: { actor }, rows };
-  await logAccess(core, { actor: commandActor(), action: 'audit', ...about });
-  printTable(
-    ['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'],
-    entries.map((one) => [
-      ...[one.entry, one.at, [one.actor, one.actor_name].filter(Boolean).join('\n'), one.address, one.action],
-      ...[
-        one.patients ?? 'hundreds',
-        Object.keys(one.filter).length > 0 ? JSON.stringify(one.filter) : '',
-        one.rows,
-      ],
-    ]),
-  );
+  // What was typed may be a name or a phone number, unless an entry has it.
+  const { actor, ...others } = entries.length > 0 ? filter : {};
+  await logAccess(core, {
+    actor: commandActor(),
+    action: 'audit',
+    subjects: subjects ?? [],
+    filter: others,
+    ids: { actor },
+    rows: entries.length,
+  });
+  const rows = entries.map(({ entry, at, actor, actor_name, address, action, patients, filter, rows }) => {
+    const by = [actor, actor_name].filter(Boolean).join('\n');
+    const selection = Object.keys(filter).length > 0 ? JSON.stringify(filter) : '';
+    return [entry, at, by, address, action, patients ?? 'hundreds', selection, rows];
+  });
+  printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }
 
 /** Creates a file that only its owner can read. @throws Error where it exists */

@@ -6,8 +6,10 @@ import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { applyGate, gateLock } from '../receiver/gate/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { recordsAfter } from '../receiver/store/records-after.ts';
+import type { Db } from '../receiver/store/tables.ts';
 import { destroyWithheld } from './retention.ts';
 
 export interface Certificate {
@@ -19,23 +21,25 @@ export interface Certificate {
   counts: Record<string, number>;
 }
 
-export const certificate = sql`id, actor, started_at as "startedAt", completed_at as "completedAt", counts`;
-
-export interface EraseOptions {
-  actor: string;
-  /** Ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them. */
-  also?: readonly string[];
-  onProgress?: (callbacks: number) => void;
-}
+export const certificates = (db: Db) =>
+  db
+    .selectFrom('receiver.erasures')
+    .select(['id', 'actor', 'started_at as startedAt', 'completed_at as completedAt', 'counts']);
 
 interface StepOptions {
   onProgress?: ((callbacks: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
+interface EraseOptions extends StepOptions {
+  /** Ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them. */
+  also?: readonly string[];
+}
+
 const statementMs = 10_000;
-/** Records that are looked at, and deliveries that are merged, in one step. */
+/** Records of one step: of a patient, and of a list; deliveries that are merged at once. */
 const maxRecords = 20;
+const maxGated = 500;
 const maxDeliveries = 500;
 const retryMs = 500;
 const maxRetries = 20;
@@ -50,9 +54,11 @@ const maxRetries = 20;
  */
 export async function erasePatient(
   core: Core,
+  actor: Actor,
   subjects: readonly string[],
-  { actor, also = [], onProgress }: EraseOptions,
+  { also = [], ...options }: EraseOptions = {},
 ): Promise<Certificate> {
+  await logAccess(core, { actor, action: 'erase', subjects });
   const id = randomUUID();
   await inTransaction(core.pool, gateLock(statementMs), async (client) => {
     const { rows } = await client.query<{ id: string }>(
@@ -63,12 +69,12 @@ export async function erasePatient(
     const unknown = also.filter((one) => !known.includes(one.toLowerCase()));
     if (unknown.length > 0)
       throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
-    await client.query(addErasure, [id, subjects, known.map((one) => `d:${one}`), actor]);
+    await client.query(addErasure, [id, subjects, known.map((one) => `d:${one}`), actor.id]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
     await client.query(withholdBodies(`q.id = any($2) or ${namesPatient('$3')}`), [[id], also, subjects]);
   });
-  return continueErasure(core, id, { onProgress });
+  return continueErasure(core, id, [...subjects, ...also.map((one) => `d:${one}`)], options);
 }
 
 /** SQL for whether a body `q` of the quarantine names one of these subjects, or nobody and is about a record of theirs. */
@@ -86,7 +92,7 @@ with gone as (
 )
 select receiver.gate(receiver.hash_of('d:' || id), 'infinity', erasure) from gone`;
 const addErasure = `
-insert into receiver.erasures (id, subjects, names, actor, until)
+insert into receiver.erasures (id, subjects, patient_hashes, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
 from receiver.inbox where subjects && $2::text[]`;
 const addHashes = `
@@ -109,40 +115,54 @@ where not exists (
  * @returns how many @throws AggregateError of those that failed
  */
 export async function continueErasures(core: Core, signal?: AbortSignal): Promise<number> {
-  const { rows } = await sql<{ id: string; isListed: boolean }>`
-    select id, subjects is null as "isListed" from receiver.erasures where completed_at is null`.execute(
-    core.db,
-  );
+  const erasures = await unfinished(core.db).execute();
   const errors: unknown[] = [];
   const attempt = (work: Promise<unknown>) => work.catch((error) => errors.push(error));
-  for (const { id, isListed } of rows) if (!isListed) await attempt(continueErasure(core, id, { signal }));
-  if (rows.some(({ isListed }) => isListed)) await attempt(continueList(core, { signal }));
+  for (const { id, subjects } of erasures)
+    if (subjects) await attempt(continueErasure(core, id, subjects, { signal }));
+  if (erasures.some(({ subjects }) => !subjects)) await attempt(continueList(core, { signal }));
   if (errors.length > 0) throw new AggregateError(errors, 'Erasures could not be completed');
-  return rows.length;
+  return erasures.length;
 }
 
-async function continueErasure(core: Core, id: string, options: StepOptions): Promise<Certificate> {
-  const { rows } = await sql<{ subjects: string[] | null }>`
-    select subjects from receiver.erasures where id = ${id}`.execute(core.db);
-  // Another process may have completed it.
-  const subjects = rows[0]?.subjects ?? [];
-  for await (const records of recordsOf(core, subjects)) await reduceRecords(core, records, options);
+const unfinished = (db: Db) =>
+  db.selectFrom('receiver.erasures').select(['id', 'subjects']).where('completed_at', 'is', null);
+
+/** @param subjects of which some name a callback: d:<id> */
+async function continueErasure(
+  core: Core,
+  id: string,
+  subjects: readonly string[],
+  options: StepOptions,
+): Promise<Certificate> {
+  const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
+  const isTheirs = sql<boolean>`(subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[]))`;
+  for await (const records of recordsAfter(core.db, isTheirs, maxRecords))
+    await reduceRecords(core, records, options);
   return complete(core, id);
 }
 
+// As an insert looks.
+const isGated = sql<boolean>`exists (
+  select from receiver.erased where hash = any(array(
+    select receiver.hash_of(s)
+    from unnest(subjects || array[receiver.record_subject(family, business_id, record_id), 'd:' || id]) s
+  ))
+)`;
+
 /** Continues erasures that come from a list, which has no subjects: all stored callbacks are looked at. */
 export async function continueList(core: Core, options: StepOptions): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
-    select id from receiver.erasures where completed_at is null and subjects is null`.execute(core.db);
-  for await (const records of gatedRecords(core)) await reduceRecords(core, records, options);
-  const isGated = `exists (
+  const erasures = await unfinished(core.db).where('subjects', 'is', null).execute();
+  for await (const records of recordsAfter(core.db, isGated, maxGated))
+    await reduceRecords(core, records, options);
+  const isGatedBody = `exists (
     select from receiver.erased where erasure = e.id and q.received_at <= until
       and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s)))`;
-  const ids = rows.map(({ id }) => id);
+  const ids = erasures.map(({ id }) => id);
   await inTransaction(core.pool, gateLock(statementMs), (client) =>
-    client.query(withholdBodies(isGated), [ids]),
+    client.query(withholdBodies(isGatedBody), [ids]),
   );
-  for (const { id } of rows) await complete(core, id);
+  for (const id of ids) await complete(core, id);
 }
 
 /** Completes an erasure if no callback of those whom it erases has to be merged. */
@@ -152,41 +172,10 @@ async function complete(core: Core, id: string): Promise<Certificate> {
     update receiver.erasures set completed_at = now(), subjects = null
     where id = ${id} and completed_at is null and not exists (
       select from receiver.withheld w join receiver.pending_deliveries using (id) join receiver.erasures e on e.id = w.erasure
-      where e.id = ${id} or e.names && erasures.names
+      where e.id = ${id} or e.patient_hashes && erasures.patient_hashes
     )`.execute(core.db);
   await destroyWithheld(core);
-  const { rows } = await sql<Certificate>`
-    select ${certificate} from receiver.erasures where id = ${id}`.execute(core.db);
-  return rows[0]!;
-}
-
-/** The records with a callback of these subjects, of which some name a callback: d:<id>. */
-function recordsOf({ db }: Core, subjects: readonly string[]): AsyncGenerator<RecordKey[]> {
-  const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
-  const condition = sql<boolean>`(subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[]))`;
-  return recordsAfter(db, condition, maxRecords);
-}
-
-/** Records that are looked at in one query. */
-const maxLooked = 500;
-
-/** The records with a callback that somebody's erasure may concern: all stored ones are looked at. */
-async function* gatedRecords({ db }: Core): AsyncGenerator<RecordKey[]> {
-  for (let last: RecordKey | undefined; ; ) {
-    const { rows } = await sql<RecordKey & { isGated: boolean }>`
-      select family, business_id as "businessId", record_id as "recordId",
-             receiver.hash_of(receiver.record_subject(family, business_id, record_id)) in (select hash from receiver.erased)
-             or bool_or(exists (select from unnest(subjects || concat('d:', id)) s where receiver.hash_of(s) in (select hash from receiver.erased))) as "isGated"
-      from receiver.inbox
-      where ${last === undefined} or (business_id, family, record_id)
-            > (${last?.businessId ?? ''}, ${last?.family ?? ''}, ${last?.recordId ?? ''})
-      group by business_id, family, record_id order by business_id, family, record_id limit ${maxLooked}`.execute(
-      db,
-    );
-    yield rows.filter(({ isGated }) => isGated);
-    last = rows.at(-1);
-    if (rows.length < maxLooked) return;
-  }
+  return certificates(core.db).where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 /** Reduces what of these records belongs to erased people, in steps, and merges them. */
@@ -204,7 +193,7 @@ async function reduceRecords(
       );
       isComplete = done.isComplete;
       for (const { name, key } of families) {
-        const own = done.reductions.filter(({ record }) => record.family === name);
+        const own = done.reductions.filter(({ delivery }) => delivery.family === name);
         const ids = own.map(({ delivery }) => delivery.id);
         if (ids.length > 0) await merge(name, { ids });
         // A record of its own has another id now.
@@ -220,17 +209,22 @@ async function reduceRecords(
   }
 }
 
-/** Merges what of an erasure still waits, also what has failed before. What cannot be merged now waits on. */
+/** Merges the originals of an erasure that still wait or have failed; those that cannot be merged now wait on. */
 async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
-  await sql`
-    update receiver.pending_deliveries set next_at = now()
-    where next_at = 'infinity' and id in (select id from receiver.withheld where erasure = ${id})`.execute(
-    db,
-  );
-  const { rows } = await sql<{ family: string; ids: string[] }>`
-    select p.family, array_agg(p.id) as ids from receiver.withheld w join receiver.pending_deliveries p using (id)
-    where w.erasure = ${id} group by p.family`.execute(db);
-  for (const { family, ids } of rows)
+  const ofErasure = db.selectFrom('receiver.withheld').select('id').where('erasure', '=', id);
+  await db
+    .updateTable('receiver.pending_deliveries')
+    .set({ next_at: sql<Date>`now()` })
+    .where('next_at', '=', sql<Date>`'infinity'`)
+    .where('id', 'in', ofErasure)
+    .execute();
+  const waiting = await db
+    .selectFrom('receiver.pending_deliveries')
+    .select(['family', sql<string[]>`array_agg(id)`.as('ids')])
+    .where('id', 'in', ofErasure)
+    .groupBy('family')
+    .execute();
+  for (const { family, ids } of waiting)
     for (let at = 0; at < ids.length; at += maxDeliveries)
       await merge(family, { ids: ids.slice(at, at + maxDeliveries) });
 }
@@ -244,21 +238,20 @@ export interface Preview {
   bodies: number;
   /** Other callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];
-  /** Whether there are more of them. */
+  /** There are more mentions. */
   hasMore: boolean;
 }
 
 const maxMentions = 500;
 
-/** What an erasure would do. */
 export async function previewErasure({ pool }: Core, subjects: readonly string[]): Promise<Preview> {
-  const { found, isOfPatient } = await inTransaction(pool, 'set transaction read only', (client) =>
+  const { callbacks, isOfPatient } = await inTransaction(pool, 'set transaction read only', (client) =>
     findCallbacks(client, subjects),
   );
-  const callbacks: Record<string, number> = {};
-  for (const { delivery } of found) callbacks[delivery.event] = (callbacks[delivery.event] ?? 0) + 1;
-  const shared = found.filter(({ owners }) => !owners.every(isOfPatient));
-  const ids = found.map(({ delivery }) => delivery.id);
+  const counts: Record<string, number> = {};
+  for (const { delivery } of callbacks) counts[delivery.event] = (counts[delivery.event] ?? 0) + 1;
+  const shared = callbacks.filter(({ ownerHashes }) => !ownerHashes.every(isOfPatient));
+  const ids = callbacks.map(({ delivery }) => delivery.id);
   const words = subjects.map(mentionOf);
   const { rows } = await pool.query<Preview['mentions'][number] & { isNamed: boolean }>(
     `(select id, 'callback' as where, false as "isNamed" from receiver.inbox
@@ -270,7 +263,7 @@ export async function previewErasure({ pool }: Core, subjects: readonly string[]
   );
   const mentions = rows.flatMap(({ isNamed, ...one }) => (isNamed ? [] : [one]));
   return {
-    callbacks,
+    callbacks: counts,
     shared: shared.map(({ delivery }) => delivery.id),
     bodies: rows.length - mentions.length,
     mentions: mentions.slice(0, maxMentions),

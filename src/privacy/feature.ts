@@ -1,4 +1,5 @@
-import type { Check, Core, Feature } from '../receiver/feature.ts';
+import type { Check, Feature } from '../receiver/feature.ts';
+import type { Db } from '../receiver/store/tables.ts';
 import { addPrivacyCommands } from './commands.ts';
 import { continueErasures } from './erase.ts';
 import { applyRetention } from './retention.ts';
@@ -29,10 +30,10 @@ export const privacy: Feature = {
       },
     },
   ],
-  checks: async (core) => [...(await checkUserDeletions(core)), ...(await checkErasures(core))],
+  checks: async (core) => [...(await checkUserDeletions(core.db)), ...(await checkErasures(core.db))],
 };
 
-async function checkErasures({ db }: Core): Promise<Check[]> {
+async function checkErasures(db: Db): Promise<Check[]> {
   const rows = await db
     .selectFrom('receiver.erasures')
     .select(['id', 'started_at'])

@@ -1,33 +1,45 @@
 import { sql } from 'kysely';
 import type { Core } from '../receiver/feature.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
+import { gate } from '../receiver/store/statements/insert.ts';
+import type { Db } from '../receiver/store/tables.ts';
 
-/** Keeps a patient's data from retention and its withheld data from destruction. @returns whether it is new */
-export async function holdPatient(
-  { db }: Core,
-  subjects: readonly string[],
-  actor: string,
-): Promise<boolean> {
+/**
+ * Keeps a patient's data from retention and its withheld data from destruction. It waits for a step of retention, or of an
+ * erasure, as an insert does: none misses it.
+ *
+ * @returns whether it is new
+ */
+export async function holdPatient(core: Core, actor: Actor, subjects: readonly string[]): Promise<boolean> {
+  await logAccess(core, { actor, action: 'hold', subjects });
   const { rows } = await sql`
-    insert into receiver.holds (hash, actor) select receiver.hash_of(s), ${actor} from unnest(${[...subjects]}::text[]) s
-    on conflict do nothing returning hash`.execute(db);
+    with ${sql.raw(gate)}
+    insert into receiver.holds (hash, actor) select receiver.hash_of(s), ${actor.id} from unnest(${subjects}::text[]) s
+    on conflict do nothing returning hash`.execute(core.db);
   return rows.length > 0;
 }
 
 /** Those of these subjects that have a hold. */
-export async function heldOf({ db }: Core, subjects: readonly string[]): Promise<string[]> {
+export async function heldSubjects(db: Db, subjects: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`
-    select s as subject from unnest(${[...subjects]}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(
+    select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(
     db,
   );
   return rows.map(({ subject }) => subject);
 }
 
 /** @returns whether there was a hold */
-export async function releasePatient({ db }: Core, subjects: readonly string[]): Promise<boolean> {
-  const { rows } = await sql`
-    delete from receiver.holds
-    where hash in (select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) returning hash`.execute(
-    db,
-  );
-  return rows.length > 0;
+export async function releasePatient(
+  core: Core,
+  actor: Actor,
+  subjects: readonly string[],
+): Promise<boolean> {
+  await logAccess(core, { actor, action: 'release', subjects });
+  const hashes = sql<string>`(select receiver.hash_of(s) from unnest(${subjects}::text[]) s)`;
+  const holds = await core.db
+    .deleteFrom('receiver.holds')
+    .where('hash', 'in', hashes)
+    .returning('hash')
+    .execute();
+  return holds.length > 0;
 }

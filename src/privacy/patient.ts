@@ -1,13 +1,17 @@
 import { sql } from 'kysely';
 import { canonicalJson } from '../callbacks/canonical-json.ts';
 import { Decimal, withDecimals } from '../callbacks/decimal.ts';
-import type { Delivery, RecordKey } from '../callbacks/delivery.ts';
+import { type Delivery, keysOf } from '../callbacks/delivery.ts';
 import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
-import { findCallbacks, readStored, subjectOf } from '../receiver/gate/find-reductions.ts';
+import { findCallbacks } from '../receiver/gate/find-reductions.ts';
+import { readStored } from '../receiver/gate/gate.ts';
+import { subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, isRowOf, tableOf } from '../receiver/store/columns.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db } from '../receiver/store/tables.ts';
+import { heldSubjects } from './holds.ts';
 
 /** The size of all callbacks of a patient, which are read at once. */
 const maxBytes = 32 * 1024 * 1024;
@@ -20,7 +24,7 @@ export class PatientTooLarge extends Error {
 /** In so many businesses an id of a partner is looked for. */
 const maxBusinesses = 2_000;
 
-/** An id means nobody, or several people. */
+/** An id means no patient, or several. */
 export class UnclearPatient extends Error {
   /** Whom it may mean. */
   readonly subjects: readonly string[];
@@ -40,35 +44,36 @@ export class UnclearPatient extends Error {
 }
 
 /**
- * The subjects of one patient.
+ * The subjects of one patient. Where nothing is clear, that is an entry of the access log: the error has ids of patients.
  *
  * @param ids as callbacks have them; or `platform:<id>`, `partner:<business>:<id>` or `abha:<address or number>`, also of
- *   somebody whom no stored callback names
+ *   a patient whom no stored callback names
  * @throws UnclearPatient with what to choose from; nothing is guessed
  */
-export async function identifyPatient({ db }: Core, ids: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
+export async function identifyPatient(core: Core, actor: Actor, ids: readonly string[]): Promise<string[]> {
+  const patient: string[] = [];
   for (const id of ids) {
-    const { subjects, isExplicit } = await candidatesOf(db, id);
+    const { subjects, isExplicit } = await candidatesOf(core.db, id);
     const { rows } = await sql<{ subject: string }>`
       select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
       union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})
-      order by subject`.execute(db);
-    if (rows.length !== 1)
-      throw new UnclearPatient(
-        id,
-        rows.map(({ subject }) => subject),
-      );
-    found.push(rows[0]!.subject);
+      order by subject`.execute(core.db);
+    const [first, ...others] = rows.map(({ subject }) => subject);
+    if (first === undefined || others.length > 0) {
+      const found = rows.map(({ subject }) => subject);
+      await logAccess(core, { actor, action: 'search', subjects: found, rows: 0 });
+      throw new UnclearPatient(id, found);
+    }
+    patient.push(first);
   }
-  return [...new Set(found)];
+  return [...new Set(patient)];
 }
 
 /** The subjects that an id may mean, whether or not a callback names them. */
 export const subjectsLike = async (db: Db, id: string): Promise<string[]> =>
   (await candidatesOf(db, id)).subjects;
 
-async function candidatesOf(db: Db, id: string) {
+async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; isExplicit: boolean }> {
   const explicit = /^(platform|abha):(.+)$/s.exec(id) ?? /^(partner):(?<business>[^:]*):(.+)$/s.exec(id);
   if (explicit) {
     const kind = explicit[1] as 'platform' | 'abha' | 'partner';
@@ -86,58 +91,51 @@ async function candidatesOf(db: Db, id: string) {
   return { subjects, isExplicit: false };
 }
 
-export interface PatientData {
-  deliveries: Delivery[];
-  /** Their records, each once. */
-  records: RecordKey[];
+export interface PatientView {
+  subjects: readonly string[];
+  /** The oldest event first. */
+  deliveries: readonly Delivery[];
+  isHeld: boolean;
 }
 
-/** The callbacks that belong to a patient, in one snapshot. */
-export async function readPatient({ pool }: Core, subjects: readonly string[]): Promise<PatientData> {
-  const { found, stored } = await inTransaction(
-    pool,
-    'set transaction isolation level repeatable read, read only',
-    async (client) => {
-      const { found } = await findCallbacks(client, subjects);
-      const ids = found.map(({ delivery }) => delivery.id);
-      const size =
-        'select to_jsonb(coalesce(sum(octet_length(envelope::text)), 0)) as bytes from receiver.inbox where id = any($1)';
-      const { rows } = await client.query<{ bytes: number }>(size, [ids]);
-      if (rows[0]!.bytes > maxBytes) throw new PatientTooLarge();
-      return { found, stored: await readStored(client, ids) };
-    },
-  );
-  const deliveries = [...stored.values()].sort((a, b) => a.eventMs - b.eventMs);
-  return {
-    deliveries,
-    records: [...new Map(found.map(({ record }) => [subjectOf(record), record])).values()],
-  };
+/** @throws PatientTooLarge; Error where the access log cannot be written */
+export async function showPatient(
+  core: Core,
+  actor: Actor,
+  subjects: readonly string[],
+): Promise<PatientView> {
+  const deliveries = await readPatient(core, subjects);
+  const { length: rows } = deliveries;
+  await logAccess(core, { actor, action: rows > 0 ? 'reveal' : 'search', subjects, rows });
+  return { subjects, deliveries, isHeld: (await heldSubjects(core.db, subjects)).length > 0 };
 }
 
 /**
- * Everything that is held about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. A row
+ * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. A row
  * of a record that names several people has what is known of all of them. Contents of health records are left out.
+ *
+ * @throws PatientTooLarge; Error where the access log cannot be written
  */
-export async function exportPatient(
-  core: Core,
-  subjects: readonly string[],
-  data: PatientData,
-): Promise<string> {
+export async function exportPatient(core: Core, actor: Actor, subjects: readonly string[]): Promise<string> {
+  const deliveries = await readPatient(core, subjects);
+  await logAccess(core, { actor, action: 'export', subjects, rows: deliveries.length });
   const rows: Record<string, unknown[]> = {};
+  const records = new Map(deliveries.map((one) => [subjectOf(one), one]));
   for (const family of core.families) {
-    const ids = data.records.filter((record) => record.family === family.name);
-    if (ids.length === 0) continue;
+    const own = [...records.values()].filter((record) => record.family === family.name);
+    if (own.length === 0) continue;
+    const [businesses, ids] = keysOf(own);
     const found = await sql<{ row: string }>`
-      select to_jsonb(t)::text as row from unnest(${ids.map((one) => one.businessId)}::text[], ${ids.map((one) => one.recordId)}::text[]) k(business_id, record_id)
+      select to_jsonb(t)::text as row from unnest(${businesses}::text[], ${ids}::text[]) k(business_id, record_id)
       join ${sql.raw(tableOf(family))} t on ${sql.raw(isRowOf(family))}
     `.execute(core.db);
     rows[family.table] = found.rows.map(({ row }) => withAllDigits(row));
   }
   const { rows: access } = await sql<{ entry: string }>`
     select json_build_object('at', at, 'actor', actor, 'action', action)::text as entry from public.access_log
-    where subjects && array(select receiver.hash_of(s) from unnest(${[...subjects]}::text[]) s) order by entry
+    where subjects && array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s) order by entry
   `.execute(core.db);
-  const callbacks = data.deliveries.map(({ id, body, receivedAt }) => ({
+  const callbacks = deliveries.map(({ id, body, receivedAt }) => ({
     id,
     received_at: new Date(receivedAt / 1000).toISOString(),
     callback: withAllDigits(body.toString()),
@@ -145,6 +143,21 @@ export async function exportPatient(
   const ids = subjects.map((subject) => subject.slice(2));
   const entries = access.map(({ entry }) => JSON.parse(entry));
   return canonicalJson({ ids, callbacks, rows, access: entries });
+}
+
+/** The callbacks that belong to a patient, the oldest event first. @throws PatientTooLarge */
+async function readPatient({ pool }: Core, subjects: readonly string[]): Promise<Delivery[]> {
+  const first = 'set transaction isolation level repeatable read, read only';
+  return inTransaction(pool, first, async (client) => {
+    const { callbacks } = await findCallbacks(client, subjects);
+    const ids = callbacks.map(({ delivery }) => delivery.id);
+    const size =
+      'select to_jsonb(coalesce(sum(octet_length(envelope::text)), 0)) as bytes from receiver.inbox where id = any($1)';
+    const { rows } = await client.query<{ bytes: number }>(size, [ids]);
+    if (rows[0]!.bytes > maxBytes) throw new PatientTooLarge();
+    const deliveries = await readStored(client, ids);
+    return [...deliveries.values()].sort((a, b) => a.eventMs - b.eventMs);
+  });
 }
 
 /** JSON without contents of health records, and with all digits of numbers. */

@@ -1,17 +1,15 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
 import { keysOf, type RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import type { Core } from '../receiver/feature.ts';
-import { gateLock } from '../receiver/gate/gate.ts';
+import { checkFamilies, gateLock } from '../receiver/gate/gate.ts';
+import { readOwners, referencesOf, subjectOf } from '../receiver/gate/owners.ts';
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
-import { fingerprintOf } from '../receiver/store/migrate.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import {
-  type MergeCounts,
-  mergeLock,
-  mergeStatements,
-  planSettings,
-} from '../receiver/store/statements/merge-records.ts';
+import { recordsAfter } from '../receiver/store/records-after.ts';
+import { mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
+import { findOrphans } from '../receiver/worker/rebuild.ts';
 import { isUnanswered } from './user-deletions.ts';
 
 /** Records of one step. */
@@ -28,6 +26,7 @@ const ago = (ms: number) => new Date(Date.now() - ms);
  * log; and withheld callbacks by ERASURE_KEEP. A record of which a callback waits or that is held stays.
  *
  * @param dryRun counts and changes nothing
+ * @throws AggregateError where a record or a family could not be deleted; the others are
  */
 export async function applyRetention(
   core: Core,
@@ -40,8 +39,8 @@ export async function applyRetention(
   for (const family of families) {
     const ms = kept[family.name];
     if (ms === undefined) continue;
-    // A row that somebody locks, or a broken table, does not keep the others.
-    await expireRecords(core, family.name, ago(ms), dryRun, signal).then(
+    const policy = { family, before: ago(ms), dryRun, signal };
+    await expireRecords(core, policy, errors).then(
       (count) => {
         deleted[family.name] = count;
       },
@@ -49,22 +48,14 @@ export async function applyRetention(
     );
     signal?.throwIfAborted();
   }
-  if (quarantine !== undefined) {
-    // What was acknowledged stays until somebody drops it.
-    const old = sql`from receiver.quarantine q where last_received_at < ${ago(quarantine)} and not acknowledged
-      and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
-    deleted.quarantine = await countRows(
-      core,
-      dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`,
-    );
-  }
+  if (quarantine !== undefined) deleted.quarantine = await expireBodies(core, ago(quarantine), dryRun);
   if (accessLog !== undefined && !dryRun) {
     const { rows } = await sql<{ count: string }>`
       select receiver.trim_access_log(${ago(accessLog)}) as count`.execute(db);
     deleted.access_log = Number(rows[0]!.count);
   }
   deleted.withheld = await destroyWithheld(core, { dryRun });
-  if (errors.length > 0) throw new AggregateError(errors, 'Retention could not be applied to all families');
+  if (errors.length > 0) throw new AggregateError(errors, 'Retention could not be applied to everything');
   return deleted;
 }
 
@@ -74,127 +65,129 @@ export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<nu
     -- Its row has not gone yet.
     and not exists (select from receiver.pending_deliveries p where p.id = w.id)
     and (not exists (select from receiver.holds) or not exists (
-      select from receiver.holds h where h.hash = any((select names from receiver.erasures e where e.id = w.erasure)
+      select from receiver.holds h where h.hash = any((select patient_hashes from receiver.erasures e where e.id = w.erasure)
         || array(select receiver.hash_of(s) from jsonb_array_elements_text(w.delivery->'delivery'->'subjects') s)
-        || coalesce(w.owners, '{}'))
+        || coalesce(w.owner_hashes, '{}'))
     ))`;
-  return countRows(core, dryRun ? sql`select id ${old}` : sql`delete ${old} returning id`);
+  return countOrDelete(core, old, dryRun);
 }
 
-const countRows = async ({ db }: Core, query: ReturnType<typeof sql>): Promise<number> => {
+/** Refused bodies; of those that name nobody, a hold is that of the patients of their records. */
+async function expireBodies(core: Core, before: Date, dryRun: boolean): Promise<number> {
+  const old = sql`from receiver.quarantine q where last_received_at < ${before} and not acknowledged
+    and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
+  const { rows: nameless } = await sql<{ id: string; businessId: string; subjects: string[] }>`
+    select id, coalesce(business_id, '') as "businessId", subjects ${old} and exists (select from receiver.holds)`.execute(
+    core.db,
+  );
+  const held = await inTransaction(core.pool, 'set transaction read only', (client) =>
+    findHeld(client, nameless.flatMap(referencesOf)),
+  );
+  const kept = nameless.filter(({ subjects }) => subjects.some((subject) => held.has(subject)));
+  return countOrDelete(core, sql`${old} and id <> all(${kept.map(({ id }) => id)}::uuid[])`, dryRun);
+}
+
+const countOrDelete = async ({ db }: Core, from: RawBuilder<unknown>, dryRun: boolean): Promise<number> => {
+  const query = dryRun ? sql`select id ${from}` : sql`delete ${from} returning id`;
   const { rows } = await sql<{ count: number }>`
     with rows as (${query}) select count(*)::int as count from rows`.execute(db);
   return rows[0]!.count;
 };
 
-async function expireRecords(
-  core: Core,
-  name: string,
-  before: Date,
-  dryRun: boolean,
-  signal?: AbortSignal,
-): Promise<number> {
-  const { pool, families } = core;
-  const family = families.find((one) => one.name === name)!;
+interface Policy {
+  family: Family;
+  before: Date;
+  dryRun: boolean;
+  signal: AbortSignal | undefined;
+}
+
+/** @param errors of records: they do not keep the others */
+async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Promise<number> {
+  const { pool, db, merge } = core;
+  const { family, before, dryRun, signal } = policy;
   let count = 0;
-  const errors: unknown[] = [];
-  for (let last: RecordKey | undefined; ; ) {
+  const isOld = sql<boolean>`(family = ${family.name} and event_time < ${before})`;
+  for await (const records of recordsAfter(db, isOld, maxRecords)) {
     signal?.throwIfAborted();
-    const { rows } = await pool.query<RecordKey>(expired, [
-      ...[name, before, last?.businessId ?? null, last?.recordId ?? null, maxRecords],
-    ]);
-    if (rows.length === 0) break;
-    last = rows.at(-1);
-    if (dryRun) {
-      count += rows.length;
-      continue;
-    }
-    count += await endEach(core, family, before, rows, errors);
+    const expired = await inTransaction(pool, planSettings, (client) => findExpired(client, policy, records));
+    const deleted = dryRun ? expired : await deleteCallbacks(core, policy, expired, errors);
+    if (!dryRun && deleted.length > 0) await merge(family.name, { records: deleted });
+    count += deleted.length;
   }
-  if (errors.length > 0) throw new AggregateError(errors, `Records of ${family.table} could not be deleted`);
+  if (dryRun) return count;
+  // What could not be merged now, or was not before a crash.
+  const orphans = await findOrphans(pool, family);
+  if (orphans.length > 0) {
+    const { outcome, reason, left } = await merge(family.name, { records: orphans });
+    if (outcome !== 'done' || left.length > 0)
+      errors.push(new Error(`Rows of ${family.table} are left: ${reason ?? left[0]?.reason ?? outcome}`));
+  }
   return count;
 }
 
-class RowsLocked extends Error {
-  constructor(table: string) {
-    super(`Another session locks rows of ${table} that have to go`);
-  }
-}
-
-/** One that somebody locks does not keep the others. @returns how many went @throws OtherFamilies; the error of an outage */
-async function endEach(
+/** @returns the records whose callbacks were deleted @throws OtherFamilies; the error of an outage */
+async function deleteCallbacks(
   core: Core,
-  family: Family,
-  before: Date,
+  policy: Policy,
   records: readonly RecordKey[],
   errors: unknown[],
-): Promise<number> {
+): Promise<RecordKey[]> {
+  if (records.length === 0) return [];
+  // Inserts wait for a moment: none comes between the look at a record and its end.
+  const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
   try {
-    return await endRecords(core, family, before, records);
+    return await inTransaction(core.pool, locks, async (client) => {
+      await checkFamilies(client, core.families);
+      const expired = await findExpired(client, policy, records);
+      await client.query(removal, [policy.family.name, ...keysOf(expired)]);
+      return expired;
+    });
   } catch (error) {
     // Without the database, or with other families, no record is at fault.
     if (error instanceof OtherFamilies || faultOf(error) === 'outage') throw error;
     if (records.length === 1) {
       errors.push(error);
-      return 0;
+      return [];
     }
-    let count = 0;
-    for (const one of records) count += await endEach(core, family, before, [one], errors);
-    return count;
+    const half = Math.ceil(records.length / 2);
+    const deleted = await deleteCallbacks(core, policy, records.slice(0, half), errors);
+    return [...deleted, ...(await deleteCallbacks(core, policy, records.slice(half), errors))];
   }
 }
 
-/** Deletes those of these records that have expired, and their rows. @returns how many */
-async function endRecords(
-  { pool, families }: Core,
-  family: Family,
-  before: Date,
+/** Those of these records that have no event since, wait for nothing, and of which no callback belongs to a patient with a hold. */
+async function findExpired(
+  client: pg.ClientBase,
+  { family, before }: Policy,
   records: readonly RecordKey[],
-): Promise<number> {
-  // Inserts wait for a moment: none comes between the look at a record and its end.
-  const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
-  return inTransaction(pool, locks, async (client) => {
-    const gone = await client.query<RecordKey>(removal, [family.name, before, ...keysOf(records)]);
-    const values = [fingerprintOf(families), true, ...keysOf(gone.rows)];
-    const merged = await client.query<MergeCounts>(mergeStatements(family).records, values);
-    const { isCurrent, locked } = merged.rows[0]!;
-    if (!isCurrent) throw new OtherFamilies();
-    if (locked.length > 0) throw new RowsLocked(family.table);
-    return gone.rows.length;
-  });
+): Promise<RecordKey[]> {
+  const { rows } = await client.query<RecordKey>(expired, [family.name, before, ...keysOf(records)]);
+  const held = await findHeld(client, rows);
+  return rows.filter((record) => !held.has(subjectOf(record)));
 }
 
-/** SQL for whether a record `r` of the family $1 has no event since $2, waits for nothing and is not held. */
-const isExpired = `
-not exists (
+/** The subjects of those of these records of which a callback belongs to a patient with a hold. */
+async function findHeld(client: pg.ClientBase, records: readonly RecordKey[]): Promise<Set<string>> {
+  const { rows } = await client.query<{ hash: string }>('select hash from receiver.holds');
+  if (rows.length === 0 || records.length === 0) return new Set();
+  const hashes = new Set(rows.map(({ hash }) => hash));
+  const owners = await readOwners(client, records);
+  const held = records.filter((_, n) => owners[n]!.some((hash) => hashes.has(hash)));
+  return new Set(held.map(subjectOf));
+}
+
+const expired = `
+select business_id as "businessId", record_id as "recordId", $1 as family
+from unnest($3::text[], $4::text[]) as r(business_id, record_id)
+where not exists (
   select from receiver.inbox i left join receiver.pending_deliveries p using (id)
   where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)
     and (i.event_time >= $2 or p.id is not null or ${isUnanswered})
-) and (not exists (select from receiver.holds) or not exists (
-  select from receiver.inbox i cross join unnest(i.subjects) s
-  -- What only refers to a record of a patient is the patient's.
-  left join receiver.inbox o on s like 'r:%' and s = receiver.record_subject(o.family, o.business_id, o.record_id)
-    and o.business_id = i.business_id and o.family = split_part(s, ':', 2)
-    and o.record_id = substr(s, length(receiver.record_subject(split_part(s, ':', 2), i.business_id, '')) + 1)
-  cross join unnest(coalesce(o.subjects, array[s])) named
-  join receiver.holds h on h.hash = receiver.hash_of(named)
-  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)
-))`;
-
-const expired = `
-select business_id as "businessId", record_id as "recordId", $1 as family from (
-  select distinct business_id, record_id from receiver.inbox
-  where family = $1 and event_time < $2 and ($3::text is null or (business_id, record_id) > ($3, $4))
-) r
-where ${isExpired} order by 1, 2 limit $5`;
+)`;
 
 const removal = `
-with r as materialized (
-  select * from unnest($3::text[], $4::text[]) as r(business_id, record_id) where ${isExpired}
-), gone as (
-  delete from receiver.inbox i using r
+with gone as (
+  delete from receiver.inbox i using unnest($2::text[], $3::text[]) as r(business_id, record_id)
   where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) returning i.id
-), resent as (
-  delete from receiver.resends where id in (select id from gone)
 )
-select business_id as "businessId", record_id as "recordId", $1 as family from r`;
+delete from receiver.resends where id in (select id from gone)`;

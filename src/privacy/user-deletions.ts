@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { userDelete } from '../callbacks/families/other.ts';
 import type { Check, Core } from '../receiver/feature.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
+import type { Db } from '../receiver/store/tables.ts';
 
 /** SQL for whether a callback `i` is a request to delete a user that nobody has answered: an erasure of all whom it names does. */
 export const isUnanswered = `(
@@ -9,28 +11,33 @@ export const isUnanswered = `(
     select from unnest(i.subjects) s where s like 'e:%' and receiver.hash_of(s) not in (select hash from receiver.erased)
   ))
 )`;
-const unanswered = sql`receiver.inbox i where ${sql.raw(isUnanswered)}`;
+
+const unanswered = (db: Db) =>
+  db.selectFrom('receiver.inbox as i').where(sql<boolean>`${sql.raw(isUnanswered)}`);
 
 /** The requests of the platform to delete a user that nobody has answered. */
-export async function checkUserDeletions({ db }: Core): Promise<Check[]> {
-  const { rows } = await sql<{ id: string; since: Date }>`
-    select id, received_at as since from ${unanswered} order by received_at limit 100`.execute(db);
-  return rows.map(({ id, since }) => ({
+export async function checkUserDeletions(db: Db): Promise<Check[]> {
+  const rows = await unanswered(db).select(['id', 'received_at']).orderBy('received_at').limit(100).execute();
+  return rows.map(({ id, received_at }) => ({
     name: 'user-deletion',
     about: id,
     status: 'warn',
     title: 'The platform has deleted a user',
     detail: `Delivery ${id} may ask for the erasure of a patient, and nobody has answered it`,
-    since,
+    since: received_at,
     todo: `Look at the delivery. Erase the patient with --also ${id}, or run receiver erasures answer ${id}`,
   }));
 }
 
 /** @returns whether there is such a request */
-export async function answerRequest({ db }: Core, id: string, actor: string): Promise<boolean> {
-  const { rows } = await sql`
-    insert into receiver.answered (id, actor) select id, ${actor} from ${unanswered} and id = ${id} returning id`.execute(
-    db,
-  );
-  return rows.length > 0;
+export async function answerRequest(core: Core, actor: Actor, id: string): Promise<boolean> {
+  await logAccess(core, { actor, action: 'answer', filter: { delivery: id } });
+  const request = unanswered(core.db).where('id', '=', id);
+  const answered = await core.db
+    .insertInto('receiver.answered')
+    .columns(['id', 'actor'])
+    .expression(request.select(['id', sql<string>`${actor.id}`.as('actor')]))
+    .returning('id')
+    .execute();
+  return answered.length > 0;
 }

@@ -34,7 +34,7 @@ it('the service runs each task of each feature, and does their work', async () =
   const old = '018f0000-0000-8000-8000-000000000001';
   await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body, last_received_at)
     values ('${old}', '/', '', 'invalid', '[]', '', now() - interval '91 days')`);
-  await database.rows(`insert into receiver.erasures (id, actor, until, names, subjects)
+  await database.rows(`insert into receiver.erasures (id, actor, until, patient_hashes, subjects)
     values ('${old}', 'test', now(), '{}', '{}')`);
   await start({});
   const daily = ['changes', 'directory', 'reconciliation', 'retention', 'stale', 'subscriptions', 'trim'];

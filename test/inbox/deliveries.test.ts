@@ -77,7 +77,7 @@ it('a body of a person who was erased is corrected and replayed without what is 
   const readable = await refuse(sent, 'consent_form');
   expect((await readQuarantined(core, readable))!.subjects).toEqual(['p:platform:P1']);
   const id = await refuse(`${JSON.stringify(sent)},`);
-  await erasePatient(core, ['p:platform:P1'], { actor: 'somebody' });
+  await erasePatient(core, { id: 'somebody' }, ['p:platform:P1']);
   expect(await readQuarantined(core, readable)).toBeUndefined();
   await replayQuarantined(core, [id], { corrected: JSON.stringify(sent) });
   await mergeAll(core);

@@ -119,8 +119,8 @@ it('twenty thousand businesses stop neither the search nor the look-up of a pati
   expect(await found('P19999')).toEqual(['receipt 19999']);
   // Of so many, an id of a partner says whose.
   expect(await found('b19999:m19999')).toEqual(['receipt 19999']);
-  await expect(identifyPatient(core, ['m19999'])).rejects.toThrow('partner:<business>:<id>');
-  expect(await identifyPatient(core, ['partner:b19999:m19999'])).toEqual(['p:partner:b19999:m19999']);
+  await expect(identifyPatient(core, actor, ['m19999'])).rejects.toThrow('partner:<business>:<id>');
+  expect(await identifyPatient(core, actor, ['partner:b19999:m19999'])).toEqual(['p:partner:b19999:m19999']);
 });
 
 it('an erased person is found nowhere', async () => {
@@ -134,7 +134,7 @@ it('an erased person is found nowhere', async () => {
     },
   );
   expect(await found('asha@abdm')).toEqual(['health_account asha@abdm']);
-  await erasePatient(core, await identifyPatient(core, ['P1']), { actor: 'somebody' });
+  await erasePatient(core, actor, await identifyPatient(core, actor, ['P1']));
   await mergeAll(core);
   for (const text of ['P1', '9876543210', 'asha', 'Asha Rao', 'asha@abdm', first!])
     expect(await found(text)).toEqual([]);

@@ -10,5 +10,5 @@ const [, , url, subject] = process.argv;
 const pool = openPool(url!, createLog('silent'), { name: 'once', connections: 2, connectTimeoutMs: 60_000 });
 const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
 const onProgress = () => process.stdout.write('step\n');
-await erasePatient(coreOf({ db, pool } as ReceiverDatabase), [subject!], { actor: 'somebody', onProgress });
+await erasePatient(coreOf({ db, pool } as ReceiverDatabase), { id: 'somebody' }, [subject!], { onProgress });
 await pool.end();

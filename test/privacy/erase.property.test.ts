@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Delivery } from '../../src/callbacks/delivery.ts';
+import { families } from '../../src/callbacks/families/index.ts';
 import { replayDeliveries } from '../../src/inbox/list-deliveries.ts';
 import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { holdPatient } from '../../src/privacy/holds.ts';
@@ -14,6 +15,13 @@ const database = useReceiverDatabase();
 const tables =
   'receipts, appointments, admissions, admission_events, admission_clearances, admission_estimates, review_requests, other_events, health_accounts';
 const start = Math.floor(Date.now() / 1000) - 86_400;
+
+const actor = { id: 'somebody' };
+const clear = () =>
+  database.rows(
+    `truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld,
+     receiver.resends, receiver.holds, ${tables}`,
+  );
 
 interface Drawn {
   kind: keyof typeof kinds;
@@ -151,15 +159,11 @@ function ownerOf(one: Said, all: readonly Said[]): string | undefined {
   )?.person;
 }
 
-/** Whether retention deletes a record: all that is said of it is older, and neither that nor what it refers to names C, who is held. */
-function isDue({ key }: Said, all: readonly Said[], cutoffMs: number): boolean {
-  const said = all.filter((other) => other.key === key);
-  const referred = all.filter((other) => said.some(({ refers }) => refers === other.key));
-  return (
-    said.every(({ delivery }) => delivery.eventMs < cutoffMs) &&
-    [...said, ...referred].every(({ person }) => person !== 'C')
-  );
-}
+/** Whether retention deletes a record: all that is said of it is older, and not about C, who is held. */
+const isDue = ({ key }: Said, all: readonly Said[], cutoffMs: number): boolean =>
+  all
+    .filter((other) => other.key === key)
+    .every((said) => said.delivery.eventMs < cutoffMs && ownerOf(said, all) !== 'C');
 
 const rowsOfAll = `
   select 'appointment' as kind, business_id, appointment_id as id, clinic_id as fact, partner_meta #>> '{}' as token from appointments
@@ -168,7 +172,7 @@ const rowsOfAll = `
   union all select 'event', business_id, id, kind, by #>> '{}' from admission_events
   union all select 'estimate', business_id, id, rate::text, remarks from admission_estimates`;
 
-it('erasures beside stores, merges, replays, a rebuild and retention, over families that refer to each other, leave facts, others and what is held, and nothing of the erased', async () => {
+it('erasures beside all other work leave facts, others and holds, and nothing of the erased', async () => {
   const gone = ['A', 'B'];
   await fc.assert(
     fc.asyncProperty(
@@ -178,17 +182,14 @@ it('erasures beside stores, merges, replays, a rebuild and retention, over famil
       async (drawn, share, oldest) => {
         const cutoffMs = (start + oldest * 100 - 50) * 1000;
         const core = coreOf(database, { retention: { receipt: Date.now() - cutoffMs } });
-        await database.rows(
-          `truncate receiver.inbox, receiver.pending_deliveries, receiver.erased, receiver.erasures, receiver.withheld,
-         receiver.resends, receiver.holds, ${tables}`,
-        );
-        await holdPatient(core, ['p:platform:C'], 'somebody');
+        await clear();
+        await holdPatient(core, actor, ['p:platform:C']);
         const all = play(drawn);
         const arriving = all.toSorted((a, b) => a.order - b.order).map(({ delivery }) => delivery);
         const cut = Math.floor(arriving.length * share);
         for (const one of arriving.slice(0, cut)) await storeIn(core, one);
         await Promise.all([
-          ...gone.map((person) => erasePatient(core, [`p:platform:${person}`], { actor: 'somebody' })),
+          ...gone.map((person) => erasePatient(core, actor, [`p:platform:${person}`])),
           ...[mergeAll(core), createRebuild(core)()],
           replayDeliveries(core.db, { ids: arriving.slice(0, cut).map(({ id }) => id) }),
           ...arriving.slice(cut).map((one) => storeIn(core, one)),
@@ -237,5 +238,29 @@ it('erasures beside stores, merges, replays, a rebuild and retention, over famil
     ),
     // Shrinking takes longer than a test may.
     { numRuns: 25, endOnFailure: true },
+  );
+});
+
+it('retention keeps exactly the records of a held patient that an erasure would reduce', async () => {
+  const retention = Object.fromEntries(families.map(({ name }) => [name, 1]));
+  const core = coreOf(database, { retention });
+  const recordsIn = (table: string) =>
+    database.rows(`select distinct family, business_id, record_id from receiver.${table} order by 1, 2, 3`);
+  await fc.assert(
+    fc.asyncProperty(histories, async (drawn) => {
+      const deliveries = play(drawn).map(({ delivery }) => delivery);
+      await clear();
+      await storeIn(core, ...deliveries);
+      await mergeAll(core);
+      await erasePatient(core, actor, ['p:platform:C']);
+      const reduced = await recordsIn('withheld');
+      await clear();
+      await storeIn(core, ...deliveries);
+      await mergeAll(core);
+      await holdPatient(core, actor, ['p:platform:C']);
+      await applyRetention(core);
+      expect(await recordsIn('inbox')).toEqual(reduced);
+    }),
+    { numRuns: 10, endOnFailure: true },
   );
 });

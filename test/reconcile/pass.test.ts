@@ -179,7 +179,7 @@ it('an erased patient’s appointment stays without the person, unless it was bo
   book('of another');
   await store(callbackOf(told, {}, noon - 60));
   await mergeAll(core);
-  await erasePatient(core, ['p:platform:p-told'], { actor: 'somebody' });
+  await erasePatient(core, { id: 'somebody' }, ['p:platform:p-told']);
   // It was some days ago.
   await database.rows(
     `update receiver.erased set until = to_timestamp(${noon - daySeconds / 2}) where isfinite(until)`,
@@ -201,7 +201,7 @@ it('an erased patient’s appointment stays without the person, unless it was bo
     'told AB',
     'without a time BK',
   ]);
-  await erasePatient(core, ['p:platform:p-told'], { actor: 'somebody' });
+  await erasePatient(core, { id: 'somebody' }, ['p:platform:p-told']);
   expect(await everything(core)).not.toContain('p-told');
 });
 

@@ -6,8 +6,8 @@ import { formatDuration } from '../../common/local-times.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
-import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
-import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
+import { holdPatient, releasePatient } from '../../privacy/holds.ts';
+import { exportPatient, identifyPatient, showPatient, UnclearPatient } from '../../privacy/patient.ts';
 import { BadInput, type Console, type Page, PageNotFound } from '../page.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { actorOf } from '../ui/context.ts';
@@ -23,25 +23,21 @@ const answerAfterMs = 10_000;
 const maxShown = 500;
 const maxLooks = 20;
 
-/** What is held about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
+/** What is stored about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
 export const patients: Page = (routes, core) => {
-  const { config, logAccess, log } = core;
+  const { config, log } = core;
 
   routes.get('/patients', 'privacy', async (_req, res) => {
-    sendPage(res, 'Patients', <PatientSearch erasures={await listErasures(core, maxShown)} />);
+    sendPage(res, 'Patients', <PatientSearch erasures={await listErasures(core.db, maxShown)} />);
   });
 
   const read = async (res: Response, subjects: readonly string[]) => {
-    const data = await readPatient(core, subjects);
-    if (data.deliveries.length === 0) {
-      await logAccess(res, { action: 'search', subjects, rows: 0 });
-      throw new PageNotFound('Nothing is stored about this patient.');
-    }
-    return { subjects, ...data, isHeld: (await heldOf(core, subjects)).length > 0 };
+    const patient = await showPatient(core, actorOf(res), subjects);
+    if (patient.deliveries.length === 0) throw new PageNotFound('Nothing is stored about this patient.');
+    return patient;
   };
   const show = async (res: Response, subjects: readonly string[]) => {
     const patient = await read(res, subjects);
-    await logAccess(res, { action: 'reveal', subjects, rows: patient.deliveries.length });
     const looks = await listAccess(core.db, { subjects }, maxLooks);
     sendPage(res, 'Patient', <PatientPage {...patient} looks={looks} />);
   };
@@ -51,17 +47,14 @@ export const patients: Page = (routes, core) => {
 
   routes.post('/patients/export', 'privacy', async (req, res) => {
     const subjects = await identify(core, res, req.body);
-    const data = await read(res, subjects);
-    await logAccess(res, { action: 'export', subjects, rows: data.deliveries.length });
-    const json = await exportPatient(core, subjects, data);
+    const json = await exportPatient(core, actorOf(res), subjects);
     res.attachment('patient.json').type('json').send(json);
   });
 
   for (const [action, act] of Object.entries({ hold: holdPatient, release: releasePatient }))
     routes.post(`/patients/${action}`, 'privacy', async (req, res) => {
       const subjects = await identify(core, res, req.body);
-      await logAccess(res, { action, subjects });
-      await act(core, subjects, actorOf(res).id);
+      await act(core, actorOf(res), subjects);
       await show(res, subjects);
     });
 
@@ -69,7 +62,6 @@ export const patients: Page = (routes, core) => {
     const subjects = await identify(core, res, req.body);
     const patient = await read(res, subjects);
     const preview = await previewErasure(core, subjects);
-    await logAccess(res, { action: 'reveal', subjects, rows: patient.deliveries.length });
     const { keepMs } = config.erasure;
     sendPage(res, 'Erase a patient?', <ConfirmErasure {...patient} {...preview} keepMs={keepMs} />);
   });
@@ -79,8 +71,7 @@ export const patients: Page = (routes, core) => {
     const subjects = await identify(core, res, req.body);
     if (confirm !== proofOf(subjects))
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
-    await logAccess(res, { action: 'erase', subjects });
-    const erasing = erasePatient(core, subjects, { actor: actorOf(res).id, also });
+    const erasing = erasePatient(core, actorOf(res), subjects, { also });
     const isDone = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
     // It goes on, and a worker continues it if this process ends.
     if (!isDone)
@@ -101,10 +92,9 @@ async function identify(core: Console, res: Response, form: Record<string, unkno
   const { patient } = readForm(form, { patient: text }).data;
   if (!patient) throw new BadInput('Enter the id of a patient.');
   try {
-    return await identifyPatient(core, [patient]);
+    return await identifyPatient(core, actorOf(res), [patient]);
   } catch (error) {
     if (!(error instanceof UnclearPatient)) throw error;
-    await core.logAccess(res, { action: 'search', subjects: error.subjects, rows: 0 });
     throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);
   }
 }

@@ -50,7 +50,7 @@ const source: Source = {
       select:
         'select id, erased_by as actor, erased_at as started_at, erased_at as until, counts from erasures',
       insert: `insert into receiver.erasures select (jsonb_populate_record(null::receiver.erasures, r || jsonb_build_object(
-          'names', array(select hash from receiver.erased where erasure = (r->>'id')::uuid and until < 'infinity')
+          'patient_hashes', array(select hash from receiver.erased where erasure = (r->>'id')::uuid and until < 'infinity')
         ))).* from jsonb_array_elements($1::jsonb) r on conflict do nothing`,
     },
     {

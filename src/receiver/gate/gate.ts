@@ -3,18 +3,12 @@ import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
 import { OtherFamilies } from '../store/errors.ts';
-import { insertDeliveries, type StoreResult, toJsonb } from '../store/insert-deliveries.ts';
+import { insertDeliveries, type StoreResult, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { insertUngated } from '../store/statements/insert.ts';
-import {
-  findReductions,
-  type Gate,
-  openGate,
-  type Reduction,
-  readStored,
-  subjectOf,
-} from './find-reductions.ts';
+import { findReductions, type Gate, openGate, type Reduction } from './find-reductions.ts';
+import { type Hash, subjectOf } from './owners.ts';
 
 const frozenMs = 5_000;
 
@@ -59,6 +53,18 @@ export async function storeDeliveries(
 const maxStored = 500;
 const maxBytes = 2_000_000;
 
+export interface GateResult {
+  /** The ids of new deliveries that were received before. */
+  duplicates: ReadonlySet<string>;
+  reductions: readonly ReductionWithBody[];
+  /** The ids of reduced callbacks by those of their originals. */
+  newIds: ReadonlyMap<string, string>;
+  /** Nothing else has to be reduced. */
+  isComplete: boolean;
+}
+
+type ReductionWithBody = Reduction & { delivery: Delivery };
+
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
  * whatever refers to them, see `findReductions`. The originals are withheld, and those that were stored wait to be merged
@@ -66,8 +72,6 @@ const maxBytes = 2_000_000;
  * new delivery, the worker continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
- * @returns `duplicates`: ids of new deliveries that were received before; `reductions`; `newIds`: of what stays reduced;
- *   `isComplete`: whether nothing else has to be reduced
  * @throws OtherFamilies; the database's error
  */
 export async function applyGate(
@@ -75,76 +79,59 @@ export async function applyGate(
   families: readonly Family[],
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
-) {
-  const ours = await client.query('select where receiver.is_current($1)', [fingerprintOf(families)]);
-  if (ours.rowCount === 0) throw new OtherFamilies();
+): Promise<GateResult> {
+  await checkFamilies(client, families);
   const gate = await openGate(client);
-  const { hash, erased, look } = gate;
-  /** Nothing of it is stored: the key of its record is personal. */
-  const isWhole = ({ family }: RecordKey) =>
-    families.some((one) => one.name === family && hasPersonalKey(one));
-  const arriving = incoming.map(({ id }) => id);
-  await look(arriving.map((id) => hash(`d:${id}`)));
-  // A hash is no proof: a restored backup lacks what was erased after it.
-  const stored = await client.query<{ id: string }>(
-    `select own as id from unnest($1::uuid[], $2::uuid[]) as r(own, reduced)
-     where exists (select from receiver.inbox where id in (own, reduced))`,
-    [arriving, arriving.map((id) => reducedId(id, hash))],
-  );
-  const duplicates = new Set([
-    ...stored.rows.map(({ id }) => id),
-    ...incoming.filter((one) => isWhole(one) && erased.has(hash(`d:${one.id}`))).map(({ id }) => id),
-  ]);
-  const fresh = incoming.filter(({ id }) => !duplicates.has(id));
-  const found = await findReductions(client, gate, fresh, records);
-  const [known, left] = takeLast(found.filter(({ isStored }) => isStored));
-  const heads = [...found.filter(({ isStored }) => !isStored), ...known];
-  const contents = await readStored(
-    client,
-    known.map(({ delivery }) => delivery.id),
-  );
-  for (const one of fresh) contents.set(one.id, one);
-  const reductions = heads.map((one) => ({ ...one, delivery: contents.get(one.delivery.id)! }));
-  await recordReductions(client, hash, reductions);
-
-  const owners = reductions.flatMap((one) => one.owners);
-  const holds = await client.query<{ hash: string }>('select hash from receiver.holds where hash = any($1)', [
-    owners,
-  ]);
-  const isHeld = (one: Whole) => holds.rows.some(({ hash: held }) => one.owners.includes(held));
-  await withhold(
-    client,
-    reductions.filter((one) => one.isStored || isWhole(one.record) || isHeld(one)),
-  );
-  const removed = await client.query<{ id: string; storedAt: string }>(removal, [
-    known.map(({ delivery }) => delivery.id),
-  ]);
-  await client.query(count, [known.map(({ erasure }) => erasure), known.map(({ record }) => record.family)]);
-  const familyOf = ({ record }: Whole) => families.find(({ name }) => name === record.family);
-  const reduced = reductions
-    .filter((one) => !isWhole(one.record))
-    .map((one) => ({ id: one.delivery.id, delivery: reduce(one.delivery, familyOf(one), one.names, hash) }));
-  const taken = new Set(reductions.map(({ delivery }) => delivery));
-  const toStore = [
-    ...fresh.filter((delivery) => !taken.has(delivery)),
-    ...reduced.map(({ delivery }) => delivery),
-  ];
-  if (toStore.length > 0)
-    await client.query(insertUngated, [toJsonb(toStore.map((delivery) => ({ delivery, copies: 1 })))]);
-  // What was known when stays so, but for the person.
-  const newIds = new Map(reduced.map(({ id, delivery }) => [id, delivery.id]));
-  await client.query(
-    `update receiver.inbox i set stored_at = r.at from unnest($1::uuid[], $2::timestamptz[]) as r(id, at) where i.id = r.id`,
-    [removed.rows.map(({ id }) => newIds.get(id)), removed.rows.map(({ storedAt }) => storedAt)],
-  );
+  const duplicates = await findDuplicates(client, families, gate, incoming);
+  const unstored = new Map(incoming.filter(({ id }) => !duplicates.has(id)).map((one) => [one.id, one]));
+  const found = await findReductions(client, gate, [...unstored.values()], records);
+  const [stored, left] = takeLast(found.filter(({ isStored }) => isStored));
+  const bodies = await readStored(client, idsOf(stored));
+  const reductions = [...found.filter(({ isStored }) => !isStored), ...stored].map((one) => {
+    const { id } = one.delivery;
+    return { ...one, delivery: (one.isStored ? bodies : unstored).get(id)! };
+  });
+  for (const { delivery } of reductions) unstored.delete(delivery.id);
+  const newIds = await storeReduced(client, families, gate.hash, reductions);
+  await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
-    await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
-      left.map(({ erasure }) => erasure),
-    ]);
+    await client.query(reopening, [left.map(({ erasure }) => erasure)]);
   return { duplicates, reductions, newIds, isComplete: left.length === 0 };
 }
 
-/** What refers to others first: it is found by them. @returns what is reduced now, and what is left */
+const idsOf = (reductions: readonly Reduction[]) => reductions.map(({ delivery }) => delivery.id);
+
+/** @throws OtherFamilies where the tables are made for others */
+export async function checkFamilies(client: pg.ClientBase, families: readonly Family[]): Promise<void> {
+  const { rowCount } = await client.query('select where receiver.is_current($1)', [fingerprintOf(families)]);
+  if (rowCount === 0) throw new OtherFamilies();
+}
+
+/** Whether nothing of a reduced callback is stored: the key of its record is personal. */
+const isWithheldWhole = (families: readonly Family[], { family }: RecordKey): boolean =>
+  families.some((one) => one.name === family && hasPersonalKey(one));
+
+async function findDuplicates(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  { hash, erased, read }: Gate,
+  incoming: readonly Delivery[],
+): Promise<Set<string>> {
+  if (incoming.length === 0) return new Set();
+  const ids = incoming.map(({ id }) => id);
+  await read(ids.map((id) => hash(`d:${id}`)));
+  // A hash is no proof: a restored backup lacks what was erased after it.
+  const { rows } = await client.query<{ id: string }>(
+    `select own as id from unnest($1::uuid[], $2::uuid[]) as r(own, reduced)
+     where exists (select from receiver.inbox where id in (own, reduced))`,
+    [ids, ids.map((id) => reducedId(id, hash))],
+  );
+  const whole = incoming.filter((one) => isWithheldWhole(families, one));
+  const withheld = whole.filter(({ id }) => erased.has(hash(`d:${id}`)));
+  return new Set([...rows, ...withheld].map(({ id }) => id));
+}
+
+/** Callbacks that refer to others first: these find them. @returns what is reduced now, and what is left */
 function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], left: readonly Reduction[]] {
   let [from, bytes] = [stored.length, 0];
   while (from > 0 && stored.length - from < maxStored && bytes < maxBytes) {
@@ -154,19 +141,67 @@ function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], l
   return [stored.slice(from), stored.slice(0, from)];
 }
 
-/** A reduction with the content of its callback. */
-type Whole = Reduction & { delivery: Delivery };
+/** Stored callbacks with their content, by id. */
+export async function readStored(
+  client: pg.ClientBase,
+  ids: readonly string[],
+): Promise<Map<string, Delivery>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await client.query<Delivery>(
+    `select ${storedColumns} from receiver.inbox where id = any($1::uuid[])`,
+    [ids],
+  );
+  return new Map(rows.map((one) => [one.id, one]));
+}
+
+/** Stores reduced callbacks in place of their originals. @returns their ids by those of the originals */
+async function storeReduced(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  hash: Hash,
+  reductions: readonly ReductionWithBody[],
+): Promise<Map<string, string>> {
+  if (reductions.length === 0) return new Map();
+  await recordReductions(client, hash, reductions);
+  const { rows: holds } = await client.query<{ hash: string }>(
+    'select hash from receiver.holds where hash = any($1)',
+    [reductions.flatMap(({ ownerHashes }) => ownerHashes)],
+  );
+  const isHeld = ({ ownerHashes }: Reduction) => holds.some(({ hash }) => ownerHashes.includes(hash));
+  const isWhole = ({ delivery }: Reduction) => isWithheldWhole(families, delivery);
+  const withheld = reductions.filter((one) => one.isStored || isWhole(one) || isHeld(one));
+  await withhold(client, withheld);
+  const originals = reductions.filter(({ isStored }) => isStored);
+  const storedAt = await removeOriginals(client, originals);
+  const reduced = reductions
+    .filter((one) => !isWhole(one))
+    .map(({ delivery, patientHashes }) => {
+      const family = families.find(({ name }) => name === delivery.family);
+      const at = storedAt.get(delivery.id);
+      // Reports as of a moment before the erasure keep what was stored by then.
+      const copy = { ...reduce(delivery, family, patientHashes, hash), ...(at && { storedAt: at }) };
+      return { id: delivery.id, copy };
+    });
+  const copies = reduced.map(({ copy }) => copy);
+  await insert(client, copies);
+  return new Map(reduced.map(({ id, copy }) => [id, copy.id]));
+}
+
+async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await client.query(insertUngated, [toJsonb(deliveries.map((delivery) => ({ delivery, copies: 1 })))]);
+}
 
 /** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
 async function recordReductions(
   client: pg.ClientBase,
-  hash: Gate['hash'],
-  reductions: readonly Whole[],
+  hash: Hash,
+  reductions: readonly Reduction[],
 ): Promise<void> {
   const added = new Map<string, [until: string, erasure: string]>();
-  for (const { delivery, record, erasure } of reductions) {
+  for (const { delivery, erasure } of reductions) {
     added.set(hash(`d:${delivery.id}`), ['infinity', erasure]);
-    const ofRecord = hash(subjectOf(record));
+    const ofRecord = hash(subjectOf(delivery));
     if (!added.has(ofRecord)) added.set(ofRecord, ['-infinity', erasure]);
   }
   const values = [...added.values()];
@@ -177,29 +212,42 @@ async function recordReductions(
   );
 }
 
-async function withhold(client: pg.ClientBase, reductions: readonly Whole[]): Promise<void> {
-  const texts = reductions.map(({ delivery }) => {
-    const { body, data, ...rest } = delivery;
-    return `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`;
-  });
+async function withhold(client: pg.ClientBase, reductions: readonly ReductionWithBody[]): Promise<void> {
+  if (reductions.length === 0) return;
+  const deliveries = reductions.map(({ delivery }) => delivery);
   await client.query(
-    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, owners, received_at)
+    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, owner_hashes, received_at)
      select id, erasure, family, business, record, delivery, string_to_array(owners, ','),
             timestamptz 'epoch' + us * interval '1 microsecond'
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::text[], $8::float8[])
        as w(id, erasure, family, business, record, delivery, owners, us)
      on conflict (id) do nothing`,
     [
-      reductions.map(({ delivery }) => delivery.id),
+      deliveries.map(({ id }) => id),
       reductions.map(({ erasure }) => erasure),
-      reductions.map(({ record }) => record.family),
-      reductions.map(({ record }) => record.businessId),
-      reductions.map(({ record }) => record.recordId),
-      texts,
-      reductions.map(({ owners }) => owners.join()),
-      reductions.map(({ delivery }) => delivery.receivedAt),
+      deliveries.map(({ family }) => family),
+      deliveries.map(({ businessId }) => businessId),
+      deliveries.map(({ recordId }) => recordId),
+      deliveries.map(
+        ({ body, data, ...rest }) =>
+          `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`,
+      ),
+      reductions.map(({ ownerHashes }) => ownerHashes.join()),
+      deliveries.map(({ receivedAt }) => receivedAt),
     ],
   );
+}
+
+/** Deletes originals, and counts them. @returns when each was stored, in SQL */
+async function removeOriginals(
+  client: pg.ClientBase,
+  reductions: readonly Reduction[],
+): Promise<Map<string, string>> {
+  if (reductions.length === 0) return new Map();
+  const { rows } = await client.query<{ id: string; storedAt: string }>(removal, [idsOf(reductions)]);
+  const erasures = reductions.map(({ erasure }) => erasure);
+  await client.query(count, [erasures, reductions.map(({ delivery }) => delivery.family)]);
+  return new Map(rows.map(({ id, storedAt }) => [id, storedAt]));
 }
 
 const removal = `
@@ -217,6 +265,8 @@ with resent as (
   on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
 )
 select id, stored_at::text as "storedAt" from gone`;
+
+const reopening = 'update receiver.erasures set completed_at = null where id = any($1::uuid[])';
 
 // Not while a list of erasures is applied again: it has the counts.
 const count = `

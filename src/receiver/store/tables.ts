@@ -84,7 +84,7 @@ interface OwnTables {
     started_at: DefaultTime;
     completed_at: OptionalTime;
     until: Time;
-    names: string[];
+    patient_hashes: string[];
     subjects: string[] | null;
     counts: JSONColumnType<Record<string, number>>;
   };
@@ -95,7 +95,7 @@ interface OwnTables {
     business_id: string | null;
     record_id: string | null;
     delivery: JSONColumnType<object>;
-    owners: string[] | null;
+    owner_hashes: string[] | null;
     received_at: Time;
   };
   'receiver.holds': { hash: string; actor: string; at: DefaultTime };

@@ -8,8 +8,8 @@ import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { isReduced } from '../../callbacks/reduce.ts';
 import { Rejection } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
-import { subjectOf } from '../gate/find-reductions.ts';
 import { applyGate } from '../gate/gate.ts';
+import { subjectOf } from '../gate/owners.ts';
 import { keyOf, quoted, tableOf } from '../store/columns.ts';
 import { faultOf, OtherFamilies } from '../store/errors.ts';
 import { storedColumns, toJsonb } from '../store/insert-deliveries.ts';
@@ -216,8 +216,8 @@ async function mergeRecords(
   }
 }
 
-/** Records that have a row and no callbacks: an earlier rebuild was interrupted between the two. */
-async function findOrphans(pool: pg.Pool, family: Family): Promise<RecordKey[]> {
+/** Records that have a row and no callbacks: a rebuild, or retention, was interrupted between the two. */
+export async function findOrphans(pool: pg.Pool, family: Family): Promise<RecordKey[]> {
   const key = `t.${quoted(keyOf(family).at(-1)!)}::text`;
   const { rows } = await pool.query<RecordKey>(
     `select t.business_id as "businessId", $1::text as family, ${key} as "recordId" from ${tableOf(family)} t

@@ -244,7 +244,7 @@ it('a person erased in version 2 stays erased here, and amounts, counts and hold
   await mergeAll(coreOf(source));
   await source.rows(`insert into receiver.holds select receiver.hash_of('p:platform:B'), 'somebody'`);
   await logAccess(coreOf(source), { actor: { id: 'somebody' }, action: 'reveal', subjects });
-  await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
+  await erasePatient(coreOf(source), { id: 'somebody' }, subjects);
   await move(source.url);
   expect(await stateOf(target)).toEqual(await stateOf(source));
   await expectErased();
@@ -257,7 +257,7 @@ it('erases what came here before the gate did, and what an earlier move has brou
   await receive(target, receipt(3, { ...person, net_amount: 7 }));
   await move(source.url);
   expect(await everything(target)).toContain('CANARY');
-  await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
+  await erasePatient(coreOf(source), { id: 'somebody' }, subjects);
   await move(source.url);
   await expectErased();
 });
@@ -267,7 +267,7 @@ it('a second move brings no refused body of somebody who was erased here', async
   await expect(receive(source, { ...other, data: { patient_oid: 'B' } })).rejects.toThrow();
   await move(source.url);
   expect(await target.rows('select from receiver.quarantine')).toHaveLength(1);
-  await erasePatient(coreOf(target), ['p:platform:B'], { actor: 'tests' });
+  await erasePatient(coreOf(target), { id: 'tests' }, ['p:platform:B']);
   await move(source.url);
   expect(await target.rows('select from receiver.quarantine')).toEqual([]);
 });
@@ -278,7 +278,7 @@ it('what two moves bring before and after an erasure is there once', async () =>
   await receive(source, erased);
   await storeIn(coreOf(source), deliveryOf(request));
   await move(source.url);
-  await erasePatient(coreOf(source), subjects, { actor: 'somebody' });
+  await erasePatient(coreOf(source), { id: 'somebody' }, subjects);
   await move(source.url);
   await continueErasures(coreOf(target));
   await mergeAll(coreOf(target));

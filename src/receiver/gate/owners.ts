@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import { type Delivery, keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import { hashedPrefix, isReduced } from '../../callbacks/reduce.ts';
+import { recordSubject } from '../../callbacks/subjects.ts';
+
+// To whom a callback belongs: the patients that it names. If it names nobody, those whom the callback of its record with the
+// nearest earlier version names, else the next. If its record names nobody, those of the records that it refers to, by the
+// same rule. Erasures, the gate, exports, holds, retention and the access log follow it.
+
+type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
+
+/** A callback of a record, without its content. */
+export interface RecordCallback {
+  delivery: DeliveryHead;
+  /** It is a row of inbox. */
+  isStored: boolean;
+  /** About the bytes of a stored one. */
+  size: number;
+  isReduced: boolean;
+  /** The salted hashes of the patients that it names. */
+  patientHashes: string[];
+  /** If it names nobody: the callback of its record with the nearest earlier version that does, else the next. */
+  nearest: RecordCallback | undefined;
+  /** The records that it refers to, or by the same rule another callback of its record. */
+  references: RecordKey[];
+}
+
+/** Callbacks in the order of their versions, by the subjects of their records. */
+type CallbacksOfRecords = Map<string, RecordCallback[]>;
+
+export type Hash = (subject: string) => string;
+
+/** Records that were read, with the answer to whom their callbacks belong. */
+export interface Owners {
+  /** @returns the records that were not read before */
+  read: (records: readonly RecordKey[]) => Promise<CallbacksOfRecords>;
+  /** Reads the records that say whose these callbacks are, where their own records do not. @returns as `read` */
+  readReferred: (callbacks: readonly RecordCallback[]) => Promise<CallbacksOfRecords>;
+  /** The callbacks of a record that was read. */
+  callbacksOf: (record: RecordKey) => readonly RecordCallback[];
+  /** The callbacks that name the patients to whom a callback belongs. */
+  namingOf: (callback: RecordCallback) => readonly RecordCallback[];
+}
+
+export const subjectOf = ({ family, businessId, recordId }: RecordKey): string =>
+  recordSubject(family, businessId, recordId);
+
+/** Reads the salt. @returns `receiver.hash_of` of a subject that is not hashed yet */
+export async function openHash(client: pg.ClientBase): Promise<Hash> {
+  const { rows } = await client.query<{ value: string }>(
+    `select value from receiver.settings where name = 'salt'`,
+  );
+  const salt = rows[0]!.value;
+  return (subject) =>
+    createHash('sha256')
+      .update(salt + subject)
+      .digest('hex');
+}
+
+/** @param incoming deliveries that are to be stored, and count like stored ones */
+export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly Delivery[] = []): Owners {
+  const lists: CallbacksOfRecords = new Map();
+  const callbacksOf = (record: RecordKey) => lists.get(subjectOf(record)) ?? [];
+
+  const read = async (records: readonly RecordKey[]) => {
+    const missing = new Map(records.map((record) => [subjectOf(record), record]));
+    for (const subject of missing.keys()) if (lists.has(subject)) missing.delete(subject);
+    if (missing.size === 0) return new Map();
+    const added = await readRecords(client, [...missing.values()], incoming, hash);
+    for (const [subject, callbacks] of added) lists.set(subject, callbacks);
+    return added;
+  };
+
+  const readReferred = async (callbacks: readonly RecordCallback[]) => {
+    const all: CallbacksOfRecords = new Map();
+    for (let open = callbacks; open.length > 0; ) {
+      const isUnclear = (one: RecordCallback) => one.patientHashes.length === 0 && !one.nearest;
+      const added = await read(open.filter(isUnclear).flatMap(({ references }) => references));
+      for (const [subject, list] of added) all.set(subject, list);
+      open = [...added.values()].flat();
+    }
+    return all;
+  };
+
+  const namingReferred = ({ references }: RecordCallback, version: string, seen: Set<string>) =>
+    references.flatMap((record): RecordCallback[] => {
+      const subject = subjectOf(record);
+      if (seen.has(subject)) return [];
+      seen.add(subject);
+      const callbacks = callbacksOf(record);
+      const nearest = nearestNaming(callbacks, version);
+      return nearest ? [nearest] : callbacks.flatMap((one) => namingReferred(one, version, seen));
+    });
+  const namingOf = (callback: RecordCallback) => {
+    if (callback.patientHashes.length > 0) return [callback];
+    if (callback.nearest) return [callback.nearest];
+    return namingReferred(callback, callback.delivery.version, new Set());
+  };
+  return { read, readReferred, callbacksOf, namingOf };
+}
+
+/** The salted hashes of the patients to whom callbacks of records belong, for each record. */
+export async function readOwners(client: pg.ClientBase, records: readonly RecordKey[]): Promise<string[][]> {
+  const owners = openOwners(client, await openHash(client));
+  const read = await owners.read(records);
+  await owners.readReferred([...read.values()].flat());
+  return records.map((record) => {
+    const naming = new Set(owners.callbacksOf(record).flatMap(owners.namingOf));
+    return [...new Set([...naming].flatMap(({ patientHashes }) => patientHashes))];
+  });
+}
+
+function nearestNaming(callbacks: readonly RecordCallback[], version: string): RecordCallback | undefined {
+  const naming = callbacks.filter(({ patientHashes }) => patientHashes.length > 0);
+  return (
+    naming.findLast(({ delivery }) => delivery.version < version) ??
+    naming.find(({ delivery }) => delivery.version > version)
+  );
+}
+
+/** The records that a callback or a body refers to: of its business. */
+export function referencesOf({
+  subjects,
+  businessId,
+}: Pick<Delivery, 'subjects' | 'businessId'>): RecordKey[] {
+  return subjects.flatMap((subject) => {
+    const [, family] = /^r:([^:]*):/.exec(subject) ?? [];
+    if (family === undefined) return [];
+    return [{ family, businessId, recordId: subject.slice(recordSubject(family, businessId, '').length) }];
+  });
+}
+
+const heads = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId", version,
+  to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
+  to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt", pg_column_size(envelope) as size`;
+
+async function readRecords(
+  client: pg.ClientBase,
+  records: readonly RecordKey[],
+  incoming: readonly Delivery[],
+  hash: Hash,
+): Promise<CallbacksOfRecords> {
+  const { rows } = await client.query<DeliveryHead & { size: number }>(
+    `select i.* from unnest($1::text[], $2::text[], $3::text[]) as k(business, record, family)
+     cross join lateral (
+       select ${heads} from receiver.inbox where business_id = k.business and family = k.family and record_id = k.record offset 0
+     ) i`,
+    [...keysOf(records), records.map(({ family }) => family)],
+  );
+  const lists: CallbacksOfRecords = new Map(records.map((record) => [subjectOf(record), []]));
+  const add = (delivery: DeliveryHead, isStored: boolean, size: number) => {
+    const patientHashes = delivery.subjects.flatMap((subject) => {
+      if (subject.startsWith(hashedPrefix)) return [subject.slice(hashedPrefix.length)];
+      return subject.startsWith('p:') ? [hash(subject)] : [];
+    });
+    const references = referencesOf(delivery);
+    const facts = { delivery, isStored, size, isReduced: isReduced(delivery) };
+    lists.get(subjectOf(delivery))?.push({ ...facts, patientHashes, nearest: undefined, references });
+  };
+  for (const { size, ...head } of rows) add(head, true, size);
+  const stored = new Set(rows.map(({ id }) => id));
+  for (const one of incoming) if (!stored.has(one.id)) add(one, false, 0);
+  for (const callbacks of lists.values()) addNearest(callbacks);
+  return lists;
+}
+
+/** Sorts the callbacks of a record, and gives those that name nobody, or refer to nothing, what others say. */
+function addNearest(callbacks: RecordCallback[]): void {
+  callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+  let nearest = callbacks.find(({ patientHashes }) => patientHashes.length > 0);
+  let references = callbacks.find((one) => one.references.length > 0)?.references ?? [];
+  for (const one of callbacks) {
+    if (one.patientHashes.length > 0) nearest = one;
+    else one.nearest = nearest;
+    if (one.references.length > 0) references = one.references;
+    else one.references = references;
+  }
+}
