@@ -16,17 +16,15 @@ export const formatCount = (value: number | string) => whole.format(value as num
 export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-// A currency is written as in its country, which the first two letters of its code are: rupees with Indian grouping.
-const monies = new Map<string, Intl.NumberFormat>();
-const moneyIn = (currency: string) => {
-  const style = { style: 'currency', currency, maximumFractionDigits: 20 } as const;
-  const money = monies.get(currency) ?? new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, style);
-  monies.set(currency, money);
-  return money;
-};
+// All digits of an amount are shown.
+const rupees = new Intl.NumberFormat('en-IN', {
+  style: 'currency',
+  currency: 'INR',
+  maximumFractionDigits: 20,
+});
 
-/** An amount such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
-export function formatAmount(value: number | string, currency: string): string {
+/** An amount in rupees such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
+export function formatAmount(value: number | string): string {
   const exact = typeof value === 'number' ? value.toFixed(2) : value;
-  return /^-?\d+(\.\d+)?$/.test(exact) ? moneyIn(currency).format(exact as never) : exact;
+  return /^-?\d+(\.\d+)?$/.test(exact) ? rupees.format(exact as never) : exact;
 }

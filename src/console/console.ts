@@ -52,7 +52,7 @@ const statementMs = 5_000;
 /** The pages for people, at any path. */
 export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
-  const { reportTimezone: timezone, reportCurrency: currency } = config;
+  const { reportTimezone: timezone } = config;
   const pageDependencies: Console = {
     ...core,
     read: (use) =>
@@ -93,7 +93,6 @@ export function openConsole(core: RunningCore): Express {
       return takes !== undefined && isAllowed(roles, takes);
     },
     timezone,
-    currency,
     roles,
   });
 

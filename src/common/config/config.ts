@@ -220,7 +220,6 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     /** The feed of changes; undefined: off. */
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
     reportTimezone: e.REPORT_TIMEZONE,
-    reportCurrency: 'INR',
     /** Limits of the console's downloads: without progress, in total, and of rows, whose patients are in one entry of the access log. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000, maxRows: 500_000 },
     /** How long a stop waits before it closes idle connections. */

@@ -87,8 +87,8 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     });
     const faults = Object.values(asked.faults);
     if (faults.length > 0) throw new BadInput(faults.join(' '));
-    const { aliases, currency } = res.locals.visit as Visit;
-    const about = { comment, revealed: isPersonal, aliases, currency, timezone };
+    const { aliases } = res.locals.visit as Visit;
+    const about = { comment, revealed: isPersonal, aliases, timezone };
     const given = { format, personal: isPersonal };
     if (running >= maxDownloads)
       throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');

@@ -30,8 +30,6 @@ export interface Visit {
   navigation: readonly Group[];
   may: May;
   timezone: string;
-  /** The currency of all amounts, a code of ISO 4217. */
-  currency: string;
   /** The user, and from where. */
   actor: Actor;
   roles: readonly Role[];

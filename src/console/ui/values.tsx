@@ -90,8 +90,7 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   );
 }
 
-/** An amount in the currency of the reports; a dash where there is none. */
+/** An amount in rupees; a dash where there is none. */
 export function Amount({ value }: { value: number | string | null | undefined }) {
-  const { currency } = useContext(VisitContext);
-  return value == null || value === '' ? <Nothing /> : formatAmount(value, currency);
+  return value == null || value === '' ? <Nothing /> : formatAmount(value);
 }

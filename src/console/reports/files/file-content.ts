@@ -34,14 +34,13 @@ interface Described {
   revealed: boolean;
   rows: number;
   aliases: Aliases | undefined;
-  currency: string;
   timezone: string;
 }
 
 /** What a file is: its columns, and the lines that say which rows it has, as of when, and what its columns mean. */
 export function describeFile(question: FileQuestion, described: Described): FileContent {
   const { report, filter, filters, entered, fields } = question;
-  const { comment, revealed, rows, aliases, currency, timezone } = described;
+  const { comment, revealed, rows, aliases, timezone } = described;
   const title = titleOf(report);
   const { from, to } = filter;
   const days = [from ? formatDay(from) : 'the first', to ? formatDay(to) : 'the last'].join(' to ');
@@ -60,7 +59,7 @@ export function describeFile(question: FileQuestion, described: Described): File
     ['Rows', formatCount(rows)],
     ['Personal data', revealed ? 'included' : 'left out'],
     ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],
-    ['Amounts', currency],
+    ['Amounts', 'INR'],
   ] as const;
-  return { title, columns: columnsOf(question), aliases, about, currency };
+  return { title, columns: columnsOf(question), aliases, about };
 }

@@ -21,7 +21,6 @@ export interface FileContent {
   aliases: Aliases | undefined;
   /** Lines that say which rows these are. */
   about: readonly (readonly [name: string, text: string])[];
-  currency: string;
 }
 
 interface Format {

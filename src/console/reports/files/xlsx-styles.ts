@@ -4,23 +4,12 @@ export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'share' | 'te
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const font = '<sz val="11"/><name val="Calibri"/>';
 
-/** Excel itself has no Indian grouping. */
-const indian = (sign: string, decimals: string) =>
-  [
-    `[>=10000000]${sign}##\\,##\\,##\\,##0${decimals}`,
-    `[>=100000]${sign}##\\,##\\,##0${decimals}`,
-    `${sign}##,##0${decimals}`,
-  ].join(';');
-
-/** The format of an amount, with the sign of its currency. */
-export function amountFormat(currency: string): string {
-  const money = new Intl.NumberFormat(`en-${currency.slice(0, 2)}`, { style: 'currency', currency });
-  const { value } = money.formatToParts(0).find(({ type }) => type === 'currency')!;
-  const digits = money.resolvedOptions().minimumFractionDigits ?? 2;
-  const decimals = digits > 0 ? `.${'0'.repeat(digits)}` : '';
-  const sign = `"${value.trim()}${value.trim().length > 1 ? ' ' : ''}"`;
-  return currency === 'INR' ? indian(sign, decimals) : `${sign}#,##0${decimals}`;
-}
+/** Rupees. Excel itself has no Indian grouping. */
+const amountCode = [
+  '[>=10000000]"₹"##\\,##\\,##\\,##0.00',
+  '[>=100000]"₹"##\\,##\\,##0.00',
+  '"₹"##,##0.00',
+].join(';');
 
 const kinds: CellKind[] = ['amount', 'date', 'moment', 'duration', 'share', 'text'];
 
@@ -36,16 +25,15 @@ export function styleOf(kind: CellKind, inTotal = false): number {
 const attribute = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
+const codes = [amountCode, 'd mmm yyyy', 'd mmm yyyy, hh:mm:ss', '[h]:mm:ss', '0.0%', '@'];
+const formats = codes.map((code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${attribute(code)}"/>`);
+const cells = codes.map((_, at) => `<xf numFmtId="${164 + at}" applyNumberFormat="1"/>`);
+
 /** The part of an Excel file with its styles. */
-export function stylesPart(currency: string): string {
-  const codes = [amountFormat(currency), 'd mmm yyyy', 'd mmm yyyy, hh:mm:ss', '[h]:mm:ss', '0.0%', '@'];
-  const formats = codes.map((code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${attribute(code)}"/>`);
-  const cells = codes.map((_, at) => `<xf numFmtId="${164 + at}" applyNumberFormat="1"/>`);
-  return `<styleSheet xmlns="${main}"><numFmts count="${codes.length}">${formats.join('')}</numFmts>
+export const stylesPart = `<styleSheet xmlns="${main}"><numFmts count="${codes.length}">${formats.join('')}</numFmts>
 <fonts count="2"><font>${font}</font><font><b/>${font}</font></fonts>
 <fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>
 <borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>
 <cellXfs count="${codes.length + 3}"><xf/><xf fontId="1" applyFont="1"/>${cells.join('')}
 <xf numFmtId="164" applyNumberFormat="1" fontId="1" applyFont="1"/></cellXfs>
 <cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
-}

@@ -16,7 +16,6 @@ export interface Workbook {
   columns: readonly XlsxColumn[];
   /** The second sheet: a line for each name and text. */
   about: readonly (readonly [name: string, text: string])[];
-  currency: string;
 }
 
 type Row = Readonly<Record<string, string | null>>;
@@ -39,7 +38,7 @@ const relations = (targets: readonly (readonly [type: string, target: string])[]
 /** A sheet's name has at most 31 characters, and none of these. */
 const sheetName = (title: string) => escapeXml(title.replace(/[[\]:*?/\\']/g, ' ').slice(0, 31));
 
-const parts = ({ title, about, currency }: Workbook) => ({
+const parts = ({ title, about }: Workbook) => ({
   '[Content_Types].xml': `<Types xmlns="${packages}/content-types">
 <Default Extension="rels" ContentType="${types}package.relationships+xml"/>
 <Override PartName="/xl/workbook.xml" ContentType="${types}officedocument.spreadsheetml.sheet.main+xml"/>
@@ -56,7 +55,7 @@ ${[1, 2].map((sheet) => `<Override PartName="/xl/worksheets/sheet${sheet}.xml" C
     ['worksheet', 'worksheets/sheet2.xml'],
     ['styles', 'styles.xml'],
   ]),
-  'xl/styles.xml': stylesPart(currency),
+  'xl/styles.xml': stylesPart,
   'xl/worksheets/sheet2.xml': `<worksheet xmlns="${main}"><cols><col min="1" max="1" width="28" customWidth="1"/>
 <col min="2" max="2" width="90" customWidth="1"/></cols><sheetData>${about
     .map(([name, text]) => `<row>${textCell(name, headStyle)}${textCell(text, styleOf('text'))}</row>`)
