@@ -19,6 +19,7 @@ const assets = {
 };
 
 export type AssetName = keyof typeof assets;
+export const assetNames = Object.keys(assets) as AssetName[];
 
 /** The address of an asset. It changes with the content, so that a browser may cache it forever. */
 export const assetUrl = (name: AssetName) => `/console/assets/${name}?v=${assets[name].version}`;

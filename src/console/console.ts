@@ -4,19 +4,15 @@ import { sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { type Aliases, aliasKinds } from '../reconcile/aliases.ts';
-import { serveAsset } from './assets.ts';
-import { type Console, isAllowed, NotAllowed, PageNotFound, type Routes } from './page.ts';
+import { type Aliases, listAliases } from '../reconcile/aliases.ts';
+import { assetNames, serveAsset } from './assets.ts';
+import { createRoutes, type PageContext, PageNotFound } from './page.ts';
 import { navigation, pages } from './pages/index.ts';
-import { formBody } from './read-form.ts';
 import { countUpTo } from './reports/read.ts';
 import { sendError } from './send-error.tsx';
-import { publicUrlSetting } from './sign-in/origin.ts';
-import { createRights } from './sign-in/rights.ts';
-import { requireSameOrigin } from './sign-in/same-origin.ts';
-import type { SignedIn } from './sign-in/session-table.ts';
-import { createSignIn } from './sign-in/sign-in.ts';
-import { actorOf, type Problems, type Visit } from './ui/context.ts';
+import { requireSameOrigin } from './sign-in/origin.ts';
+import { addSignIn } from './sign-in/sign-in.tsx';
+import { type Problems, visitOf } from './ui/context.ts';
 
 const none = ["'none'"];
 const self = ["'self'"];
@@ -53,7 +49,7 @@ const statementMs = 5_000;
 export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
   const { reportTimezone: timezone } = config;
-  const pageDependencies: Console = {
+  const context: PageContext = {
     ...core,
     read: (use) =>
       db
@@ -66,49 +62,21 @@ export function openConsole(core: RunningCore): Express {
           );
           return use(tx);
         }),
-    logAccess: (res, access) => logAccess(core, { actor: actorOf(res), ...access }),
+    logAccess: (res, access) => logAccess(core, { actor: visitOf(res).actor, ...access }),
   };
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.authentication.trustProxy);
-  app.set(publicUrlSetting, config.publicUrl);
-  const rights = createRights();
-  const add =
-    (method: 'get' | 'post'): Routes['get'] =>
-    (path, takes, handler) => {
-      rights.add(method.toUpperCase(), path, takes);
-      const guard: RequestHandler = (_req, res, next) => {
-        const roles = (res.locals.visit as Visit | undefined)?.roles ?? [];
-        if (!isAllowed(roles, takes))
-          throw new NotAllowed(`This takes the role ${takes}. Your roles: ${roles.join(', ') || 'none'}.`);
-        next();
-      };
-      app[method](path, method === 'post' ? [guard, formBody(path, config)] : guard, handler);
-    };
-  const routes: Routes = { get: add('get'), post: add('post') };
-  const visitOf = ({ roles }: SignedIn) => ({
-    navigation,
-    may: (method: 'GET' | 'POST', address: string) => {
-      const takes = rights.takenBy(method, address);
-      return takes !== undefined && isAllowed(roles, takes);
-    },
-    timezone,
-    roles,
-  });
-
-  const signIn = createSignIn(core);
-  app.use(pageHeaders, requireSameOrigin(log));
-  for (const name of ['console.css', 'icon.svg', 'console.js'] as const)
-    routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
-  signIn.addSignIn(routes);
-  app.use(signIn.requireSession(visitOf));
-  signIn.addSignOut(routes);
+  app.use(pageHeaders, requireSameOrigin(core));
+  const routes = createRoutes(app, config);
+  for (const name of assetNames) routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
+  addSignIn(core, app, routes, { navigation, may: routes.may, timezone });
   app.use(async (_req, res, next) => {
-    Object.assign(res.locals.visit, await readFrame(db));
+    Object.assign(visitOf(res), await readFrame(db));
     next();
   });
   routes.get('/', 'viewer', (_req, res) => res.redirect(303, '/console/today'));
-  for (const page of pages) page(routes, pageDependencies);
+  for (const page of pages) page(routes, context);
   app.use(() => {
     throw new PageNotFound('There is no such page.');
   });
@@ -120,21 +88,14 @@ export function openConsole(core: RunningCore): Express {
   return app;
 }
 
-/** What every page shows: names of ids, and how many callbacks need somebody. */
+/** Every page shows them: the names of ids, and the numbers of problems. */
 async function readFrame(db: Db): Promise<{ aliases: Aliases; problems: Problems }> {
-  const found = await db
-    .selectFrom('receiver.aliases')
-    .select(['kind', 'id', 'alias'])
-    .where('alias', 'is not', null)
-    .orderBy('alias')
-    .execute();
+  const aliases = { business: new Map(), clinic: new Map(), doctor: new Map() };
+  for (const { kind, id, alias } of await listAliases(db)) aliases[kind].set(id, alias);
   const { rows } = await sql<Problems>`
     select ${countUpTo(sql`select from receiver.pending_deliveries where next_at = 'infinity'`)} as failed,
            ${countUpTo(sql`select from receiver.quarantine where replayed_at is null`)} as quarantine`.execute(
     db,
   );
-  const aliasesOf = (wanted: string) =>
-    new Map(found.flatMap(({ kind, id, alias }) => (kind === wanted ? [[id, alias!] as const] : [])));
-  const aliases = Object.fromEntries(aliasKinds.map((kind) => [kind, aliasesOf(kind)]));
-  return { aliases: aliases as unknown as Aliases, problems: rows[0]! };
+  return { aliases, problems: rows[0]! };
 }

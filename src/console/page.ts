@@ -1,10 +1,10 @@
-import type { RequestHandler, Response } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
+import type { Config } from '../common/config/config.ts';
 import type { Role } from '../common/config/value-types.ts';
 import type { RunningCore } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import type { Takes } from './sign-in/rights.ts';
-import type { Visit } from './ui/context.ts';
+import { type Frame, visitOf } from './ui/context.ts';
 
 export class PageNotFound extends Error {}
 
@@ -15,13 +15,16 @@ export class TooManyDownloads extends Error {}
 /** The user has none of the roles that a page takes. */
 export class NotAllowed extends Error {}
 
-type AddRoute = (path: string, takes: Takes, handler: RequestHandler) => void;
+/** The least role of a route; `anyone`: no session. */
+export type LeastRole = Role | 'anyone';
+
+type AddRoute = (path: string, role: LeastRole, handler: RequestHandler) => void;
 
 /** Where pages add their routes, with the least role for each. */
 export type Routes = Record<'get' | 'post', AddRoute>;
 
 /** What pages work with. */
-export interface Console extends RunningCore {
+export interface PageContext extends Core {
   /**
    * Reads for a page, in one snapshot and for some seconds at most. An entry of the access log is added outside of it: both at
    * once would need two of the few connections.
@@ -31,10 +34,10 @@ export interface Console extends RunningCore {
   logAccess: (res: Response, access: Omit<Access, 'actor'>) => Promise<void>;
 }
 
-/** A page of the console, with the least role for each of its routes. */
-export type Page = (routes: Routes, console: Console) => void;
+/** Adds the routes of a page. */
+export type Page = (routes: Routes, context: PageContext) => void;
 
-/** What a role may besides its own. Nobody but `desk` and `privacy` sees personal data. */
+/** The roles that a role includes. Only `desk` and `privacy` see personal data. */
 const includes: Record<Role, readonly Role[]> = {
   viewer: [],
   desk: ['viewer'],
@@ -42,9 +45,46 @@ const includes: Record<Role, readonly Role[]> = {
   privacy: ['viewer', 'desk'],
 };
 
-export const isAllowed = (roles: readonly Role[], takes: Takes): boolean =>
-  takes === 'anyone' || roles.some((role) => role === takes || includes[role].includes(takes));
+export const isAllowed = (roles: readonly Role[], least: LeastRole): boolean =>
+  least === 'anyone' || roles.some((role) => role === least || includes[role].includes(least));
 
 /** Whether the signed-in user has a role, or one that includes it. */
-export const hasRole = (res: Response, role: Role): boolean =>
-  isAllowed((res.locals.visit as Visit).roles, role);
+export const hasRole = (res: Response, role: Role): boolean => isAllowed(visitOf(res).roles, role);
+
+/** Routes that check the role, and read a form after it; `may` tells whether roles open one. */
+export function createRoutes(app: Express, config: Config): Routes & { may: Frame['may'] } {
+  const added: { method: string; path: RegExp; role: LeastRole }[] = [];
+  const add =
+    (method: 'get' | 'post'): AddRoute =>
+    (path, role, handler) => {
+      const pattern = new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`);
+      added.push({ method: method.toUpperCase(), path: pattern, role });
+      const guard: RequestHandler = (_req, res, next) => {
+        const roles = res.locals.visit?.roles ?? [];
+        if (!isAllowed(roles, role))
+          throw new NotAllowed(`This takes the role ${role}. Your roles: ${roles.join(', ') || 'none'}.`);
+        next();
+      };
+      app[method](path, method === 'post' ? [guard, formBody(path, config)] : guard, handler);
+    };
+  return {
+    get: add('get'),
+    post: add('post'),
+    may: (roles, method, address) => {
+      const path = address.replace(/^\/console/, '') || '/';
+      const route = added.find((one) => one.method === method && one.path.test(path));
+      return route !== undefined && isAllowed(roles, route.role);
+    },
+  };
+}
+
+/** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
+function formBody(path: string, { bodyLimitBytes }: Config): RequestHandler {
+  // A corrected body, encoded as a form, takes nine bytes for a character.
+  const limit = path === '/quarantine/:id/body' ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
+  const read = express.urlencoded({ extended: false, inflate: false, limit });
+  return (req, res, next) => {
+    req.body = {};
+    read(req, res, next);
+  };
+}

@@ -1,21 +1,8 @@
-import express, { type RequestHandler } from 'express';
 import { z } from 'zod';
-import type { Config } from '../common/config/config.ts';
 import { parseLocal } from '../common/local-times.ts';
 import { type Aliases, findIds, isAliasKind } from '../reconcile/aliases.ts';
 import { BadInput } from './page.ts';
 import type { FormField } from './ui/forms.tsx';
-
-/** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
-export function formBody(path: string, { bodyLimitBytes }: Config): RequestHandler {
-  // A corrected body, encoded as a form, takes nine bytes for a character.
-  const limit = path === '/quarantine/:id/body' ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
-  const read = express.urlencoded({ extended: false, inflate: false, limit });
-  return (req, res, next) => {
-    req.body = {};
-    read(req, res, next);
-  };
-}
 
 export const text = z.string().max(500, 'Too long.');
 

@@ -3,7 +3,7 @@ import { TooManyRequests } from '../common/rate-limit.ts';
 import { PatientTooLarge, UnclearPatient } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts';
-import { ForeignForm } from './sign-in/same-origin.ts';
+import { ForeignForm } from './sign-in/origin.ts';
 import { sendBarePage, sendPage } from './ui/send-page.tsx';
 
 interface Kind {

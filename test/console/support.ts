@@ -5,8 +5,8 @@ import type { Role } from '../../src/common/config/value-types.ts';
 import { console as feature } from '../../src/console/feature.ts';
 import type { Page } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
-import { hashOf, newSession, sessionCookie } from '../../src/console/sign-in/cookies.ts';
-import type { RunningCore } from '../../src/receiver/feature.ts';
+import { beginSession, sessionCookie } from '../../src/console/sign-in/session.ts';
+import type { Core } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
@@ -38,15 +38,10 @@ export const visitWith = (app: Express, cookie: string): Visitor => ({
     supertest(app).post(`/console${path}`).set({ Cookie: cookie, Origin: origin }).type('form').send(fields),
 });
 
-/** Somebody with these roles, as if the identity provider had signed them in. */
+/** A user with these roles, as if the identity provider had signed them in. */
 export async function visitAs(app: Express, database: ReceiverDatabase, roles: Role[]): Promise<Visitor> {
-  const cookie = newSession();
-  const actor = `subject-${roles.join('-')}`;
-  const session = { hash: hashOf(cookie, [adminToken, undefined]), actor, actor_name: null, roles };
-  await database.db
-    .insertInto('receiver.sessions')
-    .values({ ...session, address: '192.0.2.1' })
-    .execute();
+  const core = coreOf(database, { adminToken });
+  const cookie = await beginSession(core, { id: `subject-${roles.join('-')}`, roles }, '192.0.2.1');
   return visitWith(app, `${sessionCookie}=${cookie}`);
 }
 

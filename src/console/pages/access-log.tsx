@@ -2,9 +2,9 @@ import { type AccessEntry, type AccessFilter, listAccess } from '../../privacy/a
 import { subjectsLike } from '../../privacy/patient.ts';
 import { BadInput, type Page } from '../page.ts';
 import { localTime, parseForm, readForm, text } from '../read-form.ts';
+import { hrefTo } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
 import { EntryForm } from '../ui/forms.tsx';
-import { hrefTo } from '../ui/links.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing } from '../ui/values.tsx';

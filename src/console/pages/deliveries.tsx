@@ -11,10 +11,9 @@ import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
 import { type Page, PageNotFound } from '../page.ts';
 import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
-import type { Visit } from '../ui/context.ts';
+import { hrefTo, visitOf } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton } from '../ui/forms.tsx';
-import { hrefTo } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
@@ -31,7 +30,7 @@ export const deliveries: Page = (routes, core) => {
       core.families.map(({ name }) => name),
     );
   routes.get('/deliveries', 'viewer', async (req, res) => {
-    const { timezone, aliases } = res.locals.visit as Visit;
+    const { timezone, aliases } = visitOf(res);
     const shape = {
       family: family(),
       event: text.meta({ label: 'Event' }),

@@ -11,7 +11,7 @@ import {
 import { BadInput, type Page } from '../page.ts';
 import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';
 import { readBusinesses } from '../reports/read.ts';
-import { actorOf, useMayPost } from '../ui/context.ts';
+import { useMayPost, visitOf } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
@@ -35,7 +35,7 @@ export const aliases: Page = (routes, { db, read, logAccess }) => {
     const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
     await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
-    await changeAliases(db, [{ kind, id, alias }], actorOf(res).id);
+    await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
     const place = encodeURIComponent(`${kind}-${id}`);
     res.redirect(303, `/console/aliases?${new URLSearchParams(shown)}#${place}`);
   });

@@ -3,16 +3,16 @@ import type { Response } from 'express';
 import { z } from 'zod';
 import type { Delivery } from '../../callbacks/delivery.ts';
 import { formatDuration } from '../../common/local-times.ts';
+import { words } from '../../common/words.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
-import { holdPatient, releasePatient } from '../../privacy/holds.ts';
-import { exportPatient, identifyPatient, showPatient, UnclearPatient } from '../../privacy/patient.ts';
-import { BadInput, type Console, type Page, PageNotFound } from '../page.ts';
+import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
+import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
+import { BadInput, type Page, type PageContext, PageNotFound } from '../page.ts';
 import { guid, readForm, text } from '../read-form.ts';
-import { actorOf } from '../ui/context.ts';
+import { hrefTo, visitOf } from '../ui/context.ts';
 import { EntryForm, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { hrefTo, words } from '../ui/links.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, Figures, formatCount, formatCountOf, IdLink, Moment, Named } from '../ui/values.tsx';
@@ -54,7 +54,8 @@ export const patients: Page = (routes, core) => {
   for (const [action, act] of Object.entries({ hold: holdPatient, release: releasePatient }))
     routes.post(`/patients/${action}`, 'privacy', async (req, res) => {
       const subjects = await identify(core, res, req.body);
-      await act(core, actorOf(res), subjects);
+      await logAccess(res, { action, subjects });
+      await act(core, subjects, visitOf(res).actor.id);
       await show(res, subjects);
     });
 
@@ -71,7 +72,8 @@ export const patients: Page = (routes, core) => {
     const subjects = await identify(core, res, req.body);
     if (confirm !== proofOf(subjects))
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
-    const erasing = erasePatient(core, actorOf(res), subjects, { also });
+    await logAccess(res, { action: 'erase', subjects });
+    const erasing = erasePatient(core, subjects, { actor: visitOf(res).actor.id, also });
     const isDone = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
     // It goes on, and a worker continues it if this process ends.
     if (!isDone)
@@ -87,7 +89,7 @@ const subjectsText = z.array(z.string().startsWith('p:')).min(1);
  *
  * @throws BadInput; PageNotFound where nobody or several people are meant
  */
-async function identify(core: Console, res: Response, form: Record<string, unknown>): Promise<string[]> {
+async function identify(core: PageContext, res: Response, form: Record<string, unknown>): Promise<string[]> {
   if (typeof form.subjects === 'string') return subjectsText.parse(JSON.parse(form.subjects));
   const { patient } = readForm(form, { patient: text }).data;
   if (!patient) throw new BadInput('Enter the id of a patient.');

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { type QuarantineReason, quarantineReasons } from '../../callbacks/rejection.ts';
 import { uuid } from '../../common/uuid.ts';
+import { words } from '../../common/words.ts';
 import { hasContents, readableBody } from '../../inbox/mask.ts';
 import {
   dropQuarantined,
@@ -12,10 +13,9 @@ import {
 } from '../../inbox/replay.ts';
 import { BadInput, type Page, PageNotFound } from '../page.ts';
 import { choice, parseForm, text } from '../read-form.ts';
-import { useMayPost, type Visit } from '../ui/context.ts';
+import { useMayPost, visitOf } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
 import { PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { words } from '../ui/links.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -27,7 +27,7 @@ type Body = NonNullable<Awaited<ReturnType<typeof readQuarantined>>>;
 /** Bodies that were refused behind the access checks: look, correct, replay, drop. */
 export const quarantine: Page = (routes, core) => {
   routes.get('/quarantine', 'viewer', async (req, res) => {
-    const { aliases } = res.locals.visit as Visit;
+    const { aliases } = visitOf(res);
     const shape = {
       reason: choice('Reason', quarantineReasons),
       business: text.meta({ label: 'Business', kind: 'business' }),

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { type Family, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
+import { titled } from '../../common/words.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
   type FamilyRecord,
@@ -11,7 +12,7 @@ import {
 import { type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { aliasKindOf } from '../reports/column-kinds.ts';
-import { recordHref, titled } from '../ui/links.ts';
+import { recordHref } from '../ui/context.ts';
 import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';

@@ -23,7 +23,7 @@ import { ReportList } from '../reports/report-list.tsx';
 import { ReportPage } from '../reports/report-page.tsx';
 import { readAges, readTotals } from '../reports/totals.ts';
 import { readColumns, readComments } from '../reports/view-columns.ts';
-import type { Visit } from '../ui/context.ts';
+import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 
 const group = oneOf(Object.keys(reportGroups) as ReportGroup[]);
@@ -46,7 +46,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     const all = await readColumns(tx, report);
     const columns = all.filter(({ personal }) => !personal || hasRole(res, 'desk'));
     const businesses = await readBusinesses(tx);
-    const { aliases } = res.locals.visit as Visit;
+    const { aliases } = visitOf(res);
     const form = readReportForm(req.query, { report, columns, timezone, aliases });
     const asked = askReport({ report, columns, filter: form.filter, businesses });
     const hidden = all.length - columns.length;
@@ -87,7 +87,7 @@ export const reports: Page = (routes, { config, pool, db, read, logAccess }) => 
     });
     const faults = Object.values(asked.faults);
     if (faults.length > 0) throw new BadInput(faults.join(' '));
-    const { aliases } = res.locals.visit as Visit;
+    const { aliases } = visitOf(res);
     const about = { comment, revealed: isPersonal, aliases, timezone };
     const given = { format, personal: isPersonal };
     if (running >= maxDownloads)

@@ -1,7 +1,7 @@
 import { type FoundBy, search as find, maxHits, type SearchResult } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { actorOf } from '../ui/context.ts';
+import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
@@ -12,7 +12,7 @@ export const search: Page = (routes, core) => {
   routes.get('/search', 'viewer', async (req, res) => {
     const { q = '' } = readForm(req.query, { q: text }).data;
     const mayNamePeople = hasRole(res, 'desk');
-    const found = await find(core, q, { actor: actorOf(res), mayNamePeople });
+    const found = await find(core, q, { actor: visitOf(res).actor, mayNamePeople });
     const [message] = found.messages;
     if (message && found.hits.length === 0)
       return res.redirect(

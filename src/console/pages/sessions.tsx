@@ -1,12 +1,10 @@
 import { BadInput, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { endSessions, listSessions, sessionMs } from '../sign-in/session-table.ts';
+import { endSessions, listSessions, type Session, sessionMs } from '../sign-in/session.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
-
-type Sessions = Awaited<ReturnType<typeof listSessions>>;
 
 /** Who is signed in. */
 export const sessions: Page = (routes, { db, read, logAccess }) => {
@@ -22,12 +20,12 @@ export const sessions: Page = (routes, { db, read, logAccess }) => {
     if (!(await read(listSessions)).some(({ actor }) => actor === user))
       return res.redirect(303, '/console/sessions');
     await logAccess(res, { action: 'sessions end', ids: { user } });
-    await endSessions(db, { actor: user });
+    await endSessions(db, 'actor', user);
     res.redirect(303, '/console/sessions');
   });
 };
 
-function SessionsPage({ sessions: rows }: { sessions: Sessions }) {
+function SessionsPage({ sessions: rows }: { sessions: readonly Session[] }) {
   return (
     <>
       <p>

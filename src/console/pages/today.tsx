@@ -1,8 +1,7 @@
-import { useContext } from 'preact/hooks';
+import { titled } from '../../common/words.ts';
 import type { Page } from '../page.ts';
 import { type Figures, mostClinics, readToday, type Takings, usualWeeks } from '../reports/read-today.ts';
-import { useMayOpen, VisitContext } from '../ui/context.ts';
-import { hrefTo, recordHref, titled } from '../ui/links.ts';
+import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { ToDo } from '../ui/to-do.tsx';
@@ -39,7 +38,7 @@ function Today({ takings, appointments, starting, newest, dues }: Figures) {
 
 /** What needs a person, in the words of the desk. */
 function NeedsSomebody() {
-  const { problems } = useContext(VisitContext);
+  const { problems } = useVisit();
   const mayOpen = useMayOpen();
   const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
   const count = (number: number, path: string, text: string) =>
@@ -73,7 +72,7 @@ const signed = new Intl.NumberFormat('en-IN', {
 });
 
 function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
-  const { timezone } = useContext(VisitContext);
+  const { timezone } = useVisit();
   const [total] = rows.filter(({ isTotal }) => isTotal);
   const clinics = rows.filter(({ isTotal }) => !isTotal);
   const weekday = new Date().toLocaleDateString('en-GB', { timeZone: timezone, weekday: 'long' });

@@ -4,7 +4,7 @@ import { formatLocal, parseLocal } from '../../common/local-times.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
-import { hrefTo } from '../ui/links.ts';
+import { hrefTo } from '../ui/context.ts';
 import type { Asked } from './queries.ts';
 import { ages, daysAskedFor, ranges } from './ranges.ts';
 import type { Report } from './report.ts';

@@ -1,5 +1,5 @@
+import { words } from '../../common/words.ts';
 import { Filters, LinkList } from '../ui/filters.tsx';
-import { words } from '../ui/links.ts';
 import { type AskedForm, reportHref } from './form.ts';
 import { daysOf, type RangeName, ranges, rangesToCome } from './ranges.ts';
 

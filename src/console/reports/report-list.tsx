@@ -1,14 +1,12 @@
-import { useContext } from 'preact/hooks';
-import { VisitContext } from '../ui/context.ts';
+import { hrefTo, useVisit } from '../ui/context.ts';
 import { LinkList } from '../ui/filters.tsx';
-import { hrefTo } from '../ui/links.ts';
 import { reportHref } from './form.ts';
 import { groupsFor, mostUsed, type ReportGroup, reportGroups } from './lists.ts';
 import { titleOf } from './report.ts';
 
 /** The reports by what they are about. @param group the one that is shown; without it, all of a clinic's */
 export function ReportList({ group }: { group?: ReportGroup | undefined }) {
-  const { roles } = useContext(VisitContext);
+  const { roles } = useVisit();
   const shown = (group ? [group] : groupsFor(false)).map((name) => reportGroups[name]);
   const used = Object.entries(mostUsed).map(([name, path]) => ({ name, href: hrefTo(`/reports/${path}`) }));
   return (

@@ -1,5 +1,5 @@
+import { words } from '../../common/words.ts';
 import { FieldValue } from '../ui/field-value.tsx';
-import { words } from '../ui/links.ts';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
 import { isNumeric } from './column-kinds.ts';

@@ -1,20 +1,40 @@
 import * as client from 'openid-client';
 import type { Config } from '../../common/config/config.ts';
-import type { Role } from '../../common/config/value-types.ts';
+import { type Role, roles } from '../../common/config/value-types.ts';
 import { isOwnActor } from '../../receiver/store/log-access.ts';
-import { type Claims, missingIn, rolesOf } from './roles.ts';
+import type { User } from './session.ts';
+
+type Oidc = NonNullable<Config['oidc']>;
+type Claims = Record<string, unknown>;
 
 // A check waits for it, and /metrics for the check.
 const discoveryS = 5;
 const scope = 'openid profile email';
 
-/** What the browser keeps between the start of a sign-in and its end. */
+/** The browser keeps it between the start of a sign-in and its end. */
 export type Attempt = Record<'state' | 'nonce' | 'verifier', string>;
 
-export type Provider = ReturnType<typeof createProvider>;
+/** A user of the provider, with the roles that the console knows, or what the account `lacks` for one. */
+export interface Account extends User {
+  lacks: string | undefined;
+}
+
+export interface Provider {
+  /** Why the provider cannot be used; undefined: it responds. */
+  findFault: () => Promise<string | undefined>;
+  /** @returns the address of the provider's page, and the attempt */
+  begin: (redirectUri: string) => Promise<{ address: URL; attempt: Attempt }>;
+  /**
+   * @param address of the request that the provider sent the browser with
+   * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
+   */
+  finish: (address: URL, attempt: Attempt) => Promise<Account>;
+  /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
+  signOutAddress: (back: string) => Promise<string | undefined>;
+}
 
 /** Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
-export function createProvider({ issuer, clientId, clientSecret, rolesMap }: NonNullable<Config['oidc']>) {
+export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oidc): Provider {
   const server = new URL(issuer);
   const insecure = server.protocol === 'http:' ? [client.allowInsecureRequests] : [];
   let discovering: Promise<client.Configuration> | undefined;
@@ -49,14 +69,12 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
   };
 
   return {
-    /** Why the provider cannot be used; undefined: it responds. */
     findFault: () =>
       discover().then(
         () => undefined,
         (error) => faultOfProvider(error).text,
       ),
-    /** @returns the address of the provider's page, and the attempt */
-    begin: async (redirectUri: string) => {
+    begin: async (redirectUri) => {
       const verifier = client.randomPKCECodeVerifier();
       const attempt: Attempt = { state: client.randomState(), nonce: client.randomNonce(), verifier };
       const address = client.buildAuthorizationUrl(await configuration(), {
@@ -70,15 +88,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
       return { address, attempt };
     },
 
-    /**
-     * @param address of the request that the provider sent the browser with
-     * @returns the user, with those roles that the console knows, or what the account `lacks` for one
-     * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
-     */
-    finish: async (
-      address: URL,
-      { state, nonce, verifier }: Attempt,
-    ): Promise<{ id: string; name: string | undefined; roles: Role[]; lacks: string | undefined }> => {
+    finish: async (address, { state, nonce, verifier }) => {
       const known = await configuration();
       const tokens = await client.authorizationCodeGrant(known, address, {
         pkceCodeVerifier: verifier,
@@ -96,8 +106,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Non
       return { id: claims.sub, name: nameIn(sources), roles, lacks };
     },
 
-    /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
-    signOutAddress: async (back: string): Promise<string | undefined> => {
+    signOutAddress: async (back) => {
       const known = await configuration().catch(() => undefined);
       if (!known?.serverMetadata().end_session_endpoint) return undefined;
       return client.buildEndSessionUrl(known, { post_logout_redirect_uri: back }).href;
@@ -131,4 +140,46 @@ export function faultOfProvider(fault: unknown): { code: string; text: string; i
   const answer = known === error ? 'answers' : 'does not respond as it should';
   const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : answer;
   return { code: known, text: `The provider ${text} (${known})` };
+}
+
+/** The claims that may have roles: arrays, or texts with spaces or commas. */
+const rolesClaims = ['roles', 'groups'];
+
+/**
+ * The roles of a user.
+ *
+ * @param sources claims of the ID token, and of userinfo
+ * @param map the roles of values, e-mail addresses and domains; undefined: the values themselves are roles
+ */
+export function rolesOf(sources: readonly Claims[], map: Oidc['rolesMap']): Role[] {
+  const given = sources.flatMap((claims) => rolesClaims.flatMap((name) => valuesOf(claims[name])));
+  const email = verifiedEmail(sources);
+  const has = (value: string) => {
+    // An address is never compared with a claim.
+    if (!value.includes('@')) return given.includes(value);
+    const known = value.toLowerCase();
+    return known.startsWith('@') ? email?.slice(email.lastIndexOf('@')) === known : email === known;
+  };
+  const names: readonly unknown[] = map?.filter(({ value }) => has(value)).map(({ role }) => role) ?? given;
+  return roles.filter((role) => names.includes(role));
+}
+
+/** What a user without a role lacks. */
+function missingIn(sources: readonly Claims[], map: Oidc['rolesMap']): string {
+  const names = rolesClaims.join(' or ');
+  const hasRoles = sources.some((claims) => rolesClaims.some((name) => claims[name] !== undefined));
+  const ofRoles = hasRoles ? `a known value in the claim ${names}` : `the claim ${names}`;
+  const needsEmail = map?.some(({ value }) => value.includes('@')) && !verifiedEmail(sources);
+  return needsEmail ? `${ofRoles}, and the claim email with email_verified true` : ofRoles;
+}
+
+const valuesOf = (claim: unknown): unknown[] =>
+  typeof claim === 'string' ? claim.split(/[\s,]+/) : [claim].flat();
+
+/** The e-mail address of the first claims that say it is verified, in lower case. */
+function verifiedEmail(sources: readonly Claims[]): string | undefined {
+  const verified = sources.find(
+    ({ email, email_verified: flag }) => typeof email === 'string' && flag === true,
+  );
+  return (verified?.email as string | undefined)?.toLowerCase();
 }

@@ -1,9 +1,9 @@
 import type { Response } from 'express';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Role } from '../../common/config/value-types.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
-import type { May, Role } from '../sign-in/rights.ts';
 
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
@@ -15,8 +15,8 @@ export interface Entry {
   path: string;
   /** The paths of other pages that belong to it. */
   also?: readonly string[];
-  /** The number of problems that stands beside it; true: of all. */
-  counted?: true | keyof Problems;
+  /** The number that stands beside it. */
+  counted?: keyof Problems;
 }
 
 /** Entries for one kind of users. */
@@ -25,11 +25,16 @@ export interface Group {
   entries: readonly Entry[];
 }
 
-/** What every component of a page may need. */
-export interface Visit {
+/** The same for every user. */
+export interface Frame {
   navigation: readonly Group[];
-  may: May;
+  /** Whether one of the roles may open an address of the console, or post a form to it. */
+  may: (roles: readonly Role[], method: 'GET' | 'POST', address: string) => boolean;
   timezone: string;
+}
+
+/** The request of a signed-in user: any component of its page may need it. */
+export interface Visit extends Frame {
   /** The user, and from where. */
   actor: Actor;
   roles: readonly Role[];
@@ -37,22 +42,48 @@ export interface Visit {
   session: Buffer;
   aliases?: Aliases;
   /** Undefined where they could not be counted. */
-  problems?: Problems | undefined;
+  problems?: Problems;
 }
 
-export const actorOf = (res: Response): Actor => (res.locals.visit as Visit).actor;
+declare global {
+  namespace Express {
+    interface Locals {
+      /** Undefined before the user has signed in. */
+      visit?: Visit;
+    }
+  }
+}
+
+export function visitOf({ locals: { visit } }: Response): Visit {
+  if (!visit) throw new Error('This route has no session');
+  return visit;
+}
 
 /** Only the pages of a signed-in user provide it. */
 export const VisitContext = createContext({} as Visit);
 
+export const useVisit = () => useContext(VisitContext);
+
 /** Tells whether the user may open a page of the console, by its path below /console. */
 export function useMayOpen(): (path: string) => boolean {
-  const { may } = useContext(VisitContext);
-  return (path) => may('GET', path);
+  const { may, roles } = useVisit();
+  return (path) => may(roles, 'GET', path);
 }
 
 /** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {
-  const { may } = useContext(VisitContext);
-  return may('POST', address);
+  const { may, roles } = useVisit();
+  return may(roles, 'POST', address);
 }
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** The address of a page of the console. Undefined and empty fields are left out. */
+export function hrefTo(path: string, fields: Query = {}): string {
+  const filled = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return `/console${path}${filled.length > 0 ? `?${new URLSearchParams(filled)}` : ''}`;
+}
+
+/** The page of a receipt, a consent form, and so on; `id`: of the delivery where the family has no key. */
+export const recordHref = (family: string, business: string, id: string) =>
+  hrefTo(`/records/${family}`, { business, id });

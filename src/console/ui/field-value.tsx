@@ -1,5 +1,6 @@
 import { formatDay } from '../../common/days.ts';
 import { formatDuration, formatInterval } from '../../common/local-times.ts';
+import { words } from '../../common/words.ts';
 import {
   aliasKindOf,
   familyOfId,
@@ -8,7 +9,7 @@ import {
   isNumeric,
   type TypedColumn,
 } from '../reports/column-kinds.ts';
-import { recordHref, words } from './links.ts';
+import { recordHref } from './context.ts';
 import { Amount, formatCount, Id, Named, Nothing, WrittenMoment } from './values.tsx';
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });

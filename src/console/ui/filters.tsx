@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useContext } from 'preact/hooks';
+import { words } from '../../common/words.ts';
 import { isAliasKind } from '../../reconcile/aliases.ts';
 import type { parseForm } from '../read-form.ts';
-import { VisitContext } from './context.ts';
+import { useVisit } from './context.ts';
 import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
-import { words } from './links.ts';
 
 /** A filter as it was entered into the address of its page. */
 export type FilterForm = Omit<ReturnType<typeof parseForm>, 'data' | 'status'>;
@@ -23,7 +22,7 @@ interface FiltersProps extends FilterForm {
 /** The filter of a list, in its page's address. A keyboard can skip it. */
 export function Filters(props: FiltersProps) {
   const { action, fields, entered, faults, hidden = {}, folded = false, children } = props;
-  const { aliases } = useContext(VisitContext);
+  const { aliases } = useVisit();
   const nameOf = (value: string, { kind }: FormField) =>
     (isAliasKind(kind) && aliases?.[kind].get(value)) || (kind === 'choice' ? words(value) : value);
   const given = fields.flatMap((field) => {

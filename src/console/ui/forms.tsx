@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useContext, useId } from 'preact/hooks';
+import { useId } from 'preact/hooks';
+import { words } from '../../common/words.ts';
 import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
-import { useMayPost, VisitContext } from './context.ts';
-import { words } from './links.ts';
+import { useMayPost, useVisit } from './context.ts';
 
 interface PostFormProps {
   action: string;
@@ -89,7 +89,7 @@ const mostOptions = 200;
  * alias where it may be entered as well as the id.
  */
 function AliasField({ kind, byName, value, ...field }: FieldProps & { kind: AliasKind }) {
-  const { aliases } = useContext(VisitContext);
+  const { aliases } = useVisit();
   const list = useId();
   const known = [...(aliases?.[kind] ?? [])].slice(0, mostOptions);
   const shown = (byName && value && aliases?.[kind].get(value)) || value;

@@ -1,9 +1,7 @@
-import { useContext } from 'preact/hooks';
 import { assetUrl } from '../assets.ts';
 import { countLimit } from '../reports/read.ts';
-import { type Entry, type Group, type Problems, useMayOpen, VisitContext } from './context.ts';
+import { type Entry, type Group, hrefTo, type Problems, useMayOpen, useVisit } from './context.ts';
 import { PostForm, Submit } from './forms.tsx';
-import { hrefTo } from './links.ts';
 import { formatCount } from './values.tsx';
 
 /** The entry that a page belongs to: the one with the longest path that the page is at or below. */
@@ -18,7 +16,7 @@ export function findEntry(groups: readonly Group[], path: string): Entry | undef
 
 /** What every page begins with: search, the user's menu, and the navigation, which is a menu on a narrow screen. */
 export function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
-  const { navigation, actor, roles, problems } = useContext(VisitContext);
+  const { navigation, actor, roles, problems } = useVisit();
   const mayOpen = useMayOpen();
   return (
     <header class="bar">

@@ -2,9 +2,8 @@ import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
-import { type Visit, VisitContext } from './context.ts';
+import { hrefTo, type Visit, VisitContext } from './context.ts';
 import { findEntry, Header } from './header.tsx';
-import { hrefTo } from './links.ts';
 import { Moment } from './values.tsx';
 
 interface PageOptions {

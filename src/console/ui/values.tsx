@@ -1,15 +1,13 @@
 import { type ComponentChildren, Fragment } from 'preact';
-import { useContext } from 'preact/hooks';
 import { formatDuration, formatMoment, parseMoment } from '../../common/local-times.ts';
-import { formatAmount, formatCount } from '../../common/words.ts';
+import { formatAmount, formatCount, titled } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
-import { VisitContext } from './context.ts';
-import { titled } from './links.ts';
+import { useVisit } from './context.ts';
 
 export * from '../../common/words.ts';
 
 export function Moment({ at }: { at: Date | null | undefined }) {
-  const { timezone } = useContext(VisitContext);
+  const { timezone } = useVisit();
   if (!at) return <Nothing />;
   return <time dateTime={at.toISOString()}>{formatMoment(at, timezone)}</time>;
 }
@@ -21,7 +19,7 @@ export function WrittenMoment({ value }: { value: string }) {
 }
 
 export function Ago({ at }: { at: Date }) {
-  const { timezone } = useContext(VisitContext);
+  const { timezone } = useVisit();
   return (
     <time dateTime={at.toISOString()} title={formatMoment(at, timezone)}>
       {formatDuration(Date.now() - at.getTime())}
@@ -42,7 +40,7 @@ export function Id({ id, href }: { id: string; href?: string }) {
 
 /** A business, a clinic or a doctor by its alias; without one, its id. */
 export function Named({ kind, id }: { kind: AliasKind; id: string | null | undefined }) {
-  const { aliases } = useContext(VisitContext);
+  const { aliases } = useVisit();
   if (!id) return <Nothing />;
   const alias = aliases?.[kind].get(id);
   return alias ? <span title={id}>{alias}</span> : <Id id={id} />;

@@ -1,4 +1,4 @@
-import { rolesOf } from '../../../src/console/sign-in/roles.ts';
+import { rolesOf } from '../../../src/console/sign-in/provider.ts';
 
 it.each([
   [{ roles: ['privacy', 5, 'viewer', 'operator'] }, ['viewer', 'operator', 'privacy']],

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { Config } from '../../../src/common/config/config.ts';
 import type { Role } from '../../../src/common/config/value-types.ts';
 import { console as feature } from '../../../src/console/feature.ts';
-import { sessionCookie } from '../../../src/console/sign-in/cookies.ts';
+import { sessionCookie } from '../../../src/console/sign-in/session.ts';
 import { listen } from '../../feed/support.ts';
 import { type FakeProvider, signInWith, startFakeProvider } from '../../support/fake-provider.ts';
 import { oidcSettings } from '../../support/oidc-settings.ts';

@@ -1,0 +1,134 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { CookieOptions, Request, Response } from 'express';
+import { sql } from 'kysely';
+import type { Config } from '../../common/config/config.ts';
+import type { Role } from '../../common/config/value-types.ts';
+import { type RateLimit, rateLimit } from '../../common/rate-limit.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { addressOf } from '../../receiver/http/access.ts';
+import { type Actor, logAccess } from '../../receiver/store/log-access.ts';
+import type { Db } from '../../receiver/store/tables.ts';
+import { originOf } from './origin.ts';
+
+export const sessionCookie = 'receiver_console';
+
+export function readCookie(req: Request, name: string): string | undefined {
+  return new RegExp(`(?:^|;) *${name}=([^;]*)`).exec(req.headers.cookie ?? '')?.[1];
+}
+
+/** The cookie of a session: other sites cannot send it, and scripts cannot read it. */
+export const cookieOptions = (req: Request, config: Config) =>
+  ({
+    path: '/console',
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: originOf(req, config).startsWith('https:'),
+  }) satisfies CookieOptions;
+
+/** The hash of a cookie in the database. The secrets of sign-in are part of it: a change of one ends every session. */
+export const hashOf = (cookie: string, { adminToken = '', oidc }: Config): Buffer =>
+  createHmac('sha256', JSON.stringify([adminToken, oidc?.clientSecret ?? '']))
+    .update(cookie)
+    .digest();
+
+/** A signed-in user. */
+export interface User extends Actor {
+  roles: readonly Role[];
+}
+
+export const sessionMs = 8 * 3_600_000;
+const timeoutMs = 5_000;
+const isValid = sql<boolean>`begun_at > now() - ${sql.lit(sessionMs)} * interval '1 ms'`;
+
+/** The user of a session; undefined: there is none, it was ended or has expired. @throws the database's error */
+export async function readSession({ db, pool }: Core, hash: Buffer): Promise<User | undefined> {
+  const query = db
+    .selectFrom('receiver.sessions')
+    .select(['actor as id', 'actor_name as name', 'roles'])
+    .where('hash', '=', hash)
+    .where(isValid)
+    .compile();
+  const values = [...query.parameters];
+  const { rows } = await pool.query<User>({ text: query.sql, values, query_timeout: timeoutMs });
+  const [user] = rows;
+  return user && { ...user, name: user.name ?? undefined };
+}
+
+/** Begins a session, and deletes those that have expired. @returns its cookie */
+export async function beginSession({ db, config }: Core, user: User, address: string): Promise<string> {
+  await db
+    .deleteFrom('receiver.sessions')
+    .where(({ not }) => not(isValid))
+    .execute();
+  const cookie = randomBytes(32).toString('base64url');
+  const { id: actor, name: actor_name = null, roles } = user;
+  const session = { hash: hashOf(cookie, config), actor, actor_name, roles: [...roles], address };
+  await db.insertInto('receiver.sessions').values(session).execute();
+  return cookie;
+}
+
+/** Ends a session, or all of a user. */
+export async function endSessions(db: Db, column: 'hash' | 'actor', value: Buffer | string): Promise<void> {
+  await db.deleteFrom('receiver.sessions').where(column, '=', value).execute();
+}
+
+export interface Session {
+  actor: string;
+  actor_name: string | null;
+  roles: string[];
+  address: string;
+  begun_at: Date;
+}
+
+/** The sessions, the last sign-in first. */
+export const listSessions = (db: Db): Promise<Session[]> =>
+  db
+    .selectFrom('receiver.sessions')
+    .select(['actor', 'actor_name', 'roles', 'address', 'begun_at'])
+    .where(isValid)
+    .orderBy('begun_at', 'desc')
+    .limit(500)
+    .execute();
+
+type Way = 'admin token' | 'identity provider';
+
+/** What every way to sign in does with a user, or without one. */
+export interface Entrance {
+  /** Begins a session, after its entry in the access log. */
+  enter: (req: Request, res: Response, user: User, way: Way) => Promise<void>;
+  /** Counts and logs a failed sign-in. @throws TooManyRequests for what an address tries beyond its limit */
+  recordFailure: (req: Request, way: Way, reason: string, user?: Actor) => Promise<void>;
+  /** @throws TooManyRequests for an address beyond its limit */
+  check: (req: Request, way: Way) => void;
+}
+
+export function createEntrance(core: Core): Entrance {
+  const { config, log } = core;
+  const sourceOf = (req: Request) => addressOf(req, config.authentication.trustProxy);
+  const failures = (): RateLimit => rateLimit({ points: 10, durationS: 300 });
+  const attempts: Record<Way, RateLimit> = { 'admin token': failures(), 'identity provider': failures() };
+  const entries = rateLimit({ points: 100, durationS: 3_600 });
+  return {
+    check: (req, way) => attempts[way].check(sourceOf(req)),
+    enter: async (req, res, user, way) => {
+      const address = sourceOf(req);
+      const actor = { id: user.id, name: user.name, address };
+      await logAccess(core, { actor, action: 'sign-in', filter: { with: way, roles: user.roles } });
+      const cookie = await beginSession(core, user, address);
+      res.cookie(sessionCookie, cookie, { ...cookieOptions(req, config), maxAge: sessionMs });
+    },
+    recordFailure: async (req, way, reason, user = { id: 'unknown' }) => {
+      const address = sourceOf(req);
+      attempts[way].consume(address);
+      log.limited('warn', { with: way, reason }, 'a sign-in to the console failed');
+      try {
+        // An attacker may have any number of addresses, and would fill the access log.
+        entries.consume('all');
+      } catch {
+        return;
+      }
+      const actor = { ...user, address };
+      await logAccess(core, { actor, action: 'sign-in failed', filter: { with: way, reason } });
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { roles } from '../../common/config/value-types.ts';
+import { TooManyRequests } from '../../common/rate-limit.ts';
+import { isSameSecret } from '../../common/secrets.ts';
+import type { Core } from '../../receiver/feature.ts';
+import { addressOf } from '../../receiver/http/access.ts';
+import { logAccess } from '../../receiver/store/log-access.ts';
+import type { Routes } from '../page.ts';
+import { type Frame, hrefTo, visitOf } from '../ui/context.ts';
+import { Field, Submit } from '../ui/forms.tsx';
+import { sendBarePage } from '../ui/send-page.tsx';
+import { originOf, ownPath } from './origin.ts';
+import { createProvider, type Provider } from './provider.ts';
+import {
+  cookieOptions,
+  createEntrance,
+  endSessions,
+  hashOf,
+  readCookie,
+  readSession,
+  sessionCookie,
+} from './session.ts';
+import { addProviderSignIn, sendForward } from './with-provider.tsx';
+
+/**
+ * Adds sign-in with ADMIN_TOKEN and by OpenID Connect, and sign-out. Of what is added later, requests without a session get the
+ * sign-in page and nothing else.
+ */
+export function addSignIn(core: Core, app: Express, routes: Routes, frame: Frame): void {
+  const { config } = core;
+  const { adminToken } = config;
+  const provider = config.oidc && createProvider(config.oidc);
+  const entrance = createEntrance(core);
+  const sendSignIn = (req: Request, res: Response, status: number, fault?: string) => {
+    const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
+    const page = <Ways provider={provider} takesToken={adminToken !== undefined} next={next} fault={fault} />;
+    sendBarePage(res, status, 'Sign in', page);
+  };
+
+  if (provider) addProviderSignIn(core, routes, provider, entrance);
+  routes.post('/sign-in', 'anyone', async (req, res) => {
+    const { token, next } = req.body as Record<string, unknown>;
+    try {
+      // Otherwise a guess beyond the limit would be tried, whatever the response.
+      entrance.check(req, 'admin token');
+      if (adminToken && typeof token === 'string' && isSameSecret(token.trim(), adminToken)) {
+        await entrance.enter(req, res, { id: 'admin-token', roles }, 'admin token');
+        return res.redirect(303, ownPath(next));
+      }
+      await entrance.recordFailure(req, 'admin token', 'wrong token');
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+      res.setHeader('Retry-After', String(error.retryAfterS));
+      return sendSignIn(req, res, 429, `Too many wrong tokens. Try again in ${error.retryAfterS} seconds.`);
+    }
+    sendSignIn(req, res, 401, 'That token is not right.');
+  });
+
+  const requireSession: RequestHandler = async (req, res, next) => {
+    const cookie = readCookie(req, sessionCookie);
+    const session = cookie ? hashOf(cookie, config) : undefined;
+    const user = session && (await readSession(core, session));
+    if (!user) return sendSignIn(req, res, 401);
+    const { id, name, roles } = user;
+    const actor = { id, name, address: addressOf(req, config.authentication.trustProxy) };
+    res.locals.visit = { ...frame, actor, roles, session };
+    next();
+  };
+  app.use(requireSession);
+
+  routes.post('/sign-out', 'viewer', async (req, res) => {
+    const { actor, session } = visitOf(res);
+    res.clearCookie(sessionCookie, cookieOptions(req, config));
+    // Back must not show what was there.
+    res.setHeader('Clear-Site-Data', '"cache"');
+    await endSessions(core.db, 'hash', session);
+    await logAccess(core, { actor, action: 'sign-out' });
+    const isAtProvider = actor.id !== 'admin-token';
+    const address = isAtProvider && (await provider?.signOutAddress(`${originOf(req, config)}/console`));
+    // Not a redirect: the policy for forms forbids one to another site.
+    if (address) sendForward(res, 'Signed out', address);
+    else res.redirect(303, '/console');
+  });
+}
+
+interface WaysProps {
+  provider: Provider | undefined;
+  takesToken: boolean;
+  /** The requested page. */
+  next: string;
+  fault: string | undefined;
+}
+
+function Ways({ provider, takesToken, next, fault }: WaysProps) {
+  return (
+    <>
+      {provider && (
+        // A link, since the policy for forms forbids redirects to another site.
+        <p class="actions">
+          <a class="button" href={hrefTo('/sign-in/start', { next })}>
+            Sign in with your account
+          </a>
+        </p>
+      )}
+      {takesToken && (
+        <form method="post" action="/console/sign-in" class="card">
+          <input type="hidden" name="next" value={next} />
+          <Field
+            label="Admin token"
+            name="token"
+            type="password"
+            autocomplete="current-password"
+            required
+            fault={fault}
+          />
+          <Submit kind={provider && 'second'}>Sign in</Submit>
+          <p class="hint">
+            The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
+            token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
+          </p>
+        </form>
+      )}
+    </>
+  );
+}
