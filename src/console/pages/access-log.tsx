@@ -35,7 +35,6 @@ export const accessLog: Page = (routes, { config: { reportTimezone: timezone }, 
           action="/console/access-log"
           fields={[{ name: 'patient', label: 'Patient (id): who has seen the data', autocomplete: 'off' }]}
           submit="Find"
-          kind="second"
         />
         <Filters action="/console/access-log" {...form} />
         {entries.length === maxEntries && (

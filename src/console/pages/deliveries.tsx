@@ -13,8 +13,7 @@ import { type Page, PageNotFound } from '../page.ts';
 import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
-import { PostButton } from '../ui/forms.tsx';
-import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { PersonalNote, PostButton, ShowPersonal } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Status, Verbatim } from '../ui/values.tsx';
@@ -136,9 +135,7 @@ function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: bo
         </PostButton>
         <ShowPersonal {...{ revealed, address }} />
       </div>
-      <PersonalNote {...{ revealed, address }} takes="desk">
-        Personal data is hidden.
-      </PersonalNote>
+      <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>
       <Verbatim
         label="The callback as received"
         text={readableBody(body, revealed ? undefined : { family: record?.family })}

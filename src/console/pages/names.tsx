@@ -126,7 +126,6 @@ function AliasesPage({ ids, form }: AliasesProps) {
           { name: 'alias', label: 'Name', autocomplete: 'off' },
         ]}
         submit="Save"
-        kind="second"
       />
     </>
   );

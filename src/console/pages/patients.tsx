@@ -113,7 +113,6 @@ function PatientSearch({ erasures }: { erasures: readonly Certificate[] }) {
         hint="See, export or erase what is stored about a patient. Every look is recorded. The search above finds a patient by name or phone."
         fields={[{ name: 'patient', label: 'Id of the patient', required: true, autocomplete: 'off' }]}
         submit="Show"
-        kind="second"
       />
       <h2>Erased patients</h2>
       <Table

@@ -15,8 +15,7 @@ import { BadInput, type Page, PageNotFound } from '../page.ts';
 import { choice, parseForm, text } from '../read-form.ts';
 import { useMayPost, visitOf } from '../ui/context.ts';
 import { type FilterForm, Filters } from '../ui/filters.tsx';
-import { PostButton, PostForm, Submit } from '../ui/forms.tsx';
-import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { PersonalNote, PostButton, PostForm, ShowPersonal, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from '../ui/values.tsx';
@@ -157,7 +156,7 @@ function Detail({
           It was refused, and nothing was changed: {attempt.reason}
         </p>
       )}
-      <PersonalNote {...{ revealed, address }} takes="desk">
+      <PersonalNote {...{ revealed, address }}>
         The body ({formatCount(body.body.length)} bytes) may contain personal data.
       </PersonalNote>
       {revealed && !mayCorrect && <Verbatim label="The body" text={readableBody(received)} />}

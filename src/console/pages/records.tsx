@@ -13,10 +13,10 @@ import { type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { aliasKindOf } from '../reports/column-kinds.ts';
 import { recordHref } from '../ui/context.ts';
-import { PersonalNote, ShowPersonal } from '../ui/personal.tsx';
+import { PersonalNote, ShowPersonal } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Amount, Id, IdLink, Moment, Named, Status } from '../ui/values.tsx';
+import { Amount, Empty, Id, IdLink, linkOf, Moment, Named, Nothing, Status } from '../ui/values.tsx';
 
 /** What is known of a record: each field with the callback that decided it, and all callbacks. */
 export const records: Page = (routes, core) => {
@@ -78,20 +78,14 @@ function Value({ family, name, row }: { family: Family; name: string; row: Row }
   const value = row[name];
   const { kind, refersTo } = family.fields[name] ?? {};
   const alias = aliasKindOf(name);
-  if (!value || value === hidden)
-    return <>{value || <span class="nothing">{value === '' ? 'empty' : '–'}</span>}</>;
+  if (value === hidden) return <>{value}</>;
+  if (!value) return value === '' ? <Empty /> : <Nothing />;
   if (alias) return <Named kind={alias} id={value} />;
   if (refersTo) return <Id id={value} href={recordHref(refersTo, row.business_id ?? '', value)} />;
   if (kind === 'time' || /_(at|time)$/.test(name)) return <Moment at={new Date(value)} />;
   if (kind === 'amount') return <Amount value={value} />;
   if (kind === 'nested') return <code>{value}</code>;
-  if (/^https?:\/\/\S+$/.test(value))
-    return (
-      <a href={value} rel="noreferrer" target="_blank">
-        Open
-      </a>
-    );
-  return <>{meaningOf(family, name, value)}</>;
+  return linkOf(value, name) ?? <>{meaningOf(family, name, value)}</>;
 }
 
 interface KnownProps {
@@ -114,11 +108,7 @@ function Known({ recordKey: { family, businessId }, id, record, revealed, famili
       <div class="actions">
         <ShowPersonal {...{ revealed, address }} values={{ business: businessId, id }} />
       </div>
-      <PersonalNote
-        {...{ revealed, address }}
-        takes="desk"
-        hiddenAt={recordHref(family.name, businessId, id)}
-      >
+      <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, businessId, id)}>
         Personal data is hidden.
       </PersonalNote>
       {row ? (

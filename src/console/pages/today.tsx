@@ -4,7 +4,6 @@ import { type Figures, mostClinics, readToday, type Takings, usualWeeks } from '
 import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { ToDo } from '../ui/to-do.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
 /** The clinics' day: takings, appointments, dues. */
@@ -48,15 +47,21 @@ function NeedsSomebody() {
         {number === 1 ? 'it' : 'them'}. {link(path, 'Look')}
       </>
     );
+  const items = [
+    !problems && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
+    problems && count(problems.failed, '/deliveries', 'could not be applied'),
+    problems && count(problems.quarantine, '/quarantine', 'could not be read'),
+  ].filter(Boolean);
+  if (items.length === 0) return null;
   return (
-    <ToDo
-      title="Needs somebody"
-      items={[
-        !problems && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
-        problems && count(problems.failed, '/deliveries', 'could not be applied'),
-        problems && count(problems.quarantine, '/quarantine', 'could not be read'),
-      ]}
-    />
+    <section class="warning" aria-labelledby="needs">
+      <h2 id="needs">Needs somebody</h2>
+      <ul>
+        {items.map((item, index) => (
+          <li key={index}>{item}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -1,7 +1,6 @@
 import { words } from '../../common/words.ts';
-import { FieldValue } from '../ui/field-value.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
-import { Amount, formatCount, formatCountOf } from '../ui/values.tsx';
+import { Amount, FieldValue, formatCount, formatCountOf } from '../ui/values.tsx';
 import { isNumeric } from './column-kinds.ts';
 import { labelOfColumn } from './column-labels.ts';
 import { DownloadMenu } from './download-menu.tsx';

@@ -4,10 +4,12 @@ import { words } from '../../common/words.ts';
 import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
 import { useMayPost, useVisit } from './context.ts';
 
+type Values = Readonly<Record<string, string | undefined>>;
+
 interface PostFormProps {
   action: string;
   /** Hidden fields; undefined ones are left out. */
-  values?: Record<string, string | undefined>;
+  values?: Values;
   class?: string | undefined;
   /** For screen readers. */
   label?: string | undefined;
@@ -33,7 +35,7 @@ export function PostButton({ kind, children, ...form }: PostFormProps & { kind?:
   );
 }
 
-export function Hidden({ values }: { values: Record<string, string | undefined> }) {
+export function Hidden({ values }: { values: Values }) {
   return (
     <>
       {Object.entries(values).map(
@@ -41,87 +43,6 @@ export function Hidden({ values }: { values: Record<string, string | undefined> 
           value !== undefined && <input key={name} type="hidden" name={name} value={value} />,
       )}
     </>
-  );
-}
-
-/** `list`: the id of a list of values. */
-type FieldProps = Omit<FormField, 'kind'> &
-  Partial<Record<'type' | 'value' | 'fault' | 'list', string | undefined>>;
-
-type LabelledProps = Pick<FieldProps, 'label' | 'fault'> & {
-  input: (attributes: {
-    id: string;
-    'aria-invalid'?: true;
-    'aria-describedby'?: string;
-  }) => ComponentChildren;
-};
-
-/** An input with its label and its error. Its id is no other's: two forms of a page may have fields of one name. */
-function Labelled({ label, fault, input }: LabelledProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {input(fault ? { id, 'aria-invalid': true, 'aria-describedby': `${id}-fault` } : { id })}
-      {fault && (
-        <p class="fault" id={`${id}-fault`} role="alert">
-          {fault}
-        </p>
-      )}
-    </div>
-  );
-}
-
-export function Field({ label, fault, ...input }: FieldProps) {
-  return (
-    <Labelled
-      {...{ label, fault }}
-      input={(attributes) => <input type="text" {...attributes} {...(input as object)} />}
-    />
-  );
-}
-
-/** A page does not grow with the aliases. */
-const mostOptions = 200;
-
-/**
- * A field for a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. It holds the
- * alias where it may be entered as well as the id.
- */
-function AliasField({ kind, byName, value, ...field }: FieldProps & { kind: AliasKind }) {
-  const { aliases } = useVisit();
-  const list = useId();
-  const known = [...(aliases?.[kind] ?? [])].slice(0, mostOptions);
-  const shown = (byName && value && aliases?.[kind].get(value)) || value;
-  return (
-    <>
-      <Field {...field} value={shown} list={list} autocomplete="off" />
-      <datalist id={list}>
-        {known.map(([id, alias]) => (
-          <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-type ChoiceField = Extract<FormField, { kind: 'choice' }> & Pick<FieldProps, 'value' | 'fault'>;
-
-function Choice({ label, name, value, fault, options, any = 'any' }: ChoiceField) {
-  return (
-    <Labelled
-      {...{ label, fault }}
-      input={(attributes) => (
-        <select name={name} {...attributes}>
-          {any && <option value="">{any}</option>}
-          {options.map((option) => (
-            <option key={option} value={option} selected={option === value}>
-              {words(option)}
-            </option>
-          ))}
-        </select>
-      )}
-    />
   );
 }
 
@@ -135,58 +56,189 @@ export function Submit({ kind, children }: { kind?: string | undefined; children
 }
 
 /** A field of a form; the ids of businesses, clinics and doctors are pick-lists. */
-export type FormField = {
+export interface FormField {
   name: string;
   label: string;
   required?: boolean;
   autocomplete?: string;
+  kind?: 'text' | 'date' | 'datetime-local' | 'choice' | AliasKind;
   /** Whether an alias may be entered. */
-  byName?: boolean | undefined;
-} & (
-  | { kind?: 'text' | 'date' | 'datetime-local' | AliasKind }
-  /** `any` is the choice of none; false: there is no such choice. */
-  | { kind: 'choice'; options: readonly string[]; any?: string | false }
-);
+  byName?: boolean;
+  /** Of a choice. */
+  options?: readonly string[];
+  /** The choice of none; false: there is no such choice. */
+  any?: string | false;
+}
+
+interface Labelled {
+  label: string;
+  fault?: string | undefined;
+}
+
+interface InputProps extends Labelled {
+  name: string;
+  value?: string | undefined;
+  required?: boolean;
+  autocomplete?: string;
+  type?: string;
+  /** The id of a list of values. */
+  list?: string;
+}
+
+/** The attributes of an input with a label and an error. Its id is no other's: two forms of a page may have fields of one name. */
+function useLabel({ label, fault }: Labelled) {
+  const id = useId();
+  return {
+    attributes: fault ? ({ id, 'aria-invalid': true, 'aria-describedby': `${id}-fault` } as const) : { id },
+    around: (input: ComponentChildren) => (
+      <div class="field">
+        <label for={id}>{label}</label>
+        {input}
+        {fault && (
+          <p class="fault" id={`${id}-fault`} role="alert">
+            {fault}
+          </p>
+        )}
+      </div>
+    ),
+  };
+}
+
+export function Field({ label, fault, ...input }: InputProps) {
+  const { attributes, around } = useLabel({ label, fault });
+  // Preact's types take no undefined attribute; it leaves them out.
+  return around(<input type="text" {...attributes} {...(input as object)} />);
+}
+
+/** A page does not grow with the aliases. */
+const maxOptions = 200;
+
+interface AliasProps extends InputProps {
+  kind: AliasKind;
+  byName: boolean | undefined;
+}
+
+/**
+ * A field for a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. It holds the
+ * alias where it may be entered as well as the id.
+ */
+function AliasField({ kind, byName, value, ...field }: AliasProps) {
+  const { aliases } = useVisit();
+  const list = useId();
+  const listed = [...(aliases?.[kind] ?? [])].slice(0, maxOptions);
+  const shown = (byName && value && aliases?.[kind].get(value)) || value;
+  return (
+    <>
+      <Field {...field} value={shown} list={list} autocomplete="off" />
+      <datalist id={list}>
+        {listed.map(([id, alias]) => (
+          <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+interface ChoiceProps extends Labelled {
+  name: string;
+  value: string | undefined;
+  options: readonly string[];
+  any: string | false | undefined;
+}
+
+function Choice({ label, name, value, fault, options, any = 'any' }: ChoiceProps) {
+  const { attributes, around } = useLabel({ label, fault });
+  return around(
+    <select name={name} {...attributes}>
+      {any && <option value="">{any}</option>}
+      {options.map((option) => (
+        <option key={option} value={option} selected={option === value}>
+          {words(option)}
+        </option>
+      ))}
+    </select>,
+  );
+}
 
 interface FieldsProps {
   fields: readonly FormField[];
   /** The fields as entered, and their errors. */
-  entered?: Readonly<Record<string, string | undefined>>;
-  faults?: Readonly<Record<string, string | undefined>>;
+  entered?: Values;
+  faults?: Values;
 }
 
 export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
-  const input = ({ kind = 'text', byName, ...field }: FormField) => {
+  const input = ({ kind = 'text', byName, options, any, ...field }: FormField) => {
     const { name } = field;
     const props = { ...field, key: name, value: entered[name], fault: faults[name] };
-    if ('options' in props) return <Choice {...props} kind="choice" />;
-    return isAliasKind(kind) ? (
-      <AliasField {...props} {...{ kind, byName }} />
-    ) : (
-      <Field {...props} type={kind} />
-    );
+    if (options) return <Choice {...props} options={options} any={any} />;
+    if (isAliasKind(kind)) return <AliasField {...props} kind={kind} byName={byName} />;
+    return <Field {...props} type={kind} />;
   };
   return <div class="fields">{fields.map(input)}</div>;
 }
 
-interface EntryFormProps extends FieldsProps, Pick<PostFormProps, 'action' | 'values'> {
+interface EntryFormProps extends FieldsProps {
+  action: string;
+  values?: Values;
   title?: string;
   hint?: string;
-  /** The text of the button, and its style. */
+  /** The text of the button. */
   submit: string;
-  kind?: string;
 }
 
 /** A card with fields to fill in, which are posted. */
-export function EntryForm({ action, values = {}, title, hint, submit, kind, ...fields }: EntryFormProps) {
+export function EntryForm({ action, values = {}, title, hint, submit, ...fields }: EntryFormProps) {
   return (
     <PostForm {...{ action, values }} class="card" label={title}>
       {title && <h2>{title}</h2>}
       {hint && <p class="hint">{hint}</p>}
       <Fields {...fields} />
       <div class="actions">
-        <Submit kind={kind}>{submit}</Submit>
+        <Submit kind="second">{submit}</Submit>
       </div>
     </PostForm>
+  );
+}
+
+interface PersonalProps {
+  revealed: boolean;
+  /** The page's address; below it, `/personal` shows its personal data. */
+  address: string;
+}
+
+/** The button that shows what a page hides. */
+export function ShowPersonal({
+  revealed,
+  address,
+  values = {},
+  what = 'personal data',
+}: PersonalProps & { values?: Values; what?: string }) {
+  if (revealed) return null;
+  return (
+    <PostButton action={`${address}/personal`} values={values} kind="second">
+      Show {what}
+    </PostButton>
+  );
+}
+
+/** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
+export function PersonalNote({
+  revealed,
+  address,
+  hiddenAt = address,
+  children,
+}: PersonalProps & { hiddenAt?: string; children: ComponentChildren }) {
+  const mayShow = useMayPost(`${address}/personal`);
+  if (!revealed)
+    return (
+      <p class="note">
+        {children} {mayShow ? 'Showing it is logged.' : 'Showing it takes the role desk.'}
+      </p>
+    );
+  return (
+    <p class="note">
+      This page shows personal data; showing it was logged. <a href={hiddenAt}>Hide it</a>
+    </p>
   );
 }

@@ -30,24 +30,17 @@ interface TableProps<Row> {
   rows: readonly Row[] | undefined;
   /** Shown instead of a table without rows. */
   empty?: ComponentChildren;
-  /** Two or three narrow columns. */
+  /** Two or three narrow columns. Other tables have a card for each row on a narrow screen. */
   small?: boolean;
-  /** Within its place on the page. Others do not scroll, and, except for small ones, have a card for each row on a narrow screen. */
-  scrolls?: boolean;
   sorting?: Sorting | undefined;
 }
 
-export function Table<Row>({ label, columns, rows, empty, small, scrolls, sorting }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, empty, small, sorting }: TableProps<Row>) {
   if (!rows) return <p class="empty">{label} took too long to read. Reload the page.</p>;
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
-  const cards = !small && !scrolls;
   const hasTotals = columns.some(({ total }) => total !== undefined);
   return (
-    <section
-      class={`list${small ? ' small' : ''}${cards ? ' cards' : ''}${scrolls ? ' scroll' : ''}`}
-      aria-label={label}
-      tabindex={scrolls ? 0 : undefined}
-    >
+    <section class={`list ${small ? 'small' : 'cards'}`} aria-label={label}>
       <table aria-label={label}>
         <thead>
           <tr>
@@ -60,7 +53,7 @@ export function Table<Row>({ label, columns, rows, empty, small, scrolls, sortin
           {rows.map((row, index) => (
             <tr key={index}>
               {columns.map((column, place) => (
-                <Cell key={place} {...{ column, row, cards }} />
+                <Cell key={place} column={column} row={row} cards={!small} />
               ))}
             </tr>
           ))}
@@ -70,7 +63,7 @@ export function Table<Row>({ label, columns, rows, empty, small, scrolls, sortin
             <tr>
               <th scope="row">{columns[0]!.total ?? 'Total'}</th>
               {columns.slice(1).map(({ head, total, numeric }, index) => (
-                <td key={index} class={numeric ? 'number' : undefined} data-head={headOfCard(cards, head)}>
+                <td key={index} class={numeric ? 'number' : undefined} data-head={headOfCard(!small, head)}>
                   {total}
                 </td>
               ))}

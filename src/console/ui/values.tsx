@@ -1,8 +1,17 @@
 import { type ComponentChildren, Fragment } from 'preact';
-import { formatDuration, formatMoment, parseMoment } from '../../common/local-times.ts';
-import { formatAmount, formatCount, titled } from '../../common/words.ts';
+import { formatDay } from '../../common/days.ts';
+import { formatDuration, formatInterval, formatMoment, parseMoment } from '../../common/local-times.ts';
+import { formatAmount, formatCount, titled, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
-import { useVisit } from './context.ts';
+import {
+  aliasKindOf,
+  familyOfId,
+  isAmount,
+  isId,
+  isNumeric,
+  type TypedColumn,
+} from '../reports/column-kinds.ts';
+import { hrefTo, recordHref, useVisit } from './context.ts';
 
 export * from '../../common/words.ts';
 
@@ -10,12 +19,6 @@ export function Moment({ at }: { at: Date | null | undefined }) {
   const { timezone } = useVisit();
   if (!at) return <Nothing />;
   return <time dateTime={at.toISOString()}>{formatMoment(at, timezone)}</time>;
-}
-
-/** A moment that PostgreSQL wrote. */
-export function WrittenMoment({ value }: { value: string }) {
-  const at = parseMoment(value);
-  return at ? <Moment at={at} /> : value;
 }
 
 export function Ago({ at }: { at: Date }) {
@@ -29,6 +32,10 @@ export function Ago({ at }: { at: Date }) {
 
 export function Nothing() {
   return <span class="nothing">–</span>;
+}
+
+export function Empty() {
+  return <span class="nothing">empty</span>;
 }
 
 /** An id: its ends, where it is long. */
@@ -53,10 +60,10 @@ export function Status({ status }: { status: string }) {
 
 /** A list of names and values; those that are undefined are left out, empty ones are a dash. */
 export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
-  const given = Object.entries(facts).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(facts).filter(([, value]) => value !== undefined);
   return (
     <dl class="card">
-      {given.map(([name, value]) => (
+      {entries.map(([name, value]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
           <dd>{value === null || value === '' ? <Nothing /> : value}</dd>
@@ -82,7 +89,7 @@ export function Verbatim({ label, text }: { label: string; text: string }) {
 /** A link to the page of a delivery or of a rejected body: its id, or a time of it. */
 export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: string; at?: Date }) {
   return (
-    <a class={at ? undefined : 'id'} href={`/console/${to}/${id}`}>
+    <a class={at ? undefined : 'id'} href={hrefTo(`/${to}/${id}`)}>
       {at ? <Moment at={at} /> : id}
     </a>
   );
@@ -91,4 +98,58 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
 /** An amount in rupees; a dash where there is none. */
 export function Amount({ value }: { value: number | string | null | undefined }) {
   return value == null || value === '' ? <Nothing /> : formatAmount(value);
+}
+
+const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
+
+/** A link to a document; undefined for a text that is no address. */
+export function linkOf(value: string, name: string) {
+  if (!/^https?:\/\/\S+$/.test(value)) return undefined;
+  return (
+    <a href={value} rel="noreferrer" target="_blank">
+      Open<span class="unseen"> {words(name)}</span>
+    </a>
+  );
+}
+
+interface FieldValueProps {
+  column: TypedColumn;
+  row: Readonly<Record<string, string | null>>;
+}
+
+/** A value that PostgreSQL cast to text, for people to read. */
+export function FieldValue({ column, row }: FieldValueProps) {
+  const { name, type } = column;
+  const value = name === 'receipt_number' ? row[name] || row.receipt_id : row[name];
+  if (value === null || value === undefined) return <Nothing />;
+  if (value === '') return <Empty />;
+  const kind = aliasKindOf(name);
+  if (kind) return <Named kind={kind} id={value} />;
+  if (name === 'receipt_number' && row.business_id && row.receipt_id)
+    return <a href={recordHref('receipt', row.business_id, row.receipt_id)}>{value}</a>;
+  const family = familyOfId(name);
+  if (family && row.business_id != null)
+    return <Id id={value} href={recordHref(family, row.business_id, value)} />;
+  if (name === 'delivery_id' || name === 'example_delivery')
+    return <Id id={value} href={hrefTo(`/deliveries/${value}`)} />;
+  if (name === 'quarantine_id') return <Id id={value} href={hrefTo(`/quarantine/${value}`)} />;
+  const link = linkOf(value, name);
+  if (link) return link;
+  if (isAmount(column)) return <Amount value={value} />;
+  const unitMs = /_seconds$/.test(name) ? 1_000 : /_hours$/.test(name) ? 3_600_000 : undefined;
+  if (unitMs && isNumeric(column)) return formatDuration(Number(value) * unitMs);
+  if (/_share$/.test(name) && isNumeric(column)) return percent.format(Number(value));
+  if (isId(name)) return /number$/.test(name) ? value : <Id id={value} />;
+  return name === 'state' ? words(value) : typed(type, value);
+}
+
+/** A value whose type says how it is read. */
+function typed(type: string, value: string) {
+  if (['numeric', 'bigint', 'integer'].includes(type)) return formatCount(value);
+  if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
+  if (type === 'date') return formatDay(value);
+  if (type === 'interval') return formatInterval(value);
+  const at = type === 'timestamp with time zone' && parseMoment(value);
+  if (at) return <Moment at={at} />;
+  return type === 'jsonb' ? <code>{value}</code> : value;
 }
