@@ -29,46 +29,52 @@ export const localTime = (timezone: string, label?: string) =>
     })
     .meta({ label, kind: 'datetime-local' });
 
-/** The fields of a form, by the labels in the metadata of their schemas; those without a label are left out. */
-export const fieldsOf = (shape: z.ZodRawShape, byName = false): FormField[] =>
-  Object.entries(shape).flatMap(([name, schema]) => {
-    const shown = z.globalRegistry.get(schema);
-    return shown?.label ? [{ ...shown, name, byName } as FormField] : [];
-  });
+/** A form as it was entered. */
+export interface Form {
+  /** Its fields that have a label. */
+  fields: FormField[];
+  entered: Record<string, string>;
+  /** By field name. */
+  faults: Record<string, string>;
+}
+
+interface ParsedForm<Shape extends z.ZodRawShape> extends Form {
+  data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined };
+  /** The status of the page that shows it. */
+  status: 200 | 400;
+}
 
 /**
  * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
  *
  * @param aliases with them, the name of a business, a clinic or a doctor is read as its id
- * @returns the `fields` that have a label, what was `entered`, `faults` by field name, and the `status` of the page that
- *   shows them
  */
 export function parseForm<Shape extends z.ZodRawShape>(
   form: Record<string, unknown>,
   shape: Shape,
   aliases?: Aliases,
-) {
-  const data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined } = {};
+): ParsedForm<Shape> {
+  const data: ParsedForm<Shape>['data'] = {};
   const entered: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const [name, schema] of Object.entries(shape)) {
     const field = form[name];
     // PostgreSQL's text cannot hold U+0000.
-    const given = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
-    if (given === undefined || given === '') continue;
-    entered[name] = String(given);
+    const input = typeof field === 'string' ? field.trim().replaceAll('\0', '') : field;
+    if (input === undefined || input === '') continue;
+    entered[name] = String(input);
     const { kind } = z.globalRegistry.get(schema) ?? {};
-    const known = aliases && isAliasKind(kind) ? findIds(aliases[kind], entered[name]) : [];
-    if (known.length > 1) {
-      faults[name] = `${known.length} names have that. Enter more of it, or the id.`;
-      continue;
-    }
-    const { data: value, error } = z.safeParse(schema, known[0] ?? given);
-    if (error) faults[name] = error.issues[0]!.message;
+    const ids = aliases && isAliasKind(kind) ? findIds(aliases[kind], entered[name]) : [];
+    const { data: value, error } = z.safeParse(schema, ids[0] ?? input);
+    if (ids.length > 1) faults[name] = `${ids.length} names have that. Enter more of it, or the id.`;
+    else if (error) faults[name] = error.issues[0]!.message;
     else Object.assign(data, { [name]: value });
   }
-  const status: 200 | 400 = Object.keys(faults).length > 0 ? 400 : 200;
-  return { data, fields: fieldsOf(shape, aliases !== undefined), entered, faults, status };
+  const fields = Object.entries(shape).flatMap(([name, schema]) => {
+    const { label, ...field } = z.globalRegistry.get(schema) ?? {};
+    return label ? [{ ...field, label, name, byName: aliases !== undefined } as FormField] : [];
+  });
+  return { data, fields, entered, faults, status: Object.keys(faults).length > 0 ? 400 : 200 };
 }
 
 /** @throws BadInput where a field is invalid */

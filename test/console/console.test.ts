@@ -4,7 +4,7 @@ import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { type Role, roles } from '../../src/common/config/value-types.ts';
 import { isAllowed } from '../../src/console/page.ts';
-import { reports } from '../../src/console/reports/lists.ts';
+import { reports } from '../../src/console/reports/definitions.ts';
 import { listAccess } from '../../src/privacy/audit.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';

@@ -10,9 +10,9 @@ import {
 import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
 import { type Page, PageNotFound } from '../page.ts';
-import { choice, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
+import { choice, type Form, guid, localTime, parseForm, readForm, text } from '../read-form.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
-import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
 import { PersonalNote, PostButton, ShowPersonal } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { PageLinks, Table } from '../ui/table.tsx';
@@ -64,7 +64,7 @@ export const deliveries: Page = (routes, core) => {
   routes.post('/deliveries/:id/personal', 'desk', (req, res) => show(req, res, true));
 };
 
-function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: FilterForm }) {
+function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: Form }) {
   const { entered } = filter;
   const rows = found.slice(0, pageRows);
   const older = found.length > pageRows && hrefTo('/deliveries', { ...entered, before: rows.at(-1)!.id });

@@ -9,10 +9,10 @@ import {
   maxIds,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
-import { choice, oneOf, parseForm, readForm, text } from '../read-form.ts';
+import { choice, type Form, oneOf, parseForm, readForm, text } from '../read-form.ts';
 import { readBusinesses } from '../reports/read.ts';
 import { useMayPost, visitOf } from '../ui/context.ts';
-import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -75,7 +75,7 @@ async function readIds(
 
 interface AliasesProps {
   ids: readonly KnownId[];
-  form: FilterForm;
+  form: Form;
 }
 
 const action = '/console/aliases';

@@ -12,9 +12,9 @@ import {
   replayQuarantined,
 } from '../../inbox/replay.ts';
 import { BadInput, type Page, PageNotFound } from '../page.ts';
-import { choice, parseForm, text } from '../read-form.ts';
+import { choice, type Form, parseForm, text } from '../read-form.ts';
 import { useMayPost, visitOf } from '../ui/context.ts';
-import { type FilterForm, Filters } from '../ui/filters.tsx';
+import { Filters } from '../ui/filters.tsx';
 import { PersonalNote, PostButton, PostForm, ShowPersonal, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -85,7 +85,7 @@ interface Attempt {
   corrected: string | undefined;
 }
 
-function List({ rows, filter }: { rows: readonly QuarantinedBody[]; filter: FilterForm }) {
+function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: Form }) {
   return (
     <>
       <Filters action="/console/quarantine" {...filter} folded />

@@ -11,7 +11,7 @@ import {
 } from '../../inbox/read-record.ts';
 import { type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { aliasKindOf } from '../reports/column-kinds.ts';
+import { aliasKindOf } from '../reports/report-columns.ts';
 import { recordHref } from '../ui/context.ts';
 import { PersonalNote, ShowPersonal } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';

@@ -1,43 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
-import type pg from 'pg';
 import QueryStream from 'pg-query-stream';
 import type { Config } from '../../common/config/config.ts';
+import type { Core } from '../../receiver/feature.ts';
 import { BadInput, TooManyDownloads } from '../page.ts';
 import { formatCount } from '../ui/values.tsx';
-import { type FileContent, type FormatName, formats } from './files/formats.ts';
+import { type FileContent, type FormatName, formats } from './files.ts';
 import type { RowsSummary } from './queries.ts';
-import { abortWhenStalled, isDisconnected, sendStream } from './send-stream.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
 const batchSize = 25;
 
 interface Download {
   query: CompiledQuery;
-  /** How many there are, and whose. */
   summary: CompiledQuery<RowsSummary>;
   /** Logs the download, before the first row is sent. */
   logAccess: (summary: RowsSummary) => Promise<void>;
   format: FormatName;
-  /** What the file has, with the number of its rows. */
+  /** @param rows their number */
   content: (rows: number) => FileContent;
   /** The file's name, without its ending. */
   name: string;
-  limits: Config['downloads'];
-  /** SQL for the beginning of its transaction. */
-  settings: string;
 }
 
 /**
  * Streams a query's rows, with a cursor that follows the speed of the client. An aborted download ends in
  * the middle of a chunked response, which the client notices. One snapshot contains what is logged and what is sent.
  *
- * @throws TooManyDownloads where no connection is free; BadInput where the format cannot hold the rows; the database's error, or that
- *   of the access log, before anything was sent
+ * @throws TooManyDownloads where no connection is free; BadInput where there are too many rows; the database's error, or that of the
+ *   access log, before anything was sent
  */
-export async function sendDownload(res: Response, pool: pg.Pool, download: Download): Promise<void> {
-  const { query, summary, logAccess, format, content, name, limits, settings } = download;
-  const { type, ending, write } = formats[format];
+export async function sendDownload(res: Response, { pool, config }: Core, download: Download): Promise<void> {
+  const { query, summary, logAccess, format, content, name } = download;
+  const { type, write } = formats[format];
+  const { downloads: limits, reportTimezone: timezone } = config;
+  const settings = `set local timezone = '${timezone}'; set local statement_timeout = ${limits.totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const client = await pool.connect().catch(() => {
     throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
   });
@@ -48,15 +48,16 @@ export async function sendDownload(res: Response, pool: pg.Pool, download: Downl
     await client.query(within(limits.stalledMs, settings));
     const counted = within(limits.totalMs, summary.sql, summary.parameters);
     const { rows: summaries } = await client.query<RowsSummary>(counted);
-    if (summaries[0]!.rows > limits.maxRows)
+    const [counts] = summaries;
+    if (counts!.rows > limits.maxRows)
       throw new BadInput(
         `A download takes ${formatCount(limits.maxRows)} rows. Choose a business or fewer days.`,
       );
-    await logAccess(summaries[0]!);
+    await logAccess(counts!);
     res.setHeader('Content-Type', type);
-    res.setHeader('Content-Disposition', `attachment; filename="${name}.${ending}"`);
+    res.setHeader('Content-Disposition', `attachment; filename="${name}.${format}"`);
     const rows = () => client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
-    await sendStream(res, () => [rows(), ...write(content(summaries[0]!.rows))]);
+    await sendStream(res, () => [rows(), ...write(content(counts!.rows))]);
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(
       () => undefined,
@@ -77,3 +78,39 @@ const within = (query_timeout: number, text: string, values: readonly unknown[] 
   values: [...values],
   query_timeout,
 });
+
+const isDisconnected = (error: unknown): boolean =>
+  (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+
+const disconnected = () =>
+  Object.assign(new Error('The client disconnected.'), { code: 'ERR_STREAM_PREMATURE_CLOSE' });
+
+/**
+ * Sends a stream as a response. It ends when the client disconnects, also before the first byte: Node's pipeline through
+ * a `Duplex.from` into a closed response never does.
+ *
+ * @param open opens the stream, unless the client has disconnected
+ * @throws an error for which `isDisconnected` is true
+ */
+async function sendStream(to: Writable, open: () => readonly [Readable, ...Duplex[]]): Promise<void> {
+  if (to.destroyed) throw disconnected();
+  const gone = new Promise<never>((_, reject) => {
+    to.once('close', () => to.writableFinished || reject(disconnected()));
+  });
+  await Promise.race([pipeline([...open(), to]), gone]);
+}
+
+/** Ends a response whose reader has stopped, or is too slow: meanwhile it occupies a connection, and its transaction holds vacuum back. */
+function abortWhenStalled(res: ServerResponse, { stalledMs, totalMs }: Config['downloads']): NodeJS.Timeout {
+  const began = performance.now();
+  let moved = began;
+  res.on('drain', () => {
+    moved = performance.now();
+  });
+  return setInterval(() => {
+    const now = performance.now();
+    // Otherwise the download waits for the database.
+    if (!res.writableNeedDrain) moved = now;
+    if (now - moved > stalledMs || now - began > totalMs) res.destroy();
+  }, stalledMs / 4);
+}

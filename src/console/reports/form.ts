@@ -3,37 +3,45 @@ import { daysBetween, formatDay, isDay } from '../../common/days.ts';
 import { formatLocal, parseLocal } from '../../common/local-times.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
-import { choice, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
+import { choice, type Form, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
 import { hrefTo } from '../ui/context.ts';
-import type { Asked } from './queries.ts';
-import { ages, daysAskedFor, ranges } from './ranges.ts';
-import type { Report } from './report.ts';
-import { filtersOf, type ReportColumn } from './view-columns.ts';
+import { filtersOf, type ReportFilter, type ReportQuery, type ReportSource } from './queries.ts';
+import { ages, daysOfRange, type RangeName, ranges } from './ranges.ts';
 
 /** The database reads the rows of the pages before, too. */
-export const mostPages = 50;
+export const maxPages = 50;
 
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
-interface FormOf {
-  report: Report;
-  columns: readonly ReportColumn[];
+/** A query, with the form that it was entered in. */
+export interface ReportRequest extends ReportQuery, Form {
+  /** Undefined where other days are entered. */
+  range: RangeName | undefined;
+  /** Whether the report has days to filter by, and ages. */
+  hasDays: boolean;
+  hasAges: boolean;
+  /** Whether all columns are shown. */
+  isWide: boolean;
+}
+
+interface Around {
   timezone: string;
-  aliases?: Aliases | undefined;
+  aliases?: Aliases;
 }
 
 /**
- * Reads which rows of a report are asked for, and in which order. `from` and `to` are both included, and take precedence over a
- * range; a receipt is looked for in all days.
+ * Reads the rows of a report, and their order, from the address of its page. `from` and `to` are both included, and take
+ * precedence over a range; a receipt is looked for in all days. What the report has no column for does not filter it.
  *
- * @returns with `range`, unless other days are asked for; `isWide`: whether all columns are shown; `entered`: the fields of
- *   its address; the `fields` that the report has; `faults` of these
- * @throws BadInput for another field
+ * @throws BadInput where a field is wrong that the form does not show
  */
-export function readReportForm(form: Record<string, unknown>, of: FormOf) {
-  const { report, columns, timezone, aliases } = of;
-  const filters = filtersOf(report, columns);
-  const names = columns.map(({ name }) => name);
+export function readReportForm(
+  form: Record<string, unknown>,
+  source: ReportSource,
+  { timezone, aliases }: Around,
+): ReportRequest {
+  const { report, columns } = source;
+  const filters = filtersOf(source);
   const oneDay = z.string().refine(isDay, 'Enter a day such as 2026-11-21.');
   const shape = {
     from: oneDay.meta({ label: 'From', kind: 'date' }),
@@ -45,38 +53,39 @@ export function readReportForm(form: Record<string, unknown>, of: FormOf) {
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
     at: localTime(timezone, 'As of'),
-    sort: z.string().refine((by) => names.includes(by.replace('-', '')), 'Unknown column.'),
+    sort: z
+      .string()
+      .refine((by) => columns.some(({ name }) => name === by.replace('-', '')), 'Unknown column.'),
     columns: oneOf(['all']),
-    page: z.coerce
-      .number('Unknown page.')
-      .int()
-      .min(1)
-      .max(mostPages, `There are ${mostPages} pages at most.`),
+    page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
-  const usual = data.range ?? (data.receipt ? 'all' : (report.range ?? 'last_30_days'));
-  const { from, to, range } = daysAskedFor(data, usual, formatLocal(Date.now(), timezone).slice(0, 10));
+  const { range: wanted, columns: width, ...others } = data;
+  const usual = wanted ?? (data.receipt ? 'all' : (report.range ?? 'last_30_days'));
+  const [first, last] = daysOfRange(usual, formatLocal(Date.now(), timezone).slice(0, 10));
+  const from = data.from ?? (data.to ? undefined : first);
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
   if (data.from && data.to && daysBetween(data.from, data.to) < 0)
     faults.to = `This is before ${formatDay(data.from)}.`;
-  const { range: _, columns: wanted, ...others } = data;
-  const known = fields.filter(({ name }) => filters[name as keyof typeof filters]);
-  const unseen = Object.entries(faults).filter(([name]) => !known.some((field) => field.name === name));
-  if (unseen.length > 0) throw new BadInput(unseen.map(([, fault]) => fault).join(' '));
+  const shown = fields.filter(({ name }) => filters[name as keyof typeof filters]);
+  const hidden = Object.entries(faults).filter(([name]) => !shown.some((field) => field.name === name));
+  if (hidden.length > 0) throw new BadInput(hidden.map(([, fault]) => fault).join(' '));
+  const filter: ReportFilter = { ...others, from, to: data.to ?? last, at };
+  for (const name of keysOf(filters)) if (!filters[name]) delete filter[name];
   return {
-    filter: { ...others, from, to, at },
-    isWide: wanted === 'all',
-    range,
+    ...source,
+    filter,
+    fields: shown,
     entered,
     faults,
-    fields: known,
+    range: data.from || data.to ? undefined : usual,
+    hasDays: filters.from !== undefined,
+    hasAges: filters.age !== undefined,
+    isWide: width === 'all',
   };
 }
 
-/** A report, and what is asked of it. */
-export type AskedForm = Asked & Omit<ReturnType<typeof readReportForm>, 'filter'>;
-
-export const reportHref = (view: string, fields?: Parameters<typeof hrefTo>[1]) =>
+export const reportHref = (view: string, fields?: Readonly<Record<string, string | undefined>>) =>
   hrefTo(`/reports/${view}`, fields);

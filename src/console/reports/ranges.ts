@@ -23,18 +23,11 @@ export const ranges = {
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
 
-/** The days that are asked for, or those of a range, and which that is; `today` is a day such as 2026-11-22. */
-export function daysAskedFor(
-  asked: { from?: string | undefined; to?: string | undefined },
-  range: RangeName,
-  today: string,
-) {
-  const { from, to } = asked;
-  const [first, last]: readonly [string?, string?] = ranges[range](today);
-  return { from: from ?? (to ? undefined : first), to: to ?? last, range: from || to ? undefined : range };
-}
+/** The first and the last day of a range; `today` is a day such as 2026-11-22. */
+export const daysOfRange = (range: RangeName, today: string): readonly [from?: string, to?: string] =>
+  ranges[range](today);
 
-/** Those that only a report of what is to come has. */
+/** Ranges of reports with days to come. */
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 
 /** Ages of an amount due, in days: the least and the greatest. */
@@ -46,5 +39,5 @@ export const ages = {
 } as const;
 export type Age = keyof typeof ages;
 
-export const daysOf = ({ from = '', to = '' }: { from?: string | undefined; to?: string | undefined }) =>
+export const daysOf = (from: string, to: string) =>
   from === to ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;

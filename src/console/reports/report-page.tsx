@@ -1,27 +1,25 @@
 import { words } from '../../common/words.ts';
+import { hrefTo, useVisit } from '../ui/context.ts';
+import { Filters, LinkList } from '../ui/filters.tsx';
+import { Hidden } from '../ui/forms.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, FieldValue, formatCount, formatCountOf } from '../ui/values.tsx';
-import { isNumeric } from './column-kinds.ts';
-import { labelOfColumn } from './column-labels.ts';
-import { DownloadMenu } from './download-menu.tsx';
-import { type AskedForm, mostPages, reportHref } from './form.ts';
-import { layOut } from './layout.ts';
-import { pageRows, type ReportRow } from './queries.ts';
-import { titleOf } from './report.ts';
-import { ReportFilters } from './report-filters.tsx';
-import { countedRows, type readAges, type Totals } from './totals.ts';
+import { type ReportGroup, reportGroups, titleOf } from './definitions.ts';
+import { formatNames, formats } from './files.ts';
+import { maxPages, type ReportRequest, reportHref } from './form.ts';
+import { type AgeSum, maxCounted, pageRows, type ReportRow, type Totals } from './queries.ts';
+import { daysOf, type RangeName, ranges, rangesToCome } from './ranges.ts';
+import { isNumeric, labelOfColumn, layOut } from './report-columns.ts';
 
-/** Figures of all matching rows; those are absent that the report does not have. */
-interface Sums {
-  totals: Totals;
-  ages?: Awaited<ReturnType<typeof readAges>>;
-}
-
-interface ReportProps extends AskedForm, Sums {
+interface ReportProps extends ReportRequest {
   comment: string | undefined;
   rows: readonly ReportRow[];
   /** Whether there are rows on a next page. */
   more: boolean;
+  /** Of all matching rows. */
+  totals: Totals;
+  /** Undefined: the report has none. */
+  ages: readonly AgeSum[] | undefined;
 }
 
 export function ReportPage(props: ReportProps) {
@@ -30,7 +28,7 @@ export function ReportPage(props: ReportProps) {
       <p>{props.report.line}</p>
       <DownloadMenu {...props} />
       <ReportFilters {...props} />
-      {props.ages && <Ages {...props} ages={props.ages} />}
+      {props.ages && <Ages {...props} />}
       <p class="note">
         {describeRows(props)} <ColumnsLink {...props} />
       </p>
@@ -41,38 +39,76 @@ export function ReportPage(props: ReportProps) {
   );
 }
 
+/** The ways to download a report. */
+function DownloadMenu({ report, entered }: ReportRequest) {
+  const address = reportHref(report.view);
+  return (
+    <form method="get" action={`${address}/${formatNames[0]}`} class="actions">
+      <Hidden values={{ ...entered, page: undefined, columns: undefined }} />
+      {formatNames.map((format) => (
+        <button key={format} type="submit" class="small second" formaction={`${address}/${format}`}>
+          {formats[format].label}
+        </button>
+      ))}
+    </form>
+  );
+}
+
+/** The days as links, and the other filters. */
+export function ReportFilters({ report, hasDays, entered, faults, fields, filter, range }: ReportRequest) {
+  const names = (Object.keys(ranges) as RangeName[]).filter(
+    (name) => report.hasDaysToCome || !rangesToCome.includes(name),
+  );
+  const links = names.map((name) => ({
+    name: name === 'all' ? 'all days' : words(name),
+    href: reportHref(report.view, { ...entered, from: '', to: '', page: '', range: name }),
+    current: name === range,
+  }));
+  return (
+    <Filters
+      action={reportHref(report.view)}
+      {...{ fields, entered, faults }}
+      hidden={{ sort: entered.sort, range: entered.range, columns: entered.columns }}
+      folded
+    >
+      {hasDays && (
+        <LinkList label="Days" links={links}>
+          {filter.from && filter.to && <span>{daysOf(filter.from, filter.to)}</span>}
+        </LinkList>
+      )}
+    </Filters>
+  );
+}
+
 function describeRows({ totals }: ReportProps): string {
-  const limit = formatCount(countedRows);
-  return totals.rows > countedRows
+  const limit = formatCount(maxCounted);
+  return totals.rows > maxCounted
     ? `More than ${limit} rows. Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`
     : `${formatCountOf(totals.rows, ['row', 'rows'])}.`;
 }
 
 /** Leads to the same rows with all columns, or with those that are read first. */
 function ColumnsLink({ report, columns, entered, isWide }: ReportProps) {
-  const hidden = columns.length - layOut(report, columns, false).length;
-  if (hidden === 0) return null;
-  const wanted = isWide ? undefined : 'all';
+  if (layOut(report, columns, false).length === columns.length) return null;
   return (
-    <a href={reportHref(report.view, { ...entered, columns: wanted })}>
+    <a href={reportHref(report.view, { ...entered, columns: isWide ? undefined : 'all' })}>
       {isWide ? 'Fewer columns' : `All ${columns.length} columns`}
     </a>
   );
 }
 
-function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums, 'ages'>>) {
-  const nameOf = (age: string) => `${words(age)} days`;
+function Ages({ report, entered, ages }: ReportProps) {
   return (
     <>
       <Table
         label="Amount due by age"
         small
-        rows={found}
+        rows={ages}
         columns={[
           {
             head: 'Age',
             cell: ({ age }) => (
-              <a href={reportHref(report.view, { ...entered, page: '', age })}>{nameOf(age)}</a>
+              <a href={reportHref(report.view, { ...entered, page: '', age })}>{words(age)} days</a>
             ),
           },
           { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
@@ -86,8 +122,7 @@ function Ages({ report, entered, ages: found }: ReportProps & Required<Pick<Sums
   );
 }
 
-function Rows(props: ReportProps) {
-  const { report, filter, entered, rows, totals } = props;
+function Rows({ report, columns, isWide, filter, entered, rows, totals }: ReportProps) {
   const { sort = '' } = filter;
   const sorting: Sorting = {
     by: sort.replace('-', ''),
@@ -95,16 +130,15 @@ function Rows(props: ReportProps) {
     href: (by, descending) =>
       reportHref(report.view, { ...entered, page: '', sort: descending ? `-${by}` : by }),
   };
-  const columns = layOut(report, props.columns, props.isWide).map((column): Column<ReportRow> => {
+  const shown = layOut(report, columns, isWide).map((column): Column<ReportRow> => {
     const { name, comment } = column;
-    const hasTotal = Object.hasOwn(totals.sums, name);
     return {
       head: labelOfColumn(report, name),
       title: comment ?? undefined,
       numeric: isNumeric(column),
       cell: (row) => <FieldValue column={column} row={row} />,
       sort: name,
-      total: hasTotal ? <FieldValue column={column} row={totals.sums} /> : undefined,
+      total: Object.hasOwn(totals.sums, name) ? <FieldValue column={column} row={totals.sums} /> : undefined,
     };
   });
   return (
@@ -112,27 +146,23 @@ function Rows(props: ReportProps) {
       label={titleOf(report)}
       rows={rows}
       empty="No matching rows."
-      columns={columns}
-      sorting={totals.rows <= countedRows ? sorting : undefined}
+      columns={shown}
+      sorting={totals.rows <= maxCounted ? sorting : undefined}
     />
   );
 }
 
-function Pages({ report: { view }, entered, filter, more }: ReportProps) {
-  const { page = 1 } = filter;
-  const [newer, older] = [
-    page > 1 && { ...entered, page: page === 2 ? undefined : `${page - 1}` },
-    more && page < mostPages && { ...entered, page: `${page + 1}` },
-  ];
-  const link = (values: typeof newer, name: string) =>
-    values && <a href={reportHref(view, values)}>{name}</a>;
+function Pages({ report: { view }, entered, filter: { page = 1 }, more }: ReportProps) {
+  const link = (to: number, name: string) => (
+    <a href={reportHref(view, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
+  );
   return (
     <>
       <PageLinks
-        newer={link(newer, `← Previous ${pageRows} rows`)}
-        older={link(older, `Next ${pageRows} rows →`)}
+        newer={page > 1 && link(page - 1, `← Previous ${pageRows} rows`)}
+        older={more && page < maxPages && link(page + 1, `Next ${pageRows} rows →`)}
       />
-      {more && page === mostPages && <p class="note">Pages end here; a download contains all rows.</p>}
+      {more && page === maxPages && <p class="note">Pages end here; a download contains all rows.</p>}
     </>
   );
 }
@@ -154,5 +184,43 @@ function Legend({ report, columns, comment, isWide }: ReportProps) {
         ]}
       />
     </details>
+  );
+}
+
+/** What a clinic asks most. */
+const mostUsed = [
+  { name: 'Takings of yesterday', href: reportHref('receipts_daily', { range: 'yesterday' }) },
+  { name: 'Who owes us, the oldest first', href: reportHref('outstanding_receipts') },
+  { name: 'Appointments of tomorrow', href: reportHref('schedule', { range: 'tomorrow' }) },
+  { name: 'Receipts of last month', href: reportHref('receipts', { range: 'last_month' }) },
+];
+
+/** The reports by subject. @param group the one that is shown; without it, all of a clinic's */
+export function ReportList({ group }: { group?: ReportGroup | undefined }) {
+  const { roles } = useVisit();
+  const { operations: _, ...clinic } = reportGroups;
+  const groups = group ? [reportGroups[group]] : Object.values(clinic);
+  return (
+    <>
+      {!group && <LinkList label="Most used" links={mostUsed} />}
+      {groups.map(({ title, reports }) => (
+        <section key={title}>
+          <h2>{title}</h2>
+          <ul class="reports">
+            {reports.map((report) => (
+              <li key={report.view}>
+                <a href={reportHref(report.view)}>{titleOf(report)}</a>
+                <p>{report.line}</p>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      {!group && roles.includes('operator') && (
+        <p>
+          <a href={hrefTo('/reports', { group: 'operations' })}>Reports about the receiver itself</a>
+        </p>
+      )}
+    </>
   );
 }

@@ -1,14 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { words } from '../../common/words.ts';
 import { isAliasKind } from '../../reconcile/aliases.ts';
-import type { parseForm } from '../read-form.ts';
+import type { Form } from '../read-form.ts';
 import { useVisit } from './context.ts';
 import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 
-/** A filter as it was entered into the address of its page. */
-export type FilterForm = Omit<ReturnType<typeof parseForm>, 'data' | 'status'>;
-
-interface FiltersProps extends FilterForm {
+interface FiltersProps extends Form {
   /** The page's address, which holds the filter. */
   action: string;
   /** What else the address keeps. */
@@ -25,11 +22,11 @@ export function Filters(props: FiltersProps) {
   const { aliases } = useVisit();
   const nameOf = (value: string, { kind }: FormField) =>
     (isAliasKind(kind) && aliases?.[kind].get(value)) || (kind === 'choice' ? words(value) : value);
-  const given = fields.flatMap((field) => {
+  const chosen = fields.flatMap((field) => {
     const value = entered[field.name];
     return value ? [`${field.label.toLowerCase()} ${nameOf(value, field)}`] : [];
   });
-  const showAll = given.length > 0 && <a href={action}>Show all</a>;
+  const showAll = chosen.length > 0 && <a href={action}>Show all</a>;
   const form = (
     <form method="get" action={action} class={folded ? 'filters' : 'filters card'}>
       <Hidden values={hidden} />
@@ -48,7 +45,7 @@ export function Filters(props: FiltersProps) {
       {folded ? (
         <>
           <details class="card" open={Object.keys(faults).length > 0}>
-            <summary>Filter{given.length > 0 && `: ${given.join(', ')}`}</summary>
+            <summary>Filter{chosen.length > 0 && `: ${chosen.join(', ')}`}</summary>
             {form}
           </details>
           {showAll && <p>{showAll}</p>}

@@ -10,7 +10,7 @@ import {
   isId,
   isNumeric,
   type TypedColumn,
-} from '../reports/column-kinds.ts';
+} from '../reports/report-columns.ts';
 import { hrefTo, recordHref, useVisit } from './context.ts';
 
 export * from '../../common/words.ts';

@@ -1,21 +1,24 @@
 import fc from 'fast-check';
-import type { ReportFilter } from '../../../src/console/reports/filter.ts';
-import { reports } from '../../../src/console/reports/lists.ts';
-import { askReport, queryRows, readPage } from '../../../src/console/reports/queries.ts';
+import { reports } from '../../../src/console/reports/definitions.ts';
+import {
+  maxCounted,
+  queryRows,
+  type ReportFilter,
+  readPage,
+  readTotals,
+} from '../../../src/console/reports/queries.ts';
 import { read, readBusinesses } from '../../../src/console/reports/read.ts';
-import { countedRows, readTotals } from '../../../src/console/reports/totals.ts';
-import { readColumns } from '../../../src/console/reports/view-columns.ts';
+import { readColumns } from '../../../src/console/reports/report-columns.ts';
 import { apply } from '../../db/apply.ts';
 import { samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
 
-const ask = async (view: string, filter: ReportFilter) => {
-  const report = reports.find((one) => one.view === view)!;
+const queryOf = async (view: string, filter: ReportFilter) => {
+  const report = reports.find((definition) => definition.view === view)!;
   const columns = await readColumns(database.db, report);
-  const businesses = await readBusinesses(database.db);
-  return askReport({ report, columns, filter, businesses });
+  return { report, columns, filter, businesses: await readBusinesses(database.db) };
 };
 
 const dayAgo = (days: number) =>
@@ -51,9 +54,9 @@ it('a page has the newest rows of all days, however many days they are spread ov
          from generate_series(1, $1) n`,
         [rows, days, future],
       );
-      const asked = await ask(view, form);
-      expect(await readPage(database.db, asked, page)).toEqual(
-        await read(database.db, queryRows(asked, page)),
+      const query = await queryOf(view, form);
+      expect(await readPage(database.db, query, page)).toEqual(
+        await read(database.db, queryRows(query, page)),
       );
     }),
     { numRuns: 20 },
@@ -67,9 +70,9 @@ it('rows are counted up to a limit, and beyond it not summed', async () => {
        select 'b1', 'c', 'notice', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
       [from, to],
     );
-  const asked = await ask('notices', {});
-  await insert(1, countedRows);
-  expect(await readTotals(database.db, asked)).toMatchObject({ rows: countedRows });
+  const query = await queryOf('notices', {});
+  await insert(1, maxCounted);
+  expect(await readTotals(database.db, query)).toMatchObject({ rows: maxCounted });
   await insert(0, 0);
-  expect(await readTotals(database.db, asked)).toEqual({ rows: countedRows + 1, sums: {} });
+  expect(await readTotals(database.db, query)).toEqual({ rows: maxCounted + 1, sums: {} });
 });

@@ -1,7 +1,9 @@
 import { Duplex } from 'node:stream';
 import { strToU8, Zip, ZipDeflate } from 'fflate';
-import { parseInterval } from '../../../common/local-times.ts';
-import { type CellKind, headStyle, styleOf, stylesPart } from './xlsx-styles.ts';
+import { parseInterval } from '../../common/local-times.ts';
+
+/** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
+export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'share' | 'text' | 'number' | 'boolean';
 
 export interface XlsxColumn {
   name: string;
@@ -35,6 +37,50 @@ const relations = (targets: readonly (readonly [type: string, target: string])[]
     )
     .join('')}</Relationships>`;
 
+// Excel refuses a file with a longer cell.
+const maxText = 32_767;
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** What XML cannot hold is replaced. */
+const escapeXml = (value: string) =>
+  value
+    .slice(0, maxText)
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+    .replace(/[&<>"]/g, (sign) => entities[sign]!);
+
+const font = '<sz val="11"/><name val="Calibri"/>';
+
+/** The number formats of the kinds that have one, in the order of their styles. */
+const codes: Partial<Record<CellKind, string>> = {
+  // Rupees; Excel itself has no Indian grouping.
+  amount: '[>=10000000]"₹"##\\,##\\,##\\,##0.00;[>=100000]"₹"##\\,##\\,##0.00;"₹"##,##0.00',
+  date: 'd mmm yyyy',
+  moment: 'd mmm yyyy, hh:mm:ss',
+  duration: '[h]:mm:ss',
+  share: '0.0%',
+  text: '@',
+};
+const kinds = Object.keys(codes);
+const formats = Object.values(codes).map(
+  (code, at) => `<numFmt numFmtId="${164 + at}" formatCode="${escapeXml(code)}"/>`,
+);
+const cells = kinds.map((_, at) => `<xf numFmtId="${164 + at}" applyNumberFormat="1"/>`);
+
+const headStyle = 1;
+/** The index of a kind's style, behind the plain one and that of the head. */
+const styleOf = (kind: CellKind) => (kind in codes ? kinds.indexOf(kind) + 2 : 0);
+const totalStyleOf = (kind: CellKind) => (kind === 'amount' ? kinds.length + 2 : headStyle);
+
+/** The part of an Excel file with its styles. */
+const stylesPart = `<styleSheet xmlns="${main}"><numFmts count="${kinds.length}">${formats.join('')}</numFmts>
+<fonts count="2"><font>${font}</font><font><b/>${font}</font></fonts>
+<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>
+<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>
+<cellXfs count="${kinds.length + 3}"><xf/><xf fontId="1" applyFont="1"/>${cells.join('')}
+<xf numFmtId="164" applyNumberFormat="1" fontId="1" applyFont="1"/></cellXfs>
+<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+
 /** A sheet's name has at most 31 characters, and none of these. */
 const sheetName = (title: string) => escapeXml(title.replace(/[[\]:*?/\\']/g, ' ').slice(0, 31));
 
@@ -61,18 +107,6 @@ ${[1, 2].map((sheet) => `<Override PartName="/xl/worksheets/sheet${sheet}.xml" C
     .map(([name, text]) => `<row>${textCell(name, headStyle)}${textCell(text, styleOf('text'))}</row>`)
     .join('')}</sheetData></worksheet>`,
 });
-
-// Excel refuses a file with a longer cell.
-const longestText = 32_767;
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** What XML cannot hold is replaced. */
-const escapeXml = (value: string) =>
-  value
-    .slice(0, longestText)
-    .toWellFormed()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
-    .replace(/[&<>"]/g, (sign) => entities[sign]!);
 
 const textCell = (value: string, style: number) =>
   `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(value)}</t></is></c>`;
@@ -119,12 +153,12 @@ function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last:
     // A sum that a double cannot hold is left to the reader.
     const shown = Number.isFinite(value) ? `<v>${value}</v>` : '';
     const sum = `<f>SUBTOTAL(109,${letters}2:${letters}${last})</f>${shown}`;
-    return `<c s="${styleOf(kind, true)}">${sum}</c>`;
+    return `<c s="${totalStyleOf(kind)}">${sum}</c>`;
   });
   return `<row>${cells.join('')}</row>`;
 }
 
-const [narrowest, widest] = [8, 48];
+const [minWidth, maxWidth] = [8, 48];
 const fixedWidths: Partial<Record<CellKind, number>> = {
   date: 13,
   moment: 23,
@@ -136,10 +170,9 @@ const fixedWidths: Partial<Record<CellKind, number>> = {
 /** In characters, by the first rows: the widths stand before them. A total is longer than what it adds. */
 function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]): number {
   const room = (kind === 'amount' ? 4 : 1) + (summed ? 3 : 0);
-  const lengths = rows.map((row) => row[name]?.length ?? 0);
-  const content = fixedWidths[kind] ?? lengths.reduce((most, length) => Math.max(most, length), 0) + room;
+  const content = fixedWidths[kind] ?? Math.max(0, ...rows.map((row) => row[name]?.length ?? 0)) + room;
   // The head has an arrow.
-  return Math.min(widest, Math.max(narrowest, content, title.length + 4));
+  return Math.min(maxWidth, Math.max(minWidth, content, title.length + 4));
 }
 
 const measuredRows = 200;

@@ -1,0 +1,251 @@
+import { families } from '../../callbacks/families/index.ts';
+import { titled } from '../../common/words.ts';
+import type { RangeName } from './ranges.ts';
+
+type FamilyName = (typeof families)[number]['name'];
+
+/**
+ * A view of the schema `reporting`, as the console shows it. Its filters follow from its columns, and its description is the
+ * view's comment.
+ */
+export interface Report extends Order, Options {
+  /** The view's name; the address of the page too. */
+  view: string;
+  /** Its content, in one line. */
+  line: string;
+  families: readonly FamilyName[];
+}
+
+interface Order {
+  /** No two rows are equal in it, so that pages do not overlap. */
+  order: string;
+  /** Whether `order` begins with a time, newest first, that the column `day` is the day of. */
+  newestDayFirst?: boolean;
+  /** Whether the indexes below the view begin with the business, so that a query has to name one. */
+  leadsWithBusiness?: boolean;
+}
+
+interface Options {
+  /** Where it is not the view's name. */
+  title?: string;
+  /** The families that it is made of, where it is not the one whose table has the view's name; none: records of the receiver itself. */
+  families?: readonly FamilyName[];
+  /** It is a function of a moment, which returns the rows that this view had then. */
+  rowsOf?: string;
+  /** The days that are shown if none are asked for, instead of the last 30. */
+  range?: RangeName;
+  /** Whether its days may be to come. */
+  hasDaysToCome?: boolean;
+  /** Columns that are shown among all of them only, besides those of every report. */
+  details?: readonly string[];
+  /** Whether amounts are of versions or of deleted receipts too, so that their sum says nothing. */
+  withoutTotals?: boolean;
+}
+
+const report = (view: string, line: string, order: Order, options: Options = {}): Report => {
+  const own = families.flatMap(({ name, table }) => (table === view ? [name] : []));
+  return { view, line, ...order, families: own, ...options };
+};
+
+const by = (order: string): Order => ({ order });
+const newest = (time: string, key: string): Order => ({
+  order: `${time} desc, business_id, ${key}`,
+  newestDayFirst: true,
+});
+const newestIn = (time: string, key: string): Order => ({ ...newest(time, key), leadsWithBusiness: true });
+const daily = newestIn('day', 'clinic_id, doctor_id');
+const byReceipt = newestIn('issued_at', 'receipt_id');
+
+const receipt: Options = { families: ['receipt'] };
+const receiver: Options = { families: [] };
+const activities: Options = { families: ['receipt', 'consent_form', 'review_request', 'payment_request'] };
+const gross: Options = { families: ['receipt'], details: ['gross_amount'] };
+const stay: Options = {
+  families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
+};
+
+const money = [
+  report(
+    'receipts_daily',
+    'What was billed, paid and is still due, day by day, of each doctor and clinic.',
+    daily,
+    receipt,
+  ),
+  report('receipts', 'Every receipt, the newest first.', byReceipt, gross),
+  report(
+    'outstanding_receipts',
+    'Receipts that are not fully paid, the oldest first, by age.',
+    by('day, issued_at, business_id, receipt_id'),
+    { ...receipt, details: ['issued_at'], range: 'all' },
+  ),
+  report(
+    'outstanding_by_phone',
+    'Who owes how much: one line for a phone number.',
+    by('due_amount desc, business_id, first_receipt_id'),
+    receipt,
+  ),
+  report(
+    'duplicate_receipts',
+    'Receipts of the same patient, amount and day: one of them may be too many.',
+    newest('day', 'first_receipt_id, copy_number'),
+    { ...receipt, details: ['issued_at', 'first_receipt_id'] },
+  ),
+  report(
+    'doctors_daily',
+    'What each doctor billed, and what is due.',
+    newest('day', 'doctor_id'),
+    activities,
+  ),
+  report(
+    'clinics_daily',
+    'What each clinic billed, and what is due.',
+    newest('day', 'clinic_id'),
+    activities,
+  ),
+  report(
+    'payment_requests',
+    'Payments that patients were asked for, with their links.',
+    newest('requested_at', 'delivery_id'),
+  ),
+];
+
+const appointments = [
+  report('appointments_daily', 'How many were booked, completed, cancelled or missed, day by day.', daily, {
+    families: ['appointment'],
+  }),
+  report(
+    'schedule',
+    'Who comes when, today and on the days to come.',
+    by('starts_at, business_id, appointment_id'),
+    { families: ['appointment'], details: ['booked_at'], range: 'next_7_days', hasDaysToCome: true },
+  ),
+  report('appointments', 'Every appointment and what became of it.', newestIn('booked_at', 'appointment_id')),
+  report(
+    'bookings',
+    'Requests for an appointment, and what became of them.',
+    newest('event_time', 'booking_id'),
+  ),
+  report(
+    'notices',
+    'Reminders, links and follow-ups that were sent to patients and doctors.',
+    newest('event_time', 'delivery_id'),
+  ),
+];
+
+const admissions = [
+  report(
+    'open_admissions',
+    'Who is admitted now, since when, and what is due.',
+    { order: 'admitted_at, business_id, admission_id', leadsWithBusiness: true },
+    { ...stay, details: ['open_clearance_types', 'status', 'facility_id', 'stage'], range: 'last_365_days' },
+  ),
+  report('admissions', 'Every admission, the newest first.', newestIn('admitted_at', 'admission_id'), {
+    details: ['has_ended'],
+  }),
+  report(
+    'admission_clearances',
+    'What is cleared before a discharge, and what is still open.',
+    newest('event_time', 'clearance_id'),
+  ),
+  report('admission_estimates', 'What a stay was estimated to cost.', newest('event_time', 'estimate_id')),
+  report(
+    'admission_events',
+    'What happened during each stay.',
+    by('happened_at desc, business_id, event_id'),
+  ),
+];
+
+const certificates = [
+  report('consent_forms', 'Consent forms that patients have signed.', newest('event_time', 'form_id')),
+  report('review_requests', 'Patients who were asked for a review.', newest('requested_at', 'delivery_id')),
+  report('prescriptions', 'Prescriptions, with their documents.', newest('event_time', 'prescription_id')),
+  report('health_accounts', 'Patients whose health account was linked.', newest('event_time', 'delivery_id')),
+  report(
+    'care_contexts',
+    'Visits that were linked to a health account.',
+    newest('event_time', 'care_context_id'),
+  ),
+];
+
+const accountant = [
+  report(
+    'businesses_daily',
+    'Totals of each day for the whole business.',
+    { order: 'day desc, business_id', newestDayFirst: true },
+    { ...activities, details: ['consent_forms', 'review_requests'] },
+  ),
+  report('deleted_receipts', 'Receipts that were deleted, with their amounts.', byReceipt, gross),
+  report('receipts_as_of', 'All receipts as they were at a date and time, for a closed month.', byReceipt, {
+    ...gross,
+    title: 'Receipts as of a date',
+    rowsOf: 'all_receipts',
+    withoutTotals: true,
+  }),
+  report(
+    'receipt_history',
+    'Each change of a receipt: amounts before and after.',
+    newestIn('received_at', 'receipt_id, version desc'),
+    { ...receipt, details: ['issued_at', 'gross_amount', 'status'], withoutTotals: true },
+  ),
+  report('all_receipts', 'All receipts, the deleted ones too.', byReceipt, { ...gross, withoutTotals: true }),
+];
+
+const operations = [
+  report(
+    'deliveries',
+    'Every callback that was received.',
+    { order: 'received_at desc, delivery_id', newestDayFirst: true },
+    { ...receiver, details: ['hour', 'source', 'last_received_at'] },
+  ),
+  report('deliveries_daily', 'Callbacks of each day by status.', newest('day', 'family'), receiver),
+  report(
+    'silence',
+    'Who has sent nothing for longer than usual.',
+    by('out_of_the_ordinary desc nulls last, present_gap desc, business_id, family'),
+    receiver,
+  ),
+  report('outages', 'When nothing was received.', by('from_at desc'), {
+    ...receiver,
+    title: 'Outages of the receiver',
+    range: 'last_365_days',
+  }),
+  report(
+    'quarantine',
+    'Rejected bodies, by reason.',
+    { order: 'received_at desc, quarantine_id', newestDayFirst: true },
+    receiver,
+  ),
+  report(
+    'schema_drift',
+    'Fields and events that the documentation does not have.',
+    by("kind = 'missing', last_seen desc, event, field, kind, value"),
+    { ...receiver, details: ['first_seen'] },
+  ),
+  report(
+    'other_events',
+    'Events that no report knows yet.',
+    { order: 'event_time desc, delivery_id', newestDayFirst: true },
+    { ...receiver, title: 'Unknown events' },
+  ),
+  report(
+    'practice_changes',
+    'Clinics and doctors that were added or changed at the platform.',
+    newest('event_time', 'delivery_id'),
+  ),
+];
+
+/** A clinic's reports, by subject; and those about the receiver itself. */
+export const reportGroups = {
+  money: { title: 'Money', reports: money },
+  appointments: { title: 'Appointments', reports: appointments },
+  admissions: { title: 'Admissions', reports: admissions },
+  certificates: { title: 'Certificates and reviews', reports: certificates },
+  accountant: { title: 'For the accountant', reports: accountant },
+  operations: { title: 'Operations', reports: operations },
+} as const;
+export type ReportGroup = keyof typeof reportGroups;
+
+export const reports: readonly Report[] = Object.values(reportGroups).flatMap(({ reports }) => reports);
+
+/** The view's name in words: Receipts per day. */
+export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day') }: Report) => titled(title);
