@@ -1,6 +1,13 @@
 import { titled } from '../../common/words.ts';
 import type { Page } from '../page.ts';
-import { type Figures, mostClinics, readToday, type Takings, usualWeeks } from '../reports/read-today.ts';
+import {
+  type Comparison,
+  type Figures,
+  maxClinics,
+  readToday,
+  type Takings,
+  usualWeeks,
+} from '../reports/read-today.ts';
 import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -65,16 +72,17 @@ function NeedsSomebody() {
   );
 }
 
-/** By how much an amount differs from another. */
-const changeOf = (now: string, before: string | null) =>
-  before === null || Number(before) === 0
-    ? undefined
-    : `${signed.format((Number(now) - Number(before)) / Number(before))}`;
 const signed = new Intl.NumberFormat('en-IN', {
   style: 'percent',
   signDisplay: 'exceptZero',
   maximumFractionDigits: 0,
 });
+
+/** By how much an amount differs from the usual one. */
+function changeOf({ now, usual }: Comparison): string | undefined {
+  if (usual === null || Number(usual) === 0) return undefined;
+  return signed.format((Number(now) - Number(usual)) / Number(usual));
+}
 
 function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
   const { timezone } = useVisit();
@@ -92,9 +100,9 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
   return (
     <>
       <section class="tiles" aria-label="Takings">
-        {(['Net', 'Paid', 'Due'] as const).map((name) => (
-          <Tile key={name} name={name} takings={total} />
-        ))}
+        <Tile name="Net today" {...total.net} />
+        <Tile name="Paid today" {...total.paid} />
+        <Tile name="Due today" {...total.due} />
       </section>
       <p class="note">
         {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Usual is the median of the
@@ -111,19 +119,15 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
             cell: ({ clinic }) => (clinic ? <Named kind="clinic" id={clinic} /> : 'No clinic'),
             rowHead: true,
           },
-          { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
-          { head: 'Usual net', cell: ({ usualNet }) => amount(usualNet), numeric: true },
-          {
-            head: 'Change',
-            cell: ({ net, usualNet }) => changeOf(net, usualNet) ?? <Nothing />,
-            numeric: true,
-          },
-          { head: 'Net yesterday', cell: ({ yesterdayNet }) => amount(yesterdayNet), numeric: true },
-          { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
-          { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+          { head: 'Net', cell: ({ net }) => <Amount value={net.now} />, numeric: true },
+          { head: 'Usual net', cell: ({ net }) => <Amount value={net.usual} />, numeric: true },
+          { head: 'Change', cell: ({ net }) => changeOf(net) ?? <Nothing />, numeric: true },
+          { head: 'Net yesterday', cell: ({ net }) => <Amount value={net.yesterday} />, numeric: true },
+          { head: 'Paid', cell: ({ paid }) => <Amount value={paid.now} />, numeric: true },
+          { head: 'Due', cell: ({ due }) => <Amount value={due.now} />, numeric: true },
         ]}
       />
-      {clinics.length === mostClinics && (
+      {clinics.length === maxClinics && (
         <p>
           <a href={hrefTo('/reports/clinics_daily', { range: 'today' })}>All clinics</a>
         </p>
@@ -132,30 +136,24 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
   );
 }
 
-const amount = (value: string | null) => (value === null ? <Nothing /> : <Amount value={value} />);
-
-interface TileProps {
-  name: 'Net' | 'Paid' | 'Due';
-  takings: Takings;
-}
-
-function Tile({ name, takings }: TileProps) {
-  const now = takings[name.toLowerCase() as 'net' | 'paid' | 'due'];
-  const [usual, yesterday] = [takings[`usual${name}`], takings[`yesterday${name}`]];
-  const change = changeOf(now, usual);
+function Tile({ name, ...comparison }: Comparison & { name: string }) {
+  const { now, usual, yesterday } = comparison;
+  const change = changeOf(comparison);
   return (
     <div class="tile">
-      <h2>{name} today</h2>
+      <h2>{name}</h2>
       <p>
         <Amount value={now} />
       </p>
       <dl>
         <dt>Usual</dt>
         <dd>
-          {amount(usual)} {change && <span>({change})</span>}
+          <Amount value={usual} /> {change && <span>({change})</span>}
         </dd>
         <dt>Yesterday</dt>
-        <dd>{amount(yesterday)}</dd>
+        <dd>
+          <Amount value={yesterday} />
+        </dd>
       </dl>
     </div>
   );
@@ -175,9 +173,9 @@ function Newest({ rows }: { rows: Figures['newest'] }) {
             <a href={recordHref('receipt', business, id)}>{number || id}</a>
           ),
         },
-        { head: 'Net', cell: ({ net }) => amount(net), numeric: true },
-        { head: 'Paid', cell: ({ paid }) => amount(paid), numeric: true },
-        { head: 'Due', cell: ({ due }) => amount(due), numeric: true },
+        { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
+        { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
         { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
         { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
       ]}

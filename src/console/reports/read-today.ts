@@ -1,46 +1,44 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { read, readBusinesses, unlessTimeout } from './read.ts';
 
-/** Amounts in rupees, as PostgreSQL writes them; null: no such day has receipts. */
+/** Sums in rupees, as PostgreSQL writes them, up to this time of the day; null: no such day has receipts. */
+export interface Comparison {
+  now: string;
+  usual: string | null;
+  yesterday: string | null;
+}
+
 export interface Takings {
   /** Null in the total: of all; elsewhere: receipts without a clinic. */
   clinic: string | null;
   isTotal: boolean;
   receipts: string;
-  net: string;
-  paid: string;
-  due: string;
-  usualNet: string | null;
-  usualPaid: string | null;
-  usualDue: string | null;
-  yesterdayNet: string | null;
-  yesterdayPaid: string | null;
-  yesterdayDue: string | null;
+  net: Comparison;
+  paid: Comparison;
+  due: Comparison;
 }
 
-/** How many of the same weekday before today are "usual". */
+/** The number of same weekdays before today that are "usual". */
 export const usualWeeks = 8;
-export const mostClinics = 20;
+export const maxClinics = 20;
 
 // No sub-select: PostgreSQL pushes none down into a view of two parts.
 const usualDays = sql`array[${sql.join(Array.from({ length: usualWeeks }, (_, n) => sql`reporting.today() - ${sql.lit(7 * (n + 1))}`))}]`;
 const comparedDays = sql`(array[reporting.today(), reporting.today() - 1] || ${usualDays})`;
 
-const titled = (name: string) => name[0]!.toUpperCase() + name.slice(1);
-
-const sumsOf = (name: 'net' | 'paid' | 'due') => {
-  const [usual, yesterday] = [sql.ref(`usual${titled(name)}`), sql.ref(`yesterday${titled(name)}`)];
-  const column = sql.ref(name);
-  return sql`
-      coalesce(sum(${column}) filter (where day = reporting.today()), 0)::text as ${column},
-      round((percentile_cont(0.5) within group (order by ${column}) filter (where day = any(${usualDays})))::numeric, 2)::text as ${usual},
-      sum(${column}) filter (where day = reporting.today() - 1)::text as ${yesterday}`;
+const comparisonOf = (column: string) => {
+  const sum = sql`sum(${sql.ref(column)})`;
+  return sql`json_build_object(
+      'now', coalesce(${sum} filter (where day = reporting.today()), 0)::text,
+      'usual', round((percentile_cont(0.5) within group (order by ${sql.ref(column)})
+        filter (where day = any(${usualDays})))::numeric, 2)::text,
+      'yesterday', (${sum} filter (where day = reporting.today() - 1))::text) as ${sql.ref(column)}`;
 };
 
 /** Takings up to this time of the day: the sums of all, then of the clinics with the largest. */
 const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
     select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
-      ${sql.join([sumsOf('net'), sumsOf('paid'), sumsOf('due')])}
+      ${sql.join(['net', 'paid', 'due'].map(comparisonOf))}
     from (
       select clinic, grouping(clinic) = 1 as "isTotal", day, sum(receipts) as receipts, sum(net) as net, sum(paid) as paid, sum(due) as due
       from (
@@ -55,38 +53,42 @@ const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
     ) as days
     group by clinic, "isTotal"
     order by "isTotal" desc, coalesce(sum(net) filter (where day = reporting.today()), 0) desc, clinic nulls last
-    limit ${mostClinics + 1}`;
+    limit ${maxClinics + 1}`;
 
+/** Appointments whose last change was received today. */
 export interface StateCount {
   state: string;
   appointments: number;
   booked: number;
 }
 
-// What came is found by the callbacks, whose days have an index.
-
-/** The appointments whose last change was received today, by their state; a change may be the booking. */
+// Changes are found by the callbacks, whose days have an index.
 async function readAppointments(db: Db): Promise<StateCount[]> {
-  const { rows: came } = await sql<{ business: string; id: string }>`
-    select distinct business_id as business, record_id as id from receiver.inbox
-    where family = 'appointment' and reporting.day(received_at) = reporting.today()`.execute(db);
-  const [businesses, ids] = [came.map(({ business }) => business), came.map(({ id }) => id)];
-  const { rows } = await sql<StateCount>`
+  const changed = await read(
+    db,
+    sql<{ business: string; id: string }>`
+      select distinct business_id as business, record_id as id from receiver.inbox
+      where family = 'appointment' and reporting.day(received_at) = reporting.today()`,
+  );
+  const [businesses, ids] = [changed.map(({ business }) => business), changed.map(({ id }) => id)];
+  const query = sql<StateCount>`
     select state, count(*)::int as appointments, (count(*) filter (where day = reporting.today()))::int as booked
     from reporting.appointments
     where business_id = any(${businesses}::text[]) and appointment_id = any(${ids}::text[])
       and (business_id, appointment_id) in (select * from unnest(${businesses}::text[], ${ids}::text[]))
-    group by state order by appointments desc, state`.execute(db);
-  return rows;
+    group by state order by appointments desc, state`;
+  return read(db, query);
 }
 
-/** The appointments that begin today and tomorrow, as far as their start is known. */
-const startingQuery = (businesses: RawBuilder<string[]>) => sql<{
+/** Appointments of today or tomorrow, as far as their start is known. */
+export interface DayCount {
   day: string;
   isToday: boolean;
   expected: number;
   cancelled: number;
-}>`
+}
+
+const startingQuery = (businesses: RawBuilder<string[]>) => sql<DayCount>`
   select day::text, day = reporting.today() as "isToday",
     (count(*) filter (where state not like 'cancelled%'))::int as expected,
     (count(*) filter (where state like 'cancelled%'))::int as cancelled
@@ -94,6 +96,7 @@ const startingQuery = (businesses: RawBuilder<string[]>) => sql<{
   where business_id = any(${businesses}) and day between reporting.today() and reporting.today() + 1
   group by day order by day`;
 
+/** A receipt of today or yesterday. */
 export interface NewestReceipt {
   business: string;
   id: string;
@@ -106,9 +109,7 @@ export interface NewestReceipt {
   due: string | null;
 }
 
-/** The receipts of today and yesterday that were last received. */
-async function readNewest(db: Db): Promise<NewestReceipt[]> {
-  const { rows } = await sql<NewestReceipt>`
+const newestQuery = sql<NewestReceipt>`
     select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic, doctor_oid as doctor,
       at, net_amount as net, amount_paid as paid, reporting.amount_due(net_amount, amount_paid, amount_due) as due
     from (
@@ -117,17 +118,17 @@ async function readNewest(db: Db): Promise<NewestReceipt[]> {
       group by business_id, record_id order by at desc limit 30
     ) as came
     join public.receipts using (business_id, receipt_id)
-    where deleted_at is null order by at desc limit 10`.execute(db);
-  return rows;
-}
+    where deleted_at is null order by at desc limit 10`;
 
 /** Dues that are as many days old today. */
-const duesQuery = (businesses: RawBuilder<string[]>) => sql<{
+export interface DueSum {
   days: number;
   day: string;
   receipts: string;
   due: string;
-}>`
+}
+
+const duesQuery = (businesses: RawBuilder<string[]>) => sql<DueSum>`
   select days, (reporting.today() - days)::text as day, count(r.*)::text as receipts, coalesce(sum(due_amount), 0)::text as due
   from unnest(array[30, 90]) as days
   left join (
@@ -136,16 +137,22 @@ const duesQuery = (businesses: RawBuilder<string[]>) => sql<{
   ) as r on r.day = reporting.today() - days
   group by days order by days`;
 
-export type Figures = Awaited<ReturnType<typeof readToday>>;
+/** The figures of the page Today. Undefined: the query timed out. */
+export interface Figures {
+  takings: Takings[] | undefined;
+  appointments: StateCount[] | undefined;
+  starting: DayCount[] | undefined;
+  newest: NewestReceipt[] | undefined;
+  dues: DueSum[] | undefined;
+}
 
-/** Reads what the page Today shows. Undefined in it: the query timed out. */
-export async function readToday(db: Db) {
+export async function readToday(db: Db): Promise<Figures> {
   const businesses = await readBusinesses(db);
   const [takings, appointments, starting, newest, dues] = await Promise.all([
     unlessTimeout(read(db, takingsQuery(businesses))),
     unlessTimeout(readAppointments(db)),
     unlessTimeout(read(db, startingQuery(businesses))),
-    unlessTimeout(readNewest(db)),
+    unlessTimeout(read(db, newestQuery)),
     unlessTimeout(read(db, duesQuery(businesses))),
   ]);
   return { takings, appointments, starting, newest, dues };
