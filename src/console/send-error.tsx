@@ -6,55 +6,44 @@ import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts'
 import { ForeignForm } from './sign-in/origin.ts';
 import { sendBarePage, sendPage } from './ui/send-page.tsx';
 
-interface Kind {
-  matches: (error: { status?: number; code?: string } & Error) => boolean;
-  status: number;
-  title: string;
-  /** Without it, the error's own message is shown. */
-  text?: string;
-}
+type Matches = (error: { status?: number; code?: string } & Error) => boolean;
+type Kind = readonly [Matches, status: number, title: string, text?: string];
 
 const is =
-  (...types: (abstract new (...given: never[]) => Error)[]) =>
-  (error: unknown) =>
+  (...types: (abstract new (...args: never[]) => Error)[]): Matches =>
+  (error) =>
     types.some((type) => error instanceof type);
 
+// statement_timeout, and the statements after it
+const isTimeout: Matches = ({ code }) => code === '57014' || code === '25P02';
+const isInvalidForm: Matches = ({ status = 0 }) => [400, 413, 415].includes(status);
+
+/** Without a text, the error's own message is shown. */
 const kinds: readonly Kind[] = [
-  { matches: is(NotAllowed, ForeignForm), status: 403, title: 'Not allowed' },
-  { matches: is(PageNotFound, UnclearPatient), status: 404, title: 'Not found' },
-  { matches: is(BadInput, PatientTooLarge), status: 400, title: 'Please check your entry' },
-  { matches: is(TooManyDownloads), status: 503, title: 'Busy' },
-  {
-    matches: is(TooManyRequests),
-    status: 429,
-    title: 'Too many searches',
-    text: 'Wait a minute, and search again.',
-  },
-  {
-    // statement_timeout, and the statements after it
-    matches: ({ code }) => code === '57014' || code === '25P02',
-    status: 503,
-    title: 'Query timeout',
-    text: 'The query took too long. Choose a business, a shorter period, or an id.',
-  },
-  {
-    matches: isUnavailable,
-    status: 503,
-    title: 'Database unavailable',
-    text: 'PostgreSQL is unavailable, so no page can be shown. Try again in a moment; /readyz says whether callbacks are taken.',
-  },
-  {
-    matches: ({ status }) => [400, 413, 415].includes(status ?? 0),
-    status: 400,
-    title: 'Invalid form',
-    text: 'Go back, reload the page, and try again.',
-  },
+  [is(NotAllowed, ForeignForm), 403, 'Not allowed'],
+  [is(PageNotFound, UnclearPatient), 404, 'Not found'],
+  [is(BadInput, PatientTooLarge), 400, 'Please check your entry'],
+  [is(TooManyDownloads), 503, 'Busy'],
+  [is(TooManyRequests), 429, 'Too many searches', 'Wait a minute, and search again.'],
+  [
+    isTimeout,
+    503,
+    'Query timeout',
+    'The query took too long. Choose a business, a shorter period, or an id.',
+  ],
+  [
+    isUnavailable,
+    503,
+    'Database unavailable',
+    'PostgreSQL is unavailable, so no page can be shown. Try again in a moment; /readyz says whether callbacks are taken.',
+  ],
+  [isInvalidForm, 400, 'Invalid form', 'Go back, reload the page, and try again.'],
+  // Its message may contain data.
+  [() => true, 500, 'Internal error', 'See the log of the receiver.'],
 ];
-const unknown = { status: 500, title: 'Internal error', text: 'See the log of the receiver.' };
 
 /**
- * Sends an error page; to somebody who has not signed in, without details but for an outage. The message of an unknown error is
- * not shown: it may contain data.
+ * Sends an error page; without a session it is the bare one.
  *
  * @returns the status
  */
@@ -63,8 +52,7 @@ export function sendError(res: Response, error: Error): number {
     res.destroy();
     return 500;
   }
-  const kind: Omit<Kind, 'matches'> = kinds.find(({ matches }) => matches(error)) ?? unknown;
-  const { status, title, text = error.message } = kind;
+  const [, status, title, text = error.message] = kinds.find(([matches]) => matches(error))!;
   const content = <p>{text}</p>;
   if (res.locals.visit) sendPage(res, title, content, { status });
   else sendBarePage(res, status, title, content);

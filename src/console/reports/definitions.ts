@@ -42,16 +42,16 @@ interface Options {
   withoutTotals?: boolean;
 }
 
-const report = (view: string, line: string, order: Order, options: Options = {}): Report => {
-  const own = families.flatMap(({ name, table }) => (table === view ? [name] : []));
-  return { view, line, ...order, families: own, ...options };
-};
+/** The reports by their views. */
+const reportsOf = (entries: Record<string, [line: string, order: Order, options?: Options]>): Report[] =>
+  Object.entries(entries).map(([view, [line, order, options]]) => {
+    const own = families.flatMap(({ name, table }) => (table === view ? [name] : []));
+    return { view, line, ...order, families: own, ...options };
+  });
 
 const by = (order: string): Order => ({ order });
-const newest = (time: string, key: string): Order => ({
-  order: `${time} desc, business_id, ${key}`,
-  newestDayFirst: true,
-});
+const byTime = (order: string): Order => ({ order, newestDayFirst: true });
+const newest = (time: string, key: string) => byTime(`${time} desc, business_id, ${key}`);
 const newestIn = (time: string, key: string): Order => ({ ...newest(time, key), leadsWithBusiness: true });
 const daily = newestIn('day', 'clinic_id, doctor_id');
 const byReceipt = newestIn('issued_at', 'receipt_id');
@@ -64,175 +64,148 @@ const stay: Options = {
   families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
 };
 
-const money = [
-  report(
-    'receipts_daily',
+const money = reportsOf({
+  receipts_daily: [
     'What was billed, paid and is still due, day by day, of each doctor and clinic.',
     daily,
     receipt,
-  ),
-  report('receipts', 'Every receipt, the newest first.', byReceipt, gross),
-  report(
-    'outstanding_receipts',
+  ],
+  receipts: ['Every receipt, the newest first.', byReceipt, gross],
+  outstanding_receipts: [
     'Receipts that are not fully paid, the oldest first, by age.',
     by('day, issued_at, business_id, receipt_id'),
     { ...receipt, details: ['issued_at'], range: 'all' },
-  ),
-  report(
-    'outstanding_by_phone',
+  ],
+  outstanding_by_phone: [
     'Who owes how much: one line for a phone number.',
     by('due_amount desc, business_id, first_receipt_id'),
     receipt,
-  ),
-  report(
-    'duplicate_receipts',
+  ],
+  duplicate_receipts: [
     'Receipts of the same patient, amount and day: one of them may be too many.',
     newest('day', 'first_receipt_id, copy_number'),
     { ...receipt, details: ['issued_at', 'first_receipt_id'] },
-  ),
-  report(
-    'doctors_daily',
-    'What each doctor billed, and what is due.',
-    newest('day', 'doctor_id'),
-    activities,
-  ),
-  report(
-    'clinics_daily',
-    'What each clinic billed, and what is due.',
-    newest('day', 'clinic_id'),
-    activities,
-  ),
-  report(
-    'payment_requests',
+  ],
+  doctors_daily: ['What each doctor billed, and what is due.', newest('day', 'doctor_id'), activities],
+  clinics_daily: ['What each clinic billed, and what is due.', newest('day', 'clinic_id'), activities],
+  payment_requests: [
     'Payments that patients were asked for, with their links.',
     newest('requested_at', 'delivery_id'),
-  ),
-];
+  ],
+});
 
-const appointments = [
-  report('appointments_daily', 'How many were booked, completed, cancelled or missed, day by day.', daily, {
-    families: ['appointment'],
-  }),
-  report(
-    'schedule',
+const appointments = reportsOf({
+  appointments_daily: [
+    'How many were booked, completed, cancelled or missed, day by day.',
+    daily,
+    {
+      families: ['appointment'],
+    },
+  ],
+  schedule: [
     'Who comes when, today and on the days to come.',
     by('starts_at, business_id, appointment_id'),
     { families: ['appointment'], details: ['booked_at'], range: 'next_7_days', hasDaysToCome: true },
-  ),
-  report('appointments', 'Every appointment and what became of it.', newestIn('booked_at', 'appointment_id')),
-  report(
-    'bookings',
-    'Requests for an appointment, and what became of them.',
-    newest('event_time', 'booking_id'),
-  ),
-  report(
-    'notices',
+  ],
+  appointments: ['Every appointment and what became of it.', newestIn('booked_at', 'appointment_id')],
+  bookings: ['Requests for an appointment, and what became of them.', newest('event_time', 'booking_id')],
+  notices: [
     'Reminders, links and follow-ups that were sent to patients and doctors.',
     newest('event_time', 'delivery_id'),
-  ),
-];
+  ],
+});
 
-const admissions = [
-  report(
-    'open_admissions',
+const admissions = reportsOf({
+  open_admissions: [
     'Who is admitted now, since when, and what is due.',
     { order: 'admitted_at, business_id, admission_id', leadsWithBusiness: true },
     { ...stay, details: ['open_clearance_types', 'status', 'facility_id', 'stage'], range: 'last_365_days' },
-  ),
-  report('admissions', 'Every admission, the newest first.', newestIn('admitted_at', 'admission_id'), {
-    details: ['has_ended'],
-  }),
-  report(
-    'admission_clearances',
+  ],
+  admissions: [
+    'Every admission, the newest first.',
+    newestIn('admitted_at', 'admission_id'),
+    {
+      details: ['has_ended'],
+    },
+  ],
+  admission_clearances: [
     'What is cleared before a discharge, and what is still open.',
     newest('event_time', 'clearance_id'),
-  ),
-  report('admission_estimates', 'What a stay was estimated to cost.', newest('event_time', 'estimate_id')),
-  report(
-    'admission_events',
-    'What happened during each stay.',
-    by('happened_at desc, business_id, event_id'),
-  ),
-];
+  ],
+  admission_estimates: ['What a stay was estimated to cost.', newest('event_time', 'estimate_id')],
+  admission_events: ['What happened during each stay.', by('happened_at desc, business_id, event_id')],
+});
 
-const certificates = [
-  report('consent_forms', 'Consent forms that patients have signed.', newest('event_time', 'form_id')),
-  report('review_requests', 'Patients who were asked for a review.', newest('requested_at', 'delivery_id')),
-  report('prescriptions', 'Prescriptions, with their documents.', newest('event_time', 'prescription_id')),
-  report('health_accounts', 'Patients whose health account was linked.', newest('event_time', 'delivery_id')),
-  report(
-    'care_contexts',
-    'Visits that were linked to a health account.',
-    newest('event_time', 'care_context_id'),
-  ),
-];
+const certificates = reportsOf({
+  consent_forms: ['Consent forms that patients have signed.', newest('event_time', 'form_id')],
+  review_requests: ['Patients who were asked for a review.', newest('requested_at', 'delivery_id')],
+  prescriptions: ['Prescriptions, with their documents.', newest('event_time', 'prescription_id')],
+  health_accounts: ['Patients whose health account was linked.', newest('event_time', 'delivery_id')],
+  care_contexts: ['Visits that were linked to a health account.', newest('event_time', 'care_context_id')],
+});
 
-const accountant = [
-  report(
-    'businesses_daily',
+const accountant = reportsOf({
+  businesses_daily: [
     'Totals of each day for the whole business.',
-    { order: 'day desc, business_id', newestDayFirst: true },
+    byTime('day desc, business_id'),
     { ...activities, details: ['consent_forms', 'review_requests'] },
-  ),
-  report('deleted_receipts', 'Receipts that were deleted, with their amounts.', byReceipt, gross),
-  report('receipts_as_of', 'All receipts as they were at a date and time, for a closed month.', byReceipt, {
-    ...gross,
-    title: 'Receipts as of a date',
-    rowsOf: 'all_receipts',
-    withoutTotals: true,
-  }),
-  report(
-    'receipt_history',
+  ],
+  deleted_receipts: ['Receipts that were deleted, with their amounts.', byReceipt, gross],
+  receipts_as_of: [
+    'All receipts as they were at a date and time, for a closed month.',
+    byReceipt,
+    {
+      ...gross,
+      title: 'Receipts as of a date',
+      rowsOf: 'all_receipts',
+      withoutTotals: true,
+    },
+  ],
+  receipt_history: [
     'Each change of a receipt: amounts before and after.',
     newestIn('received_at', 'receipt_id, version desc'),
     { ...receipt, details: ['issued_at', 'gross_amount', 'status'], withoutTotals: true },
-  ),
-  report('all_receipts', 'All receipts, the deleted ones too.', byReceipt, { ...gross, withoutTotals: true }),
-];
+  ],
+  all_receipts: ['All receipts, the deleted ones too.', byReceipt, { ...gross, withoutTotals: true }],
+});
 
-const operations = [
-  report(
-    'deliveries',
+const operations = reportsOf({
+  deliveries: [
     'Every callback that was received.',
-    { order: 'received_at desc, delivery_id', newestDayFirst: true },
+    byTime('received_at desc, delivery_id'),
     { ...receiver, details: ['hour', 'source', 'last_received_at'] },
-  ),
-  report('deliveries_daily', 'Callbacks of each day by status.', newest('day', 'family'), receiver),
-  report(
-    'silence',
+  ],
+  deliveries_daily: ['Callbacks of each day by status.', newest('day', 'family'), receiver],
+  silence: [
     'Who has sent nothing for longer than usual.',
     by('out_of_the_ordinary desc nulls last, present_gap desc, business_id, family'),
     receiver,
-  ),
-  report('outages', 'When nothing was received.', by('from_at desc'), {
-    ...receiver,
-    title: 'Outages of the receiver',
-    range: 'last_365_days',
-  }),
-  report(
-    'quarantine',
-    'Rejected bodies, by reason.',
-    { order: 'received_at desc, quarantine_id', newestDayFirst: true },
-    receiver,
-  ),
-  report(
-    'schema_drift',
+  ],
+  outages: [
+    'When nothing was received.',
+    by('from_at desc'),
+    {
+      ...receiver,
+      title: 'Outages of the receiver',
+      range: 'last_365_days',
+    },
+  ],
+  quarantine: ['Rejected bodies, by reason.', byTime('received_at desc, quarantine_id'), receiver],
+  schema_drift: [
     'Fields and events that the documentation does not have.',
     by("kind = 'missing', last_seen desc, event, field, kind, value"),
     { ...receiver, details: ['first_seen'] },
-  ),
-  report(
-    'other_events',
+  ],
+  other_events: [
     'Events that no report knows yet.',
-    { order: 'event_time desc, delivery_id', newestDayFirst: true },
+    byTime('event_time desc, delivery_id'),
     { ...receiver, title: 'Unknown events' },
-  ),
-  report(
-    'practice_changes',
+  ],
+  practice_changes: [
     'Clinics and doctors that were added or changed at the platform.',
     newest('event_time', 'delivery_id'),
-  ),
-];
+  ],
+});
 
 /** A clinic's reports, by subject; and those about the receiver itself. */
 export const reportGroups = {
