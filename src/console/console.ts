@@ -45,8 +45,7 @@ const pageHeaders: RequestHandler = (req, res, next) => {
 
 const statementMs = 5_000;
 
-/** The pages for people, at any path. */
-export function openConsole(core: RunningCore): Express {
+export function openConsole(core: Core): Express {
   const { config, db, log } = core;
   const { reportTimezone: timezone } = config;
   const context: PageContext = {

@@ -20,10 +20,8 @@ export type LeastRole = Role | 'anyone';
 
 type AddRoute = (path: string, role: LeastRole, handler: RequestHandler) => void;
 
-/** Where pages add their routes, with the least role for each. */
 export type Routes = Record<'get' | 'post', AddRoute>;
 
-/** What pages work with. */
 export interface PageContext extends Core {
   /**
    * Reads for a page, in one snapshot and for some seconds at most. An entry of the access log is added outside of it: both at
@@ -34,7 +32,6 @@ export interface PageContext extends Core {
   logAccess: (res: Response, access: Omit<Access, 'actor'>) => Promise<void>;
 }
 
-/** Adds the routes of a page. */
 export type Page = (routes: Routes, context: PageContext) => void;
 
 /** The roles that a role includes. Only `desk` and `privacy` see personal data. */

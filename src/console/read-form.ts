@@ -29,9 +29,7 @@ export const localTime = (timezone: string, label?: string) =>
     })
     .meta({ label, kind: 'datetime-local' });
 
-/** A form as it was entered. */
 export interface Form {
-  /** Its fields that have a label. */
   fields: FormField[];
   entered: Record<string, string>;
   /** By field name. */
@@ -40,7 +38,6 @@ export interface Form {
 
 interface ParsedForm<Shape extends z.ZodRawShape> extends Form {
   data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined };
-  /** The status of the page that shows it. */
   status: 200 | 400;
 }
 

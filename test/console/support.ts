@@ -1,9 +1,10 @@
 import type { Express } from 'express';
 import supertest from 'supertest';
+import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import type { Role } from '../../src/common/config/value-types.ts';
 import { console as feature } from '../../src/console/feature.ts';
-import type { Page } from '../../src/console/page.ts';
+import type { PageContext } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
 import { beginSession, sessionCookie } from '../../src/console/sign-in/session.ts';
 import type { Core } from '../../src/receiver/feature.ts';
@@ -50,7 +51,7 @@ export function allRoutes() {
   const found: { method: 'get' | 'post'; path: string; takes: Role }[] = [];
   const add = (method: 'get' | 'post') => (path: string, takes: string) =>
     void found.push({ method, path, takes: takes as Role });
-  const dependencies = { config: testConfig({}) } as Parameters<Page>[1];
-  for (const page of pages) page({ get: add('get'), post: add('post') }, dependencies);
+  const context = { config: testConfig({}), families } as unknown as PageContext;
+  for (const page of pages) page({ get: add('get'), post: add('post') }, context);
   return found;
 }

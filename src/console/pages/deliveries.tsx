@@ -23,15 +23,12 @@ const pageRows = 50;
 
 /** The stored callbacks, and whether they were applied. */
 export const deliveries: Page = (routes, core) => {
-  const family = () =>
-    choice(
-      'Family',
-      core.families.map(({ name }) => name),
-    );
+  const names = core.families.map(({ name }) => name);
+  const family = choice('Family', names);
   routes.get('/deliveries', 'viewer', async (req, res) => {
     const { timezone, aliases } = visitOf(res);
     const shape = {
-      family: family(),
+      family,
       event: text.meta({ label: 'Event' }),
       status: choice('Status', statuses),
       business: text.meta({ label: 'Business', kind: 'business' }),
@@ -45,7 +42,7 @@ export const deliveries: Page = (routes, core) => {
   });
 
   routes.post('/deliveries/replay', 'operator', async (req, res) => {
-    const { data: filter } = readForm(req.body, { id: guid, family: family() });
+    const { data: filter } = readForm(req.body, { id: guid, family });
     await core.logAccess(res, { action: 'replay', filter });
     await replayDeliveries(core.db, { family: filter.family, ids: filter.id ? [filter.id] : undefined });
     const waiting = { status: 'received', family: filter.family };
@@ -72,9 +69,11 @@ function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: 
     <>
       <Filters action="/console/deliveries" {...filter} folded />
       {entered.status === 'failed' && rows.length > 0 && (
-        <PostButton action="/console/deliveries/replay" values={{ family: entered.family }} kind="second">
-          Replay all failed{entered.family && ` of the family ${entered.family}`}
-        </PostButton>
+        <PostButton
+          action="/console/deliveries/replay"
+          values={{ family: entered.family }}
+          text={`Replay all failed${entered.family ? ` of the family ${entered.family}` : ''}`}
+        />
       )}
       <Table
         label="Deliveries, the newest event first"
@@ -116,13 +115,12 @@ function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: bo
           'Event time': <Moment at={delivery.eventTime} />,
           'First received': <Moment at={delivery.receivedAt} />,
           Duplicates:
-            count === 1 ? (
-              'none'
-            ) : (
+            (count > 1 && (
               <>
                 {formatCount(count - 1)}, the last one at <Moment at={delivery.lastReceivedAt} />
               </>
-            ),
+            )) ||
+            'none',
         }}
       />
       <div class="actions">
@@ -130,9 +128,8 @@ function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: bo
           action="/console/deliveries/replay"
           values={{ id }}
           kind={status === 'failed' ? '' : 'second'}
-        >
-          Replay
-        </PostButton>
+          text="Replay"
+        />
         <ShowPersonal {...{ revealed, address }} />
       </div>
       <PersonalNote {...{ revealed, address }}>Personal data is hidden.</PersonalNote>

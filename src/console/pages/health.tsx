@@ -8,7 +8,6 @@ import { Moment } from '../ui/values.tsx';
 const marks = { fail: 'bad', warn: 'warn', ok: 'good' } as const;
 const words = { fail: 'Broken', warn: 'Warning', ok: 'Works' };
 
-/** All checks, the most urgent first. */
 export const health: Page = (routes, core) => {
   routes.get('/health', 'viewer', async (_req, res) => {
     sendPage(res, 'Health', <HealthPage checks={await readChecks(core)} />);

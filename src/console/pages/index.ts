@@ -12,7 +12,6 @@ import { search } from './search.tsx';
 import { sessions } from './sessions.tsx';
 import { today } from './today.tsx';
 
-/** All pages of the console: a file each. */
 export const pages: readonly Page[] = [
   today,
   search,

@@ -20,7 +20,6 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 const filter = { kind: choice('Kind', aliasKinds), text: text.meta({ label: 'Id or name' }) };
 
-/** Names of businesses, clinics and doctors. */
 export const aliases: Page = (routes, { db, read, logAccess }) => {
   routes.get('/aliases', 'viewer', async (req, res) => {
     const { data, ...form } = parseForm(req.query, filter);
@@ -43,7 +42,6 @@ export const aliases: Page = (routes, { db, read, logAccess }) => {
 
 const maxRecent = 5_000;
 
-/** The newest rows of each business. */
 const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
   select clinic_id, doctor from senders cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
@@ -80,7 +78,6 @@ interface AliasesProps {
 
 const action = '/console/aliases';
 
-/** An operator edits each in place. */
 function AliasesPage({ ids, form }: AliasesProps) {
   const mayEdit = useMayPost(action);
   const filter = new URLSearchParams(form.entered).toString();

@@ -101,6 +101,10 @@ async function identify(core: PageContext, res: Response, form: Record<string, u
   }
 }
 
+const inWords = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts)
+    .map(([name, count]) => `${words(name)} ${formatCount(count)}`)
+    .join(', ');
 const valuesOf = (subjects: readonly string[]) => ({ subjects: JSON.stringify(subjects) });
 const idOf = (subject: string) => subject.slice(2);
 const proofOf = (subjects: readonly string[]) => subjects[0]!.slice(-4);
@@ -134,18 +138,12 @@ function PatientSearch({ erasures }: { erasures: readonly Certificate[] }) {
   );
 }
 
-const inWords = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([name, count]) => `${words(name)} ${formatCount(count)}`)
-    .join(', ');
-
 interface PatientProps {
   subjects: readonly string[];
   deliveries: readonly Delivery[];
   isHeld: boolean;
 }
 
-/** How a callback calls its patient. */
 const namesOf = (deliveries: readonly Delivery[], ...keys: string[]) => {
   const values = deliveries.flatMap(({ body }) => {
     const { data } = JSON.parse(body.toString()) as { data: Record<string, unknown> };
@@ -185,23 +183,19 @@ function PatientPage({ looks, ...patient }: PatientProps & { looks: readonly Acc
               key={other}
               action="/console/patients"
               values={valuesOf([...subjects, other])}
-              kind="second"
-            >
-              {idOf(other)} is the same patient
-            </PostButton>
+              text={`${idOf(other)} is the same patient`}
+            />
           ))}
         </section>
       )}
       <div class="actions">
-        <PostButton action="/console/patients/export" values={values}>
-          Export
-        </PostButton>
-        <PostButton action={`/console/patients/${isHeld ? 'release' : 'hold'}`} values={values} kind="second">
-          {isHeld ? 'Release the hold' : 'Keep (legal hold)'}
-        </PostButton>
-        <PostButton action="/console/patients/erase/preview" values={values} kind="second">
-          Erase …
-        </PostButton>
+        <PostButton action="/console/patients/export" values={values} text="Export" kind="" />
+        {isHeld ? (
+          <PostButton action="/console/patients/release" values={values} text="Release the hold" />
+        ) : (
+          <PostButton action="/console/patients/hold" values={values} text="Keep (legal hold)" />
+        )}
+        <PostButton action="/console/patients/erase/preview" values={values} text="Erase …" />
       </div>
       <h2>What we store</h2>
       {deliveries.length > maxShown && (
@@ -226,17 +220,11 @@ function PatientPage({ looks, ...patient }: PatientProps & { looks: readonly Acc
   );
 }
 
-function ConfirmErasure({
-  callbacks,
-  shared,
-  mentions,
-  keepMs,
-  ...patient
-}: PatientProps & Preview & { keepMs: number }) {
-  const { subjects, isHeld } = patient;
+function ConfirmErasure(props: PatientProps & Preview & { keepMs: number }) {
+  const { subjects, isHeld, callbacks, shared, mentions, keepMs } = props;
   return (
     <>
-      <PatientFacts {...patient} />
+      <PatientFacts {...props} />
       <p>
         What is personal in these messages is removed for good, and does not come back with a resend. Amounts
         and days stay.{' '}

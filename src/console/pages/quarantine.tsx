@@ -79,10 +79,15 @@ export const quarantine: Page = (routes, core) => {
   });
 };
 
-/** A replay that was refused, too. */
 interface Attempt {
   reason: string;
   corrected: string | undefined;
+}
+
+interface DetailProps {
+  body: Body;
+  revealed: boolean;
+  attempt: Attempt | undefined;
 }
 
 function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: Form }) {
@@ -113,15 +118,7 @@ function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: Form 
   );
 }
 
-function Detail({
-  body,
-  revealed,
-  attempt,
-}: {
-  body: Body;
-  revealed: boolean;
-  attempt: Attempt | undefined;
-}) {
+function Detail({ body, revealed, attempt }: DetailProps) {
   const address = `/console/quarantine/${body.id}`;
   const received = body.body.toString();
   // A correction of what is shown would lose the rest.
@@ -130,7 +127,7 @@ function Detail({
     <>
       <Facts
         facts={{
-          Reason: reasonOfBody(body.reason).meaning,
+          Reason: meanings[body.reason] ?? body.reason,
           Errors: faultsOf(body),
           Business: <Named kind="business" id={body.business_id} />,
           'First received': <Moment at={body.received_at} />,
@@ -141,14 +138,8 @@ function Detail({
         }}
       />
       <div class="actions">
-        {!body.replayed_at && (
-          <PostButton action={`${address}/replay`} kind="second">
-            Replay
-          </PostButton>
-        )}
-        <PostButton action={`${address}/drop`} kind="danger">
-          Drop for good
-        </PostButton>
+        {!body.replayed_at && <PostButton action={`${address}/replay`} text="Replay" />}
+        <PostButton action={`${address}/drop`} kind="danger" text="Drop for good" />
         <ShowPersonal {...{ revealed, address }} what="the body" />
       </div>
       {attempt && (
@@ -175,24 +166,10 @@ function Detail({
   );
 }
 
-interface Reason {
-  meaning: string;
-  action: string;
-}
-
-const correct = 'Open one: correct and replay it, or report the change to the service.';
-
-const reasons: Readonly<Record<QuarantineReason, Reason>> = {
-  not_json: { meaning: 'The body is not JSON.', action: correct },
-  unsupported_media: { meaning: 'The body was not sent as JSON in UTF-8.', action: correct },
-  invalid: { meaning: 'A field is missing or has another type, or the event is unknown.', action: correct },
-  wrong_family: {
-    meaning: 'The event belongs to another path.',
-    action: 'Correct the address at the platform, and replay.',
-  },
-  refused_by_database: { meaning: 'PostgreSQL cannot store the data.', action: correct },
-};
-
-/** Why a body is in the quarantine. */
-const reasonOfBody = (reason: string): Reason =>
-  reasons[reason as QuarantineReason] ?? { meaning: reason, action: correct };
+const meanings: Readonly<Record<string, string>> = {
+  not_json: 'The body is not JSON.',
+  unsupported_media: 'The body was not sent as JSON in UTF-8.',
+  invalid: 'A field is missing or has another type, or the event is unknown.',
+  wrong_family: 'The event belongs to another path.',
+  refused_by_database: 'PostgreSQL cannot store the data.',
+} satisfies Record<QuarantineReason, string>;

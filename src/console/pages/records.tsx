@@ -18,7 +18,7 @@ import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Amount, Empty, Id, IdLink, linkOf, Moment, Named, Nothing, Status } from '../ui/values.tsx';
 
-/** What is known of a record: each field with the callback that decided it, and all callbacks. */
+/** A record: each field with the callback that decided it, and all callbacks. */
 export const records: Page = (routes, core) => {
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const given = readForm(revealed ? req.body : req.query, { business: text, id: text }).data;
@@ -39,11 +39,9 @@ export const records: Page = (routes, core) => {
 interface Shown {
   family: Family;
   row: Row | null;
-  /** That of its address. */
   id: string;
 }
 
-/** What people call a record: by its printed number, or by its key. */
 function nameOf({ family, row, id }: Shown): string {
   const number = (family.printedNumber && row?.[family.printedNumber]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;

@@ -6,7 +6,6 @@ import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Moment, Nothing } from '../ui/values.tsx';
 
-/** Who is signed in. */
 export const sessions: Page = (routes, { db, read, logAccess }) => {
   routes.get('/sessions', 'privacy', async (_req, res) => {
     const found = await read(listSessions);
@@ -43,10 +42,8 @@ function SessionsPage({ sessions: rows }: { sessions: readonly Session[] }) {
           { head: 'Address', cell: ({ address }) => address },
           {
             head: 'Sessions',
-            cell: ({ actor }) => (
-              <PostButton action="/console/sessions/end" values={{ user: actor }} kind="second">
-                End all of this user
-              </PostButton>
+            cell: ({ actor: user }) => (
+              <PostButton action="/console/sessions/end" values={{ user }} text="End all of this user" />
             ),
           },
         ]}

@@ -13,7 +13,6 @@ import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
-/** The clinics' day: takings, appointments, dues. */
 export const today: Page = (routes, { read }) => {
   routes.get('/today', 'viewer', async (_req, res) => {
     const figures = await read((db) => readToday(db));
@@ -42,7 +41,6 @@ function Today({ takings, appointments, starting, newest, dues }: Figures) {
   );
 }
 
-/** What needs a person, in the words of the desk. */
 function NeedsSomebody() {
   const { problems } = useVisit();
   const mayOpen = useMayOpen();

@@ -11,7 +11,6 @@ type FamilyName = (typeof families)[number]['name'];
 export interface Report extends Order, Options {
   /** The view's name; the address of the page too. */
   view: string;
-  /** Its content, in one line. */
   line: string;
   families: readonly FamilyName[];
 }
@@ -26,7 +25,6 @@ interface Order {
 }
 
 interface Options {
-  /** Where it is not the view's name. */
   title?: string;
   /** The families that it is made of, where it is not the one whose table has the view's name; none: records of the receiver itself. */
   families?: readonly FamilyName[];
@@ -42,7 +40,6 @@ interface Options {
   withoutTotals?: boolean;
 }
 
-/** The reports by their views. */
 const reportsOf = (entries: Record<string, [line: string, order: Order, options?: Options]>): Report[] =>
   Object.entries(entries).map(([view, [line, order, options]]) => {
     const own = families.flatMap(({ name, table }) => (table === view ? [name] : []));

@@ -21,7 +21,6 @@ import { type CellKind, type XlsxColumn, xlsxWriter } from './xlsx.ts';
 /** A column of a file: its name for programs, its title for people. */
 interface FileColumn extends ReportColumn {
   title: string;
-  /** Whether its sum says something. */
   summed: boolean;
 }
 
@@ -30,13 +29,11 @@ export interface FileContent {
   title: string;
   columns: readonly FileColumn[];
   aliases: Aliases | undefined;
-  /** Lines that describe it. */
   about: readonly (readonly [name: string, text: string])[];
 }
 
 interface Format {
   label: string;
-  /** The content type. */
   type: string;
   /** The stages between the rows and the response. */
   write: (content: FileContent) => Duplex[];
@@ -100,7 +97,6 @@ const aliasesOf = (columns: readonly TypedColumn[], aliases: Aliases | undefined
       : [];
   });
 
-/** The stage that adds the aliases. */
 const addAliases = ({ columns, aliases }: FileContent) =>
   Duplex.from(async function* (rows: AsyncIterable<ReportRow>) {
     const added = aliasesOf(columns, aliases);

@@ -20,7 +20,6 @@ export interface ReportRequest extends ReportQuery, Form {
   /** Whether the report has days to filter by, and ages. */
   hasDays: boolean;
   hasAges: boolean;
-  /** Whether all columns are shown. */
   isWide: boolean;
 }
 

@@ -9,7 +9,6 @@ export const pageRows = 200;
 /** More rows are neither counted nor summed, nor sorted by a column. */
 export const maxCounted = 100_000;
 
-/** A row of a report, every value as text. */
 export type ReportRow = Readonly<Record<string, string | null>>;
 
 /** The rows of a report, and their order. Absent fields do not filter. */
@@ -211,7 +210,6 @@ export function summaryOf(columns: readonly ReportColumn[], source: RawBuilder<u
       array(select s from (${all}) as named where s is not null) end as patients ${source}`;
 }
 
-/** The summary of rows that are shown. */
 export async function summarize(db: Db, columns: readonly ReportColumn[], rows: readonly ReportRow[]) {
   const names = sql.join(columns.map(({ name }) => sql`${sql.ref(name)} text`));
   const source = sql`from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as shown(${names}) where true`;

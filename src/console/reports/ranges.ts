@@ -27,7 +27,6 @@ export type RangeName = keyof typeof ranges;
 export const daysOfRange = (range: RangeName, today: string): readonly [from?: string, to?: string] =>
   ranges[range](today);
 
-/** Ranges of reports with days to come. */
 export const rangesToCome: readonly RangeName[] = ['tomorrow', 'next_7_days'];
 
 /** Ages of an amount due, in days: the least and the greatest. */

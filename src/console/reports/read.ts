@@ -5,7 +5,6 @@ import { isTimeout } from '../../receiver/store/errors.ts';
 export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;
 
-/** The conditions that are given, as one. */
 export const allOf = (conditions: readonly (RawBuilder<unknown> | '' | false | undefined)[]) =>
   sql.join(
     conditions.filter((condition) => typeof condition === 'object'),

@@ -28,7 +28,6 @@ export async function readComments(db: Db): Promise<ReadonlyMap<string, string>>
   return new Map((await read(db, comments)).map(({ name, comment }) => [name, comment]));
 }
 
-/** The columns of a report in their order. */
 export const readColumns = (db: Db, { view, rowsOf = view }: Report): Promise<ReportColumn[]> =>
   read(
     db,
@@ -63,13 +62,11 @@ export const isAmount = ({ name, type }: TypedColumn) =>
 export const isNumeric = ({ name, type }: TypedColumn) =>
   ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
 
-/** Whether the sum of a column says something. */
 export const isSummable = (column: TypedColumn) =>
   (isAmount(column) || ['bigint', 'integer'].includes(column.type)) &&
   !isId(column.name) &&
   !/(^|_)(version|days|rate|value)(_|$)/.test(column.name);
 
-/** Columns that hold the id of a record, and its family. */
 const recordColumns: Record<string, string> = {
   ...Object.fromEntries(
     (families as readonly Family[]).flatMap(({ name, identifiedBy }) =>
@@ -80,7 +77,6 @@ const recordColumns: Record<string, string> = {
   aid: 'appointment',
 };
 
-/** The family of the record whose id a column of this name holds. */
 export const familyOfId = (name: string): string | undefined => recordColumns[name];
 
 /** Columns that hold a field of a record by another name. */

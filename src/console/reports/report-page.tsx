@@ -14,11 +14,9 @@ import { isNumeric, labelOfColumn, layOut } from './report-columns.ts';
 interface ReportProps extends ReportRequest {
   comment: string | undefined;
   rows: readonly ReportRow[];
-  /** Whether there are rows on a next page. */
   more: boolean;
   /** Of all matching rows. */
   totals: Totals;
-  /** Undefined: the report has none. */
   ages: readonly AgeSum[] | undefined;
 }
 
@@ -39,7 +37,6 @@ export function ReportPage(props: ReportProps) {
   );
 }
 
-/** The ways to download a report. */
 function DownloadMenu({ report, entered }: ReportRequest) {
   const address = reportHref(report.view);
   return (
@@ -54,7 +51,6 @@ function DownloadMenu({ report, entered }: ReportRequest) {
   );
 }
 
-/** The days as links, and the other filters. */
 export function ReportFilters({ report, hasDays, entered, faults, fields, filter, range }: ReportRequest) {
   const names = (Object.keys(ranges) as RangeName[]).filter(
     (name) => report.hasDaysToCome || !rangesToCome.includes(name),
@@ -187,7 +183,6 @@ function Legend({ report, columns, comment, isWide }: ReportProps) {
   );
 }
 
-/** What a clinic asks most. */
 const mostUsed = [
   { name: 'Takings of yesterday', href: reportHref('receipts_daily', { range: 'yesterday' }) },
   { name: 'Who owes us, the oldest first', href: reportHref('outstanding_receipts') },

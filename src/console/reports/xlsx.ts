@@ -9,7 +9,6 @@ export interface XlsxColumn {
   name: string;
   title: string;
   kind: CellKind;
-  /** Whether the last row has its sum. */
   summed?: boolean;
 }
 
@@ -28,7 +27,6 @@ const packages = 'http://schemas.openxmlformats.org/package/2006';
 const documents = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const types = 'application/vnd.openxmlformats-';
 
-/** The part that lists which parts another one refers to. */
 const relations = (targets: readonly (readonly [type: string, target: string])[]) =>
   `<Relationships xmlns="${packages}/relationships">${targets
     .map(
@@ -40,7 +38,7 @@ const relations = (targets: readonly (readonly [type: string, target: string])[]
 // Excel refuses a file with a longer cell.
 const maxText = 32_767;
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** What XML cannot hold is replaced. */
+/** Characters that XML cannot hold are replaced. */
 const escapeXml = (value: string) =>
   value
     .slice(0, maxText)
@@ -72,7 +70,6 @@ const headStyle = 1;
 const styleOf = (kind: CellKind) => (kind in codes ? kinds.indexOf(kind) + 2 : 0);
 const totalStyleOf = (kind: CellKind) => (kind === 'amount' ? kinds.length + 2 : headStyle);
 
-/** The part of an Excel file with its styles. */
 const stylesPart = `<styleSheet xmlns="${main}"><numFmts count="${kinds.length}">${formats.join('')}</numFmts>
 <fonts count="2"><font>${font}</font><font><b/>${font}</font></fonts>
 <fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>

@@ -19,7 +19,6 @@ export function ownPath(next: unknown): string {
   return isOwn && isPage ? pathname + search : '/console';
 }
 
-/** A form that a page of another origin has sent. */
 export class ForeignForm extends Error {}
 
 /**

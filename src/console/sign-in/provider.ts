@@ -59,7 +59,6 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
       throw new Error('OIDC_ISSUER has to name one tenant', { cause: { code: 'no tenant' } });
     return found;
   };
-  /** The provider's metadata, asked for once. */
   const configuration = () => {
     discovering ??= discover().catch((error) => {
       discovering = undefined;
@@ -114,7 +113,6 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
   };
 }
 
-/** A name that people read. */
 function nameIn(sources: readonly Claims[]): string | undefined {
   const claims: Claims = Object.assign({}, ...sources.toReversed());
   const { preferred_username, email, name } = claims;
@@ -122,7 +120,7 @@ function nameIn(sources: readonly Claims[]): string | undefined {
   return names.find((value) => !isOwnActor(value))?.slice(0, 200);
 }
 
-/** What is wrong with the provider, without anything of a user: a fixed code, and both names of the issuer where they differ. */
+/** The provider's fault, without anything of a user: a fixed code, and both names of the issuer where they differ. */
 export function faultOfProvider(fault: unknown): { code: string; text: string; issuer?: string } {
   const { code, error = '', status, cause } = fault as Record<'code' | 'error' | 'status', string> & Error;
   const { expected, body, attribute, ...inner } = (cause ?? {}) as Record<string, unknown>;
@@ -164,7 +162,6 @@ export function rolesOf(sources: readonly Claims[], map: Oidc['rolesMap']): Role
   return roles.filter((role) => names.includes(role));
 }
 
-/** What a user without a role lacks. */
 function missingIn(sources: readonly Claims[], map: Oidc['rolesMap']): string {
   const names = rolesClaims.join(' or ');
   const hasRoles = sources.some((claims) => rolesClaims.some((name) => claims[name] !== undefined));

@@ -31,7 +31,6 @@ export const hashOf = (cookie: string, { adminToken = '', oidc }: Config): Buffe
     .update(cookie)
     .digest();
 
-/** A signed-in user. */
 export interface User extends Actor {
   roles: readonly Role[];
 }
@@ -67,7 +66,6 @@ export async function beginSession({ db, config }: Core, user: User, address: st
   return cookie;
 }
 
-/** Ends a session, or all of a user. */
 export async function endSessions(db: Db, column: 'hash' | 'actor', value: Buffer | string): Promise<void> {
   await db.deleteFrom('receiver.sessions').where(column, '=', value).execute();
 }
@@ -80,7 +78,6 @@ export interface Session {
   begun_at: Date;
 }
 
-/** The sessions, the last sign-in first. */
 export const listSessions = (db: Db): Promise<Session[]> =>
   db
     .selectFrom('receiver.sessions')
@@ -92,7 +89,7 @@ export const listSessions = (db: Db): Promise<Session[]> =>
 
 type Way = 'admin token' | 'identity provider';
 
-/** What every way to sign in does with a user, or without one. */
+/** Common to the ways to sign in. */
 export interface Entrance {
   /** Begins a session, after its entry in the access log. */
   enter: (req: Request, res: Response, user: User, way: Way) => Promise<void>;

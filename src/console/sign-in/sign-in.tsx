@@ -86,7 +86,6 @@ export function addSignIn(core: Core, app: Express, routes: Routes, frame: Frame
 interface WaysProps {
   provider: Provider | undefined;
   takesToken: boolean;
-  /** The requested page. */
   next: string;
   fault: string | undefined;
 }

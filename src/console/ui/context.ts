@@ -8,18 +8,15 @@ import type { Aliases } from '../../reconcile/aliases.ts';
 /** Failed deliveries and rejected bodies, of which the navigation shows the number. */
 export type Problems = Record<'failed' | 'quarantine', number>;
 
-/** A place in the navigation. */
 export interface Entry {
   title: string;
   /** Below /console; pages below it belong to it. */
   path: string;
   /** The paths of other pages that belong to it. */
   also?: readonly string[];
-  /** The number that stands beside it. */
   counted?: keyof Problems;
 }
 
-/** Entries for one kind of users. */
 export interface Group {
   title: string;
   entries: readonly Entry[];

@@ -8,11 +8,9 @@ import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 interface FiltersProps extends Form {
   /** The page's address, which holds the filter. */
   action: string;
-  /** What else the address keeps. */
+  /** Further fields of the address. */
   hidden?: Record<string, string | undefined>;
-  /** Whether it is a line that opens. */
   folded?: boolean;
-  /** Links that choose without the form. */
   children?: ComponentChildren;
 }
 

@@ -27,10 +27,18 @@ export function PostForm({ action, values = {}, children, class: name, label }: 
   );
 }
 
-export function PostButton({ kind, children, ...form }: PostFormProps & { kind?: string }) {
+interface PostButtonProps {
+  action: string;
+  values?: Values;
+  text: string;
+  /** Its style; '': the main action of the page. */
+  kind?: string;
+}
+
+export function PostButton({ action, values = {}, text, kind = 'second' }: PostButtonProps) {
   return (
-    <PostForm {...form}>
-      <Submit kind={kind}>{children}</Submit>
+    <PostForm {...{ action, values }}>
+      <Submit kind={kind}>{text}</Submit>
     </PostForm>
   );
 }
@@ -62,7 +70,6 @@ export interface FormField {
   required?: boolean;
   autocomplete?: string;
   kind?: 'text' | 'date' | 'datetime-local' | 'choice' | AliasKind;
-  /** Whether an alias may be entered. */
   byName?: boolean;
   /** Of a choice. */
   options?: readonly string[];
@@ -162,7 +169,6 @@ function Choice({ label, name, value, fault, options, any = 'any' }: ChoiceProps
 
 interface FieldsProps {
   fields: readonly FormField[];
-  /** The fields as entered, and their errors. */
   entered?: Values;
   faults?: Values;
 }
@@ -183,7 +189,6 @@ interface EntryFormProps extends FieldsProps {
   values?: Values;
   title?: string;
   hint?: string;
-  /** The text of the button. */
   submit: string;
 }
 
@@ -207,28 +212,15 @@ interface PersonalProps {
   address: string;
 }
 
-/** The button that shows what a page hides. */
-export function ShowPersonal({
-  revealed,
-  address,
-  values = {},
-  what = 'personal data',
-}: PersonalProps & { values?: Values; what?: string }) {
+export function ShowPersonal(props: PersonalProps & { values?: Values; what?: string }) {
+  const { revealed, address, values = {}, what = 'personal data' } = props;
   if (revealed) return null;
-  return (
-    <PostButton action={`${address}/personal`} values={values} kind="second">
-      Show {what}
-    </PostButton>
-  );
+  return <PostButton action={`${address}/personal`} values={values} text={`Show ${what}`} />;
 }
 
 /** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
-export function PersonalNote({
-  revealed,
-  address,
-  hiddenAt = address,
-  children,
-}: PersonalProps & { hiddenAt?: string; children: ComponentChildren }) {
+export function PersonalNote(props: PersonalProps & { hiddenAt?: string; children: ComponentChildren }) {
+  const { revealed, address, hiddenAt = address, children } = props;
   const mayShow = useMayPost(`${address}/personal`);
   if (!revealed)
     return (

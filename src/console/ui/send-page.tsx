@@ -9,11 +9,9 @@ import { formatCount, Moment } from './values.tsx';
 
 interface PageOptions {
   status?: number;
-  /** The search. */
   query?: string;
 }
 
-/** Sends a page to a signed-in user. */
 export function sendPage(
   res: Response,
   title: string,

@@ -7,9 +7,8 @@ export interface Column<Row> {
   /** Long texts wrap. */
   wide?: boolean;
   title?: string | undefined;
-  /** Whether its cells are the heads of their rows. */
   rowHead?: boolean;
-  /** What the table can be sorted by; undefined: not by this column. */
+  /** The name by which the table is sorted; undefined: not by this column. */
   sort?: string | undefined;
   /** The sum of the whole column, where it has one. */
   total?: ComponentChildren;
@@ -23,12 +22,11 @@ export interface Sorting {
 }
 
 interface TableProps<Row> {
-  /** What the table shows, for screen readers. */
+  /** For screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   /** Undefined: the query timed out. */
   rows: readonly Row[] | undefined;
-  /** Shown instead of a table without rows. */
   empty?: ComponentChildren;
   /** Two or three narrow columns. Other tables have a card for each row on a narrow screen. */
   small?: boolean;

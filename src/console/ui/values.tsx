@@ -53,7 +53,6 @@ export function Named({ kind, id }: { kind: AliasKind; id: string | null | undef
   return alias ? <span title={id}>{alias}</span> : <Id id={id} />;
 }
 
-/** The status of a delivery, by word and not by colour alone. */
 export function Status({ status }: { status: string }) {
   return <span class={`status status-${status}`}>{status}</span>;
 }
@@ -95,7 +94,6 @@ export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: st
   );
 }
 
-/** An amount in rupees; a dash where there is none. */
 export function Amount({ value }: { value: number | string | null | undefined }) {
   return value == null || value === '' ? <Nothing /> : formatAmount(value);
 }
