@@ -15,7 +15,7 @@ export const oneOf = <const Value extends string>(values: readonly Value[]) =>
 
 /** A field to choose one of several values; `any` is the choice of none. */
 export const choice = <const Value extends string>(label: string, options: readonly Value[], any = 'any') =>
-  oneOf(options).meta({ label, kind: 'choice', options, any });
+  oneOf(options).meta({ label, options, any });
 
 /** A field for date and time, read in a time zone; without a label, it is shown in no form. */
 export const localTime = (timezone: string, label?: string) =>

@@ -118,7 +118,7 @@ function AliasesPage({ ids, form }: AliasesProps) {
         values={{ filter }}
         title="Another id"
         fields={[
-          { name: 'kind', label: 'Kind of the id', kind: 'choice', options: aliasKinds, any: false },
+          { name: 'kind', label: 'Kind of the id', options: aliasKinds, any: false },
           { name: 'id', label: 'Id', required: true, autocomplete: 'off' },
           { name: 'alias', label: 'Name', autocomplete: 'off' },
         ]}

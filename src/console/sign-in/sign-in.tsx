@@ -107,7 +107,7 @@ function Ways({ provider, takesToken, next, fault }: WaysProps) {
           <Field
             label="Admin token"
             name="token"
-            type="password"
+            kind="password"
             autocomplete="current-password"
             required
             fault={fault}

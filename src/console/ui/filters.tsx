@@ -18,8 +18,8 @@ interface FiltersProps extends Form {
 export function Filters(props: FiltersProps) {
   const { action, fields, entered, faults, hidden = {}, folded = false, children } = props;
   const { aliases } = useVisit();
-  const nameOf = (value: string, { kind }: FormField) =>
-    (isAliasKind(kind) && aliases?.[kind].get(value)) || (kind === 'choice' ? words(value) : value);
+  const nameOf = (value: string, { kind, options }: FormField) =>
+    (isAliasKind(kind) && aliases?.[kind].get(value)) || (options ? words(value) : value);
   const chosen = fields.flatMap((field) => {
     const value = entered[field.name];
     return value ? [`${field.label.toLowerCase()} ${nameOf(value, field)}`] : [];

@@ -69,101 +69,74 @@ export interface FormField {
   label: string;
   required?: boolean;
   autocomplete?: string;
-  kind?: 'text' | 'date' | 'datetime-local' | 'choice' | AliasKind;
+  kind?: 'text' | 'password' | 'date' | 'datetime-local' | AliasKind;
+  /** Whether an alias may be entered as well as the id; the field then holds the alias. */
   byName?: boolean;
-  /** Of a choice. */
+  /** It is a choice of these. */
   options?: readonly string[];
   /** The choice of none; false: there is no such choice. */
   any?: string | false;
 }
 
-interface Labelled {
-  label: string;
+interface FieldProps extends FormField {
+  value?: string | undefined;
   fault?: string | undefined;
 }
 
-interface InputProps extends Labelled {
-  name: string;
-  value?: string | undefined;
-  required?: boolean;
-  autocomplete?: string;
-  type?: string;
-  /** The id of a list of values. */
-  list?: string;
-}
-
-/** The attributes of an input with a label and an error. Its id is no other's: two forms of a page may have fields of one name. */
-function useLabel({ label, fault }: Labelled) {
-  const id = useId();
-  return {
-    attributes: fault ? ({ id, 'aria-invalid': true, 'aria-describedby': `${id}-fault` } as const) : { id },
-    around: (input: ComponentChildren) => (
-      <div class="field">
-        <label for={id}>{label}</label>
-        {input}
-        {fault && (
-          <p class="fault" id={`${id}-fault`} role="alert">
-            {fault}
-          </p>
-        )}
-      </div>
-    ),
-  };
-}
-
-export function Field({ label, fault, ...input }: InputProps) {
-  const { attributes, around } = useLabel({ label, fault });
-  // Preact's types take no undefined attribute; it leaves them out.
-  return around(<input type="text" {...attributes} {...(input as object)} />);
-}
-
 /** A page does not grow with the aliases. */
-const maxOptions = 200;
+const maxListed = 200;
 
-interface AliasProps extends InputProps {
-  kind: AliasKind;
-  byName: boolean | undefined;
-}
-
-/**
- * A field for a business, a clinic or a doctor, with a list of those that have an alias: of many, the first. It holds the
- * alias where it may be entered as well as the id.
- */
-function AliasField({ kind, byName, value, ...field }: AliasProps) {
+/** An input with its label and its error. Its id is no other's: two forms of a page may have fields of one name. */
+export function Field({
+  label,
+  fault,
+  kind = 'text',
+  byName,
+  options,
+  any = 'any',
+  value,
+  ...field
+}: FieldProps) {
+  const id = useId();
   const { aliases } = useVisit();
-  const list = useId();
-  const listed = [...(aliases?.[kind] ?? [])].slice(0, maxOptions);
-  const shown = (byName && value && aliases?.[kind].get(value)) || value;
+  const error = fault ? ({ 'aria-invalid': true, 'aria-describedby': `${id}-fault` } as const) : {};
+  const attributes = { ...field, ...error, id };
+  const names = isAliasKind(kind) ? (aliases?.[kind] ?? new Map<string, string>()) : undefined;
+  // Preact's types allow no type that is decided here.
+  const typed = (names ? { list: `${id}-names`, autocomplete: 'off' } : { type: kind }) as object;
   return (
-    <>
-      <Field {...field} value={shown} list={list} autocomplete="off" />
-      <datalist id={list}>
-        {listed.map(([id, alias]) => (
-          <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-interface ChoiceProps extends Labelled {
-  name: string;
-  value: string | undefined;
-  options: readonly string[];
-  any: string | false | undefined;
-}
-
-function Choice({ label, name, value, fault, options, any = 'any' }: ChoiceProps) {
-  const { attributes, around } = useLabel({ label, fault });
-  return around(
-    <select name={name} {...attributes}>
-      {any && <option value="">{any}</option>}
-      {options.map((option) => (
-        <option key={option} value={option} selected={option === value}>
-          {words(option)}
-        </option>
-      ))}
-    </select>,
+    <div class="field">
+      <label for={id}>{label}</label>
+      {options ? (
+        <select {...attributes}>
+          {any && <option value="">{any}</option>}
+          {options.map((option) => (
+            <option key={option} value={option} selected={option === value}>
+              {words(option)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          type="text"
+          {...attributes}
+          {...typed}
+          value={(byName && value && names?.get(value)) || value}
+        />
+      )}
+      {names && (
+        <datalist id={`${id}-names`}>
+          {[...names].slice(0, maxListed).map(([id, alias]) => (
+            <option key={id} value={byName ? alias : id} label={byName ? id : alias} />
+          ))}
+        </datalist>
+      )}
+      {fault && (
+        <p class="fault" id={`${id}-fault`} role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -174,14 +147,13 @@ interface FieldsProps {
 }
 
 export function Fields({ fields, entered = {}, faults = {} }: FieldsProps) {
-  const input = ({ kind = 'text', byName, options, any, ...field }: FormField) => {
-    const { name } = field;
-    const props = { ...field, key: name, value: entered[name], fault: faults[name] };
-    if (options) return <Choice {...props} options={options} any={any} />;
-    if (isAliasKind(kind)) return <AliasField {...props} kind={kind} byName={byName} />;
-    return <Field {...props} type={kind} />;
-  };
-  return <div class="fields">{fields.map(input)}</div>;
+  return (
+    <div class="fields">
+      {fields.map((field) => (
+        <Field key={field.name} {...field} value={entered[field.name]} fault={faults[field.name]} />
+      ))}
+    </div>
+  );
 }
 
 interface EntryFormProps extends FieldsProps {
