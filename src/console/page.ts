@@ -7,11 +7,8 @@ import type { Db } from '../receiver/store/tables.ts';
 import { type Frame, visitOf } from './ui/context.ts';
 
 export class PageNotFound extends Error {}
-
 export class BadInput extends Error {}
-
 export class TooManyDownloads extends Error {}
-
 /** The user has none of the roles that a page takes. */
 export class NotAllowed extends Error {}
 

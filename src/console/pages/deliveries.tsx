@@ -64,7 +64,7 @@ export const deliveries: Page = (routes, core) => {
 function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: Form }) {
   const { entered } = filter;
   const rows = found.slice(0, pageRows);
-  const older = found.length > pageRows && hrefTo('/deliveries', { ...entered, before: rows.at(-1)!.id });
+  const older = hrefTo('/deliveries', { ...entered, before: rows.at(-1)?.id });
   return (
     <>
       <Filters action="/console/deliveries" {...filter} folded />
@@ -91,7 +91,7 @@ function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: 
           { head: 'Times', cell: ({ count }) => formatTimes(count), numeric: true },
         ]}
       />
-      <PageLinks older={older} />
+      <PageLinks older={found.length > pageRows && <a href={older}>Older →</a>} />
     </>
   );
 }

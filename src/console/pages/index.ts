@@ -1,6 +1,6 @@
 import type { Page } from '../page.ts';
 import type { Group } from '../ui/context.ts';
-import { accessLog } from './access-log.tsx';
+import { accessLog, sessions } from './access-log.tsx';
 import { deliveries } from './deliveries.tsx';
 import { health } from './health.tsx';
 import { aliases } from './names.tsx';
@@ -9,7 +9,6 @@ import { quarantine } from './quarantine.tsx';
 import { records } from './records.tsx';
 import { reports } from './reports.tsx';
 import { search } from './search.tsx';
-import { sessions } from './sessions.tsx';
 import { today } from './today.tsx';
 
 export const pages: readonly Page[] = [

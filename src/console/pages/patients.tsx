@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { z } from 'zod';
 import type { Delivery } from '../../callbacks/delivery.ts';
 import { formatDuration } from '../../common/local-times.ts';
-import { words } from '../../common/words.ts';
+import { titled, words } from '../../common/words.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
@@ -15,7 +15,7 @@ import { hrefTo, visitOf } from '../ui/context.ts';
 import { EntryForm, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Facts, Figures, formatCount, formatCountOf, IdLink, Moment, Named } from '../ui/values.tsx';
+import { Facts, formatCount, formatCountOf, IdLink, Moment, Named } from '../ui/values.tsx';
 import { Entries } from './access-log.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
@@ -222,6 +222,7 @@ function PatientPage({ looks, ...patient }: PatientProps & { looks: readonly Acc
 
 function ConfirmErasure(props: PatientProps & Preview & { keepMs: number }) {
   const { subjects, isHeld, callbacks, shared, mentions, keepMs } = props;
+  const counts = Object.entries(callbacks).map(([name, count]) => [titled(name), formatCount(count)]);
   return (
     <>
       <PatientFacts {...props} />
@@ -232,7 +233,7 @@ function ConfirmErasure(props: PatientProps & Preview & { keepMs: number }) {
         {isHeld && 'There is a hold: the copies are kept until it is released. '}
         Nothing was changed yet.
       </p>
-      <Figures figures={callbacks} />
+      <Facts facts={Object.fromEntries(counts)} />
       {shared.length > 0 && (
         <section class="warning">
           <h2>{formatCountOf(shared.length, ['message has', 'messages have'])} another id, too</h2>

@@ -8,6 +8,7 @@ import {
   type RecordPage,
   type Row,
   readRecord,
+  type Version,
 } from '../../inbox/read-record.ts';
 import { type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -21,8 +22,8 @@ import { Amount, Empty, Id, IdLink, linkOf, Moment, Named, Nothing, Status } fro
 /** A record: each field with the callback that decided it, and all callbacks. */
 export const records: Page = (routes, core) => {
   const show = async (req: Request, res: Response, revealed: boolean) => {
-    const given = readForm(revealed ? req.body : req.query, { business: text, id: text }).data;
-    const { business = '', id = '' } = given;
+    const { data } = readForm(revealed ? req.body : req.query, { business: text, id: text });
+    const { business = '', id = '' } = data;
     const key = await findRecord(core, String(req.params.family), business, id);
     const record = key && (await readRecord(core, key));
     if (!record) throw new PageNotFound('There is no such record. It never came, or it was erased.');
@@ -30,7 +31,11 @@ export const records: Page = (routes, core) => {
     const filter = { family: key.family.name, delivery: versions[0]!.id };
     if (revealed) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
     const title = nameOf({ family: key.family, id, row: record.row ?? null });
-    sendPage(res, title, <Known {...{ recordKey: key, id, record, revealed, families: core.families }} />);
+    sendPage(
+      res,
+      title,
+      <RecordBody {...{ recordKey: key, id, record, revealed, families: core.families }} />,
+    );
   };
   routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));
   routes.post('/records/:family/personal', 'desk', (req, res) => show(req, res, true));
@@ -86,15 +91,17 @@ function Value({ family, name, row }: { family: Family; name: string; row: Row }
   return linkOf(value, name) ?? <>{meaningOf(family, name, value)}</>;
 }
 
-interface KnownProps {
-  recordKey: FamilyRecord;
+interface RecordBodyProps {
+  recordKey: RecordKey;
   id: string;
   record: RecordPage;
   revealed: boolean;
   families: readonly Family[];
 }
 
-function Known({ recordKey: { family, businessId }, id, record, revealed, families }: KnownProps) {
+function RecordBody(props: RecordBodyProps) {
+  const { id, record, revealed, families } = props;
+  const { family, businessId } = props.recordKey;
   const { versions, isComplete, referring } = record;
   const row = record.row && (revealed ? withoutContents(record.row) : maskRow(record.row, family));
   const address = `/console/records/${family.name}`;
@@ -116,9 +123,9 @@ function Known({ recordKey: { family, businessId }, id, record, revealed, famili
       )}
       {referring.length > 0 && <h2>Refer to it</h2>}
       <ul>
-        {referring.map((one) => (
-          <li key={one.family + one.id}>
-            <RecordLink {...one} family={families.find(({ name }) => name === one.family)!} row={null} />
+        {referring.map((other) => (
+          <li key={other.family + other.id}>
+            <RecordLink {...other} family={families.find(({ name }) => name === other.family)!} row={null} />
           </li>
         ))}
       </ul>
@@ -135,6 +142,10 @@ function Fields({ family, record, row }: { family: Family; record: RecordPage; r
   const names = [
     ...new Set([...shown, ...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at']),
   ];
+  const since = (name: string) => {
+    const decided = record.since.get(name);
+    return decided && <IdLink to="deliveries" {...decided} />;
+  };
   const extra = row.extra && row.extra !== hidden ? (JSON.parse(row.extra) as Record<string, unknown>) : {};
   const documented = names
     .filter((name) => row[name] != null || record.since.has(name))
@@ -152,7 +163,7 @@ function Fields({ family, record, row }: { family: Family; record: RecordPage; r
         columns={[
           { head: 'Field', cell: ({ label }) => label, rowHead: true },
           { head: 'Value', cell: ({ value }) => value, wide: true },
-          { head: 'Since', cell: ({ name }) => <Since since={record.since.get(name)} /> },
+          { head: 'Since', cell: ({ name }) => since(name) },
         ]}
       />
       {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
@@ -160,11 +171,11 @@ function Fields({ family, record, row }: { family: Family; record: RecordPage; r
   );
 }
 
-function Since({ since }: { since: { id: string; at: Date } | undefined }) {
-  return since ? <IdLink to="deliveries" {...since} /> : null;
+interface VersionsProps {
+  family: Family;
+  versions: readonly Version[];
+  revealed: boolean;
 }
-
-type VersionsProps = { family: Family; versions: RecordPage['versions']; revealed: boolean };
 
 function Versions({ family, versions, revealed }: VersionsProps) {
   /** Names that nobody has documented may be personal. */

@@ -4,7 +4,7 @@ import { formatDay } from '../../common/days.ts';
 import { formatMoment } from '../../common/local-times.ts';
 import { formatCount, words } from '../../common/words.ts';
 import { type Aliases, isAliasKind } from '../../reconcile/aliases.ts';
-import { titleOf } from './definitions.ts';
+import { type Report, titleOf } from './definitions.ts';
 import type { ReportRequest } from './form.ts';
 import type { ReportRow } from './queries.ts';
 import {
@@ -13,22 +13,15 @@ import {
   isNumeric,
   isSummable,
   labelOfColumn,
-  type ReportColumn,
   type TypedColumn,
 } from './report-columns.ts';
 import { type CellKind, type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
-/** A column of a file: its name for programs, its title for people. */
-interface FileColumn extends ReportColumn {
-  title: string;
-  summed: boolean;
-}
-
 /** A file without its rows. */
 export interface FileContent {
-  title: string;
-  columns: readonly FileColumn[];
+  request: ReportRequest;
   aliases: Aliases | undefined;
+  /** Lines that describe it. */
   about: readonly (readonly [name: string, text: string])[];
 }
 
@@ -53,11 +46,10 @@ interface Around {
   timezone: string;
 }
 
-/** The columns of a file, and the lines that say which rows it has, as of when. */
+/** A file with the lines that say which rows it has, as of when. */
 export function describeFile(request: ReportRequest, around: Around): FileContent {
-  const { report, columns, filter, hasDays, entered, fields } = request;
+  const { report, filter, hasDays, entered, fields } = request;
   const { comment, revealed, rows, aliases, timezone } = around;
-  const title = titleOf(report);
   const { from, to } = filter;
   const days = [from ? formatDay(from) : 'the first', to ? formatDay(to) : 'the last'].join(' to ');
   const nameOf = (name: string, value: string) =>
@@ -68,15 +60,10 @@ export function describeFile(request: ReportRequest, around: Around): FileConten
     return value && !['from', 'to'].includes(name) ? [[label, nameOf(name, value)] as const] : [];
   });
   return {
-    title,
+    request,
     aliases,
-    columns: columns.map((column) => ({
-      ...column,
-      title: labelOfColumn(report, column.name),
-      summed: !report.withoutTotals && isSummable(column),
-    })),
     about: [
-      ['Report', title],
+      ['Report', titleOf(report)],
       ['Contents', comment ?? ''],
       ...(hasDays ? [['Days', from || to ? days : 'all'] as const] : []),
       ...chosen,
@@ -97,9 +84,9 @@ const aliasesOf = (columns: readonly TypedColumn[], aliases: Aliases | undefined
       : [];
   });
 
-const addAliases = ({ columns, aliases }: FileContent) =>
+const addAliases = ({ request, aliases }: FileContent) =>
   Duplex.from(async function* (rows: AsyncIterable<ReportRow>) {
-    const added = aliasesOf(columns, aliases);
+    const added = aliasesOf(request.columns, aliases);
     for await (const row of rows) {
       const values = added.map(({ id, names, name }) => [name, names.get(row[id] ?? '') ?? null]);
       yield { ...row, ...Object.fromEntries(values) };
@@ -118,14 +105,22 @@ function cellKindOf(column: TypedColumn): CellKind {
   return cellKinds[column.type] ?? (isAmount(column) ? 'amount' : isNumeric(column) ? 'number' : 'text');
 }
 
-/** The columns of a spreadsheet: a name stands before its id. */
-const cellsOf = ({ columns, aliases }: FileContent): XlsxColumn[] =>
-  columns.flatMap((column) => [
-    ...aliasesOf([column], aliases).map(({ name }) => ({ name, title: column.title, kind: 'text' as const })),
-    { ...column, title: titleOfCell(column), kind: cellKindOf(column) },
-  ]);
+const titleOfCell = (report: Report, { name }: TypedColumn) =>
+  aliasKindOf(name) ? `${labelOfColumn(report, name)} id` : labelOfColumn(report, name);
 
-const titleOfCell = ({ name, title }: FileColumn) => (aliasKindOf(name) ? `${title} id` : title);
+/** The columns of a spreadsheet: a name stands before its id. */
+const cellsOf = ({ request: { report, columns }, aliases }: FileContent): XlsxColumn[] =>
+  columns.flatMap((column) => [
+    ...aliasesOf([column], aliases).map(({ name }): XlsxColumn => {
+      return { name, title: labelOfColumn(report, column.name), kind: 'text', summed: false };
+    }),
+    {
+      name: column.name,
+      title: titleOfCell(report, column),
+      kind: cellKindOf(column),
+      summed: !report.withoutTotals && isSummable(column),
+    },
+  ]);
 
 export type FormatName = 'xlsx' | 'csv';
 
@@ -135,19 +130,22 @@ export const formats: Readonly<Record<FormatName, Format>> = {
     label: 'Excel',
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     write: (content) => {
-      const meanings = content.columns.flatMap((column) =>
-        column.comment ? [[titleOfCell(column), column.comment] as const] : [],
+      const { report, columns } = content.request;
+      const meanings = columns.flatMap((column) =>
+        column.comment ? [[titleOfCell(report, column), column.comment] as const] : [],
       );
       const about = [...content.about, ['', ''] as const, ...meanings];
-      return [addAliases(content), xlsxWriter({ title: content.title, about, columns: cellsOf(content) })];
+      const workbook = { title: titleOf(report), about, columns: cellsOf(content) };
+      return [addAliases(content), xlsxWriter(workbook)];
     },
   },
   csv: {
     label: 'CSV',
     type: 'text/csv; charset=utf-8; header=present',
     write: (content) => {
-      const columns = [...content.columns, ...aliasesOf(content.columns, content.aliases)];
-      return [addAliases(content), csvWriter(columns.map(({ name }) => name))];
+      const { columns } = content.request;
+      const names = [...columns, ...aliasesOf(columns, content.aliases)].map(({ name }) => name);
+      return [addAliases(content), csvWriter(names)];
     },
   },
 };

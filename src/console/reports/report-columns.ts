@@ -2,7 +2,7 @@ import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { type Family, labelOf } from '../../callbacks/families/family.ts';
 import { families } from '../../callbacks/families/index.ts';
 import { titled } from '../../common/words.ts';
-import type { AliasKind } from '../../reconcile/aliases.ts';
+import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
 import type { Report } from './definitions.ts';
 import { read } from './read.ts';
 
@@ -38,20 +38,15 @@ export const readColumns = (db: Db, { view, rowsOf = view }: Report): Promise<Re
       order by attnum`,
   );
 
-const aliased: Record<string, AliasKind> = {
-  business_id: 'business',
-  bid: 'business',
-  owner: 'business',
-  clinic_id: 'clinic',
-  facility_id: 'clinic',
-  facilityid: 'clinic',
-  doctor_id: 'doctor',
-  doctor_oid: 'doctor',
-  docid: 'doctor',
+const aliased: Record<AliasKind, readonly string[]> = {
+  business: ['business_id', 'bid', 'owner'],
+  clinic: ['clinic_id', 'facility_id', 'facilityid'],
+  doctor: ['doctor_id', 'doctor_oid', 'docid'],
 };
 
 /** The kind of the ids in a column of this name, if they can have an alias. */
-export const aliasKindOf = (name: string): AliasKind | undefined => aliased[name];
+export const aliasKindOf = (name: string): AliasKind | undefined =>
+  aliasKinds.find((kind) => aliased[kind].includes(name));
 
 export const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name);
 

@@ -9,10 +9,10 @@ export interface XlsxColumn {
   name: string;
   title: string;
   kind: CellKind;
-  summed?: boolean;
+  summed: boolean;
 }
 
-export interface Workbook {
+interface Workbook {
   title: string;
   columns: readonly XlsxColumn[];
   /** The second sheet: a line for each name and text. */
@@ -29,10 +29,7 @@ const types = 'application/vnd.openxmlformats-';
 
 const relations = (targets: readonly (readonly [type: string, target: string])[]) =>
   `<Relationships xmlns="${packages}/relationships">${targets
-    .map(
-      ([type, to], index) =>
-        `<Relationship Id="rId${index + 1}" Type="${documents}/${type}" Target="${to}"/>`,
-    )
+    .map(([type, to], at) => `<Relationship Id="rId${at + 1}" Type="${documents}/${type}" Target="${to}"/>`)
     .join('')}</Relationships>`;
 
 // Excel refuses a file with a longer cell.
@@ -149,14 +146,13 @@ function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last:
     const value = Number(sums[index]!.toFixed(4));
     // A sum that a double cannot hold is left to the reader.
     const shown = Number.isFinite(value) ? `<v>${value}</v>` : '';
-    const sum = `<f>SUBTOTAL(109,${letters}2:${letters}${last})</f>${shown}`;
-    return `<c s="${totalStyleOf(kind)}">${sum}</c>`;
+    return `<c s="${totalStyleOf(kind)}"><f>SUBTOTAL(109,${letters}2:${letters}${last})</f>${shown}</c>`;
   });
   return `<row>${cells.join('')}</row>`;
 }
 
 const [minWidth, maxWidth] = [8, 48];
-const fixedWidths: Partial<Record<CellKind, number>> = {
+const widths: Partial<Record<CellKind, number>> = {
   date: 13,
   moment: 23,
   boolean: 8,
@@ -167,7 +163,7 @@ const fixedWidths: Partial<Record<CellKind, number>> = {
 /** In characters, by the first rows: the widths stand before them. A total is longer than what it adds. */
 function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]): number {
   const room = (kind === 'amount' ? 4 : 1) + (summed ? 3 : 0);
-  const content = fixedWidths[kind] ?? Math.max(0, ...rows.map((row) => row[name]?.length ?? 0)) + room;
+  const content = widths[kind] ?? Math.max(0, ...rows.map((row) => row[name]?.length ?? 0)) + room;
   // The head has an arrow.
   return Math.min(maxWidth, Math.max(minWidth, content, title.length + 4));
 }
@@ -175,13 +171,13 @@ function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]
 const measuredRows = 200;
 
 const beginSheet = (columns: readonly XlsxColumn[], rows: readonly Row[]) => {
-  const widths = columns.map(
-    (column, index) =>
-      `<col min="${index + 1}" max="${index + 1}" width="${widthOf(column, rows)}" customWidth="1"/>`,
-  );
+  const cols = columns.map((column, index) => {
+    const place = index + 1;
+    return `<col min="${place}" max="${place}" width="${widthOf(column, rows)}" customWidth="1"/>`;
+  });
   return `${head}<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>
 <sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView>
-</sheetViews><cols>${widths.join('')}</cols><sheetData>
+</sheetViews><cols>${cols.join('')}</cols><sheetData>
 <row>${columns.map(({ title }) => textCell(title, headStyle)).join('')}</row>`;
 };
 

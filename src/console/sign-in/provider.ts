@@ -68,11 +68,10 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
   };
 
   return {
-    findFault: () =>
-      discover().then(
-        () => undefined,
-        (error) => faultOfProvider(error).text,
-      ),
+    findFault: async () => {
+      const fault = await discover().catch(faultOfProvider);
+      return 'text' in fault ? fault.text : undefined;
+    },
     begin: async (redirectUri) => {
       const verifier = client.randomPKCECodeVerifier();
       const attempt: Attempt = { state: client.randomState(), nonce: client.randomNonce(), verifier };
@@ -128,11 +127,8 @@ export function faultOfProvider(fault: unknown): { code: string; text: string; i
   const known = (/^[a-z_]{1,40}$/.test(error) && error) || String(inner.code ?? code);
   if (attribute === 'issuer') {
     const { issuer } = body as { issuer: string };
-    return {
-      code: known,
-      issuer,
-      text: `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`,
-    };
+    const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`;
+    return { code: known, issuer, text };
   }
   const isClient = known === 'invalid_client' || Number(status) === 401;
   const answer = known === error ? 'answers' : 'does not respond as it should';
@@ -175,8 +171,7 @@ const valuesOf = (claim: unknown): unknown[] =>
 
 /** The e-mail address of the first claims that say it is verified, in lower case. */
 function verifiedEmail(sources: readonly Claims[]): string | undefined {
-  const verified = sources.find(
-    ({ email, email_verified: flag }) => typeof email === 'string' && flag === true,
-  );
-  return (verified?.email as string | undefined)?.toLowerCase();
+  for (const { email, email_verified } of sources)
+    if (typeof email === 'string' && email_verified === true) return email.toLowerCase();
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 export interface Column<Row> {
-  head: ComponentChildren;
+  head: string;
   cell: (row: Row) => ComponentChildren;
   numeric?: boolean;
   /** Long texts wrap. */
@@ -33,7 +33,7 @@ interface TableProps<Row> {
   sorting?: Sorting | undefined;
 }
 
-export function Table<Row>({ label, columns, rows, empty, small, sorting }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, empty, small = false, sorting }: TableProps<Row>) {
   if (!rows) return <p class="empty">{label} took too long to read. Reload the page.</p>;
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   const hasTotals = columns.some(({ total }) => total !== undefined);
@@ -50,9 +50,15 @@ export function Table<Row>({ label, columns, rows, empty, small, sorting }: Tabl
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map((column, place) => (
-                <Cell key={place} column={column} row={row} cards={!small} />
-              ))}
+              {columns.map((column, place) =>
+                column.rowHead ? (
+                  <th key={place} scope="row">
+                    {column.cell(row)}
+                  </th>
+                ) : (
+                  <Cell key={place} {...{ column, small }} content={column.cell(row)} />
+                ),
+              )}
             </tr>
           ))}
         </tbody>
@@ -60,10 +66,8 @@ export function Table<Row>({ label, columns, rows, empty, small, sorting }: Tabl
           <tfoot>
             <tr>
               <th scope="row">{columns[0]!.total ?? 'Total'}</th>
-              {columns.slice(1).map(({ head, total, numeric }, index) => (
-                <td key={index} class={numeric ? 'number' : undefined} data-head={headOfCard(!small, head)}>
-                  {total}
-                </td>
+              {columns.slice(1).map((column, index) => (
+                <Cell key={index} {...{ column, small }} content={column.total} />
               ))}
             </tr>
           </tfoot>
@@ -84,29 +88,30 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
   );
 }
 
-function Cell<Row>({ column, row, cards }: { column: Column<Row>; row: Row; cards: boolean }) {
-  const { head, cell, numeric, wide, rowHead } = column;
-  if (rowHead) return <th scope="row">{cell(row)}</th>;
-  const className = numeric ? 'number' : wide ? 'wide' : undefined;
+/** In a card its head stands beside it. */
+function Cell<Row>({
+  column,
+  content,
+  small,
+}: {
+  column: Column<Row>;
+  content: ComponentChildren;
+  small: boolean;
+}) {
+  const { head, numeric, wide } = column;
   return (
-    <td class={className} data-head={headOfCard(cards, head)}>
-      {cell(row)}
+    <td class={numeric ? 'number' : wide ? 'wide' : undefined} data-head={small ? undefined : head}>
+      {content}
     </td>
   );
 }
 
-const headOfCard = (cards: boolean, head: ComponentChildren) =>
-  cards && typeof head === 'string' ? head : undefined;
-
-/** Each is the address of a page, a link to it, or empty where there is none. */
 export function PageLinks({ newer, older }: { newer?: ComponentChildren; older: ComponentChildren }) {
   if (!newer && !older) return null;
-  const link = (to: ComponentChildren, name: string) =>
-    typeof to === 'string' ? <a href={to}>{name}</a> : to;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{link(newer, '← Newer')}</span>
-      <span>{link(older, 'Older →')}</span>
+      <span>{newer}</span>
+      <span>{older}</span>
     </nav>
   );
 }

@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { formatDay } from '../../common/days.ts';
 import { formatDuration, formatInterval, formatMoment, parseMoment } from '../../common/local-times.ts';
-import { formatAmount, formatCount, titled, words } from '../../common/words.ts';
+import { formatAmount, formatCount, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import {
   aliasKindOf,
@@ -70,11 +70,6 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
       ))}
     </dl>
   );
-}
-
-export function Figures({ figures }: { figures: Record<string, number> }) {
-  const facts = Object.entries(figures).map(([name, count]) => [titled(name), formatCount(count)]);
-  return <Facts facts={Object.fromEntries(facts)} />;
 }
 
 export function Verbatim({ label, text }: { label: string; text: string }) {
