@@ -66,7 +66,7 @@ export function createRoutes(app: Express, config: Config): Routes & { may: Fram
     post: add('post'),
     may: (roles, method, address) => {
       const path = address.replace(/^\/console/, '') || '/';
-      const route = added.find((one) => one.method === method && one.path.test(path));
+      const route = added.find((route) => route.method === method && route.path.test(path));
       return route !== undefined && isAllowed(roles, route.role);
     },
   };

@@ -108,9 +108,9 @@ export function Entries({ entries, empty }: { entries: readonly AccessEntry[]; e
 /** Who is signed in. */
 export const sessions: Page = (routes, { db, read, logAccess }) => {
   routes.get('/sessions', 'privacy', async (_req, res) => {
-    const found = await read(listSessions);
-    await logAccess(res, { action: 'audit', filter: { page: 'sessions' }, rows: found.length });
-    sendPage(res, 'Who is signed in', <SessionsPage sessions={found} />);
+    const rows = await read(listSessions);
+    await logAccess(res, { action: 'audit', filter: { page: 'sessions' }, rows: rows.length });
+    sendPage(res, 'Who is signed in', <SessionsPage rows={rows} />);
   });
 
   routes.post('/sessions/end', 'privacy', async (req, res) => {
@@ -124,7 +124,7 @@ export const sessions: Page = (routes, { db, read, logAccess }) => {
   });
 };
 
-function SessionsPage({ sessions: rows }: { sessions: readonly Session[] }) {
+function SessionsPage({ rows }: { rows: readonly Session[] }) {
   return (
     <>
       <p>

@@ -37,8 +37,8 @@ export const deliveries: Page = (routes, core) => {
     };
     const { data, status, ...filter } = parseForm(req.query, shape, aliases);
     const { before } = readForm(req.query, { before: guid }).data;
-    const rows = status === 200 ? await listDeliveries(core.db, { ...data, before }, pageRows + 1) : [];
-    sendPage(res, 'Deliveries', <List {...{ rows, filter }} />, { status });
+    const lines = status === 200 ? await listDeliveries(core, { ...data, before }, pageRows + 1) : [];
+    sendPage(res, 'Deliveries', <List {...{ lines, filter }} />, { status });
   });
 
   routes.post('/deliveries/replay', 'operator', async (req, res) => {
@@ -61,9 +61,9 @@ export const deliveries: Page = (routes, core) => {
   routes.post('/deliveries/:id/personal', 'desk', (req, res) => show(req, res, true));
 };
 
-function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: Form }) {
+function List({ lines, filter }: { lines: readonly DeliveryLine[]; filter: Form }) {
   const { entered } = filter;
-  const rows = found.slice(0, pageRows);
+  const rows = lines.slice(0, pageRows);
   const older = hrefTo('/deliveries', { ...entered, before: rows.at(-1)?.id });
   return (
     <>
@@ -91,7 +91,7 @@ function List({ rows: found, filter }: { rows: readonly DeliveryLine[]; filter: 
           { head: 'Times', cell: ({ count }) => formatTimes(count), numeric: true },
         ]}
       />
-      <PageLinks older={found.length > pageRows && <a href={older}>Older →</a>} />
+      <PageLinks older={lines.length > pageRows && <a href={older}>Older →</a>} />
     </>
   );
 }

@@ -54,20 +54,20 @@ async function readIds(
   { kind, text: part }: { kind?: string | undefined; text?: string | undefined },
 ): Promise<KnownId[]> {
   const pattern = part && `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (known.id is not null or alias is not null)`];
+  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (sent.id is not null or alias is not null)`];
   if (kind) conditions.push(sql`kind = ${kind}`);
   if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
   const businesses = await readBusinesses(db);
   const { rows } = await sql<KnownId>`
     with senders as materialized (select unnest(${businesses}) as business), recent as materialized (
       ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
-    ), known as (
+    ), sent as (
       select 'business' as kind, business as id from senders
       union select 'clinic', clinic_id from recent
       union select 'doctor', doctor from recent
     )
-    select kind, id, alias, updated_at, updated_by from known full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
+    select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
+    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${mostIds + 1}`.execute(db);
   return rows;
 }
 
@@ -106,8 +106,8 @@ function AliasesPage({ ids, form }: AliasesProps) {
           },
           {
             head: 'Name',
-            cell: (known) =>
-              mayEdit ? <AliasForm {...known} filter={filter} /> : (known.alias ?? <Nothing />),
+            cell: (entry) =>
+              mayEdit ? <AliasForm {...entry} filter={filter} /> : (entry.alias ?? <Nothing />),
           },
           { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
           { head: 'By', cell: ({ updated_by }) => updated_by ?? <Nothing /> },

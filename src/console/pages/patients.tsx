@@ -67,7 +67,7 @@ export const patients: Page = (routes, core) => {
     sendPage(res, 'Erase a patient?', <ConfirmErasure {...patient} {...preview} keepMs={keepMs} />);
   });
   routes.post('/patients/erase', 'privacy', async (req, res) => {
-    const shape = { confirm: text, also: z.preprocess((given) => [given].flat(), z.array(guid)) };
+    const shape = { confirm: text, also: z.preprocess((ids) => [ids].flat(), z.array(guid)) };
     const { confirm, also = [] } = readForm(req.body, shape).data;
     const subjects = await identify(core, res, req.body);
     if (confirm !== proofOf(subjects))

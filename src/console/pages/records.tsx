@@ -180,9 +180,9 @@ interface VersionsProps {
 function Versions({ family, versions, revealed }: VersionsProps) {
   /** Names that nobody has documented may be personal. */
   const labels = (keys: readonly string[]) => {
-    const known = keys.filter((key) => revealed || Object.hasOwn(family.fields, key));
-    const others = keys.length - known.length;
-    return [...known.map((key) => labelOf(family, key)), others > 0 && `${others} further`]
+    const shown = keys.filter((key) => revealed || Object.hasOwn(family.fields, key));
+    const others = keys.length - shown.length;
+    return [...shown.map((key) => labelOf(family, key)), others > 0 && `${others} further`]
       .filter(Boolean)
       .join(', ');
   };

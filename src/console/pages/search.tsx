@@ -1,7 +1,7 @@
-import { type FoundBy, search as find, maxHits, type SearchResult } from '../../inbox/find.ts';
+import { type FoundBy, search as find, type Hit, maxHits, type SearchResult } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { visitOf } from '../ui/context.ts';
+import { hrefTo, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
@@ -12,16 +12,15 @@ export const search: Page = (routes, core) => {
   routes.get('/search', 'viewer', async (req, res) => {
     const { q = '' } = readForm(req.query, { q: text }).data;
     const mayNamePeople = hasRole(res, 'desk');
-    const found = await find(core, q, { actor: visitOf(res).actor, mayNamePeople });
-    const [message] = found.messages;
-    if (message && found.hits.length === 0)
-      return res.redirect(
-        303,
-        `/console/${message.kind === 'delivery' ? 'deliveries' : 'quarantine'}/${message.id}`,
-      );
-    sendPage(res, 'Search', <Found {...{ found, mayNamePeople }} />, { query: q });
+    const result = await find(core, q, { actor: visitOf(res).actor, mayNamePeople });
+    const [message] = result.messages;
+    if (message && result.hits.length === 0)
+      return res.redirect(303, hrefTo(`/${placeOf[message.kind]}/${message.id}`));
+    sendPage(res, 'Search', <Results {...{ result, mayNamePeople }} />, { query: q });
   });
 };
+
+const placeOf = { delivery: 'deliveries', quarantine: 'quarantine' } as const;
 
 const by: Record<FoundBy, string> = {
   id: 'its id',
@@ -31,18 +30,17 @@ const by: Record<FoundBy, string> = {
   name: 'name',
 };
 
-function Found({ found, mayNamePeople }: { found: SearchResult; mayNamePeople: boolean }) {
-  const { hits, messages, isCut } = found;
+function Results({ result, mayNamePeople }: { result: SearchResult; mayNamePeople: boolean }) {
+  const { hits, messages, isCut } = result;
   const people = [
-    { head: 'Name', cell: ({ name }: (typeof hits)[number]) => name ?? <Nothing /> },
-    { head: 'Phone', cell: ({ phone }: (typeof hits)[number]) => phone ?? <Nothing /> },
+    { head: 'Name', cell: ({ name }: Hit) => name ?? <Nothing /> },
+    { head: 'Phone', cell: ({ phone }: Hit) => phone ?? <Nothing /> },
   ];
   return (
     <>
       {messages.map(({ kind, id }) => (
         <p key={kind}>
-          {kind === 'delivery' ? 'Delivery' : 'Rejected body'}{' '}
-          <IdLink to={kind === 'delivery' ? 'deliveries' : 'quarantine'} id={id} />
+          {kind === 'delivery' ? 'Delivery' : 'Rejected body'} <IdLink to={placeOf[kind]} id={id} />
         </p>
       ))}
       <Table

@@ -35,8 +35,8 @@ export interface Provider {
 
 /** Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
 export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oidc): Provider {
-  const server = new URL(issuer);
-  const insecure = server.protocol === 'http:' ? [client.allowInsecureRequests] : [];
+  const issuerUrl = new URL(issuer);
+  const insecure = issuerUrl.protocol === 'http:' ? [client.allowInsecureRequests] : [];
   let discovering: Promise<client.Configuration> | undefined;
 
   const authenticate: client.ClientAuth = (provider, ...request) => {
@@ -48,16 +48,16 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
   const discover = async () => {
     const options = { execute: [client.enableNonRepudiationChecks, ...insecure], timeout: discoveryS };
     const ask = (issuer: URL) => client.discovery(issuer, clientId, clientSecret, authenticate, options);
-    const found = await ask(server).catch((error) => {
+    const result = await ask(issuerUrl).catch((error) => {
       const { issuer } = faultOfProvider(error);
       // A slash at the end is easily mistaken, and makes nobody else of it.
-      if (issuer?.replace(/\/$/, '') === server.href.replace(/\/$/, '')) return ask(new URL(issuer!));
+      if (issuer?.replace(/\/$/, '') === issuerUrl.href.replace(/\/$/, '')) return ask(new URL(issuer!));
       throw error;
     });
     // The library lets users of every tenant in where the issuer is that of none.
-    if (found.serverMetadata().issuer.includes('{tenantid}'))
+    if (result.serverMetadata().issuer.includes('{tenantid}'))
       throw new Error('OIDC_ISSUER has to name one tenant', { cause: { code: 'no tenant' } });
-    return found;
+    return result;
   };
   const configuration = () => {
     discovering ??= discover().catch((error) => {
@@ -69,8 +69,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
 
   return {
     findFault: async () => {
-      const fault = await discover().catch(faultOfProvider);
-      return 'text' in fault ? fault.text : undefined;
+      const fault = await discover().then(() => undefined, faultOfProvider);
+      return fault?.text;
     },
     begin: async (redirectUri) => {
       const verifier = client.randomPKCECodeVerifier();
@@ -87,8 +87,8 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
     },
 
     finish: async (address, { state, nonce, verifier }) => {
-      const known = await configuration();
-      const tokens = await client.authorizationCodeGrant(known, address, {
+      const server = await configuration();
+      const tokens = await client.authorizationCodeGrant(server, address, {
         pkceCodeVerifier: verifier,
         expectedState: state,
         expectedNonce: nonce,
@@ -97,17 +97,17 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
       const claims = tokens.claims()!;
       if (isOwnActor(claims.sub)) throw new Error('Reserved', { cause: { code: 'reserved subject' } });
       const sources: Claims[] = [claims];
-      if (known.serverMetadata().userinfo_endpoint)
-        sources.push(await client.fetchUserInfo(known, tokens.access_token, claims.sub));
+      if (server.serverMetadata().userinfo_endpoint)
+        sources.push(await client.fetchUserInfo(server, tokens.access_token, claims.sub));
       const roles = rolesOf(sources, rolesMap);
       const lacks = roles.length > 0 ? undefined : missingIn(sources, rolesMap);
       return { id: claims.sub, name: nameIn(sources), roles, lacks };
     },
 
     signOutAddress: async (back) => {
-      const known = await configuration().catch(() => undefined);
-      if (!known?.serverMetadata().end_session_endpoint) return undefined;
-      return client.buildEndSessionUrl(known, { post_logout_redirect_uri: back }).href;
+      const server = await configuration().catch(() => undefined);
+      if (!server?.serverMetadata().end_session_endpoint) return undefined;
+      return client.buildEndSessionUrl(server, { post_logout_redirect_uri: back }).href;
     },
   };
 }
@@ -124,16 +124,16 @@ export function faultOfProvider(fault: unknown): { code: string; text: string; i
   const { code, error = '', status, cause } = fault as Record<'code' | 'error' | 'status', string> & Error;
   const { expected, body, attribute, ...inner } = (cause ?? {}) as Record<string, unknown>;
   // A code of OAuth, such as invalid_client.
-  const known = (/^[a-z_]{1,40}$/.test(error) && error) || String(inner.code ?? code);
+  const safeCode = (/^[a-z_]{1,40}$/.test(error) && error) || String(inner.code ?? code);
   if (attribute === 'issuer') {
     const { issuer } = body as { issuer: string };
     const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`;
-    return { code: known, issuer, text };
+    return { code: safeCode, issuer, text };
   }
-  const isClient = known === 'invalid_client' || Number(status) === 401;
-  const answer = known === error ? 'answers' : 'does not respond as it should';
+  const isClient = safeCode === 'invalid_client' || Number(status) === 401;
+  const answer = safeCode === error ? 'answers' : 'does not respond as it should';
   const text = isClient ? 'refuses OIDC_CLIENT_ID with OIDC_CLIENT_SECRET' : answer;
-  return { code: known, text: `The provider ${text} (${known})` };
+  return { code: safeCode, text: `The provider ${text} (${safeCode})` };
 }
 
 /** The claims that may have roles: arrays, or texts with spaces or commas. */
@@ -146,15 +146,15 @@ const rolesClaims = ['roles', 'groups'];
  * @param map the roles of values, e-mail addresses and domains; undefined: the values themselves are roles
  */
 export function rolesOf(sources: readonly Claims[], map: Oidc['rolesMap']): Role[] {
-  const given = sources.flatMap((claims) => rolesClaims.flatMap((name) => valuesOf(claims[name])));
+  const values = sources.flatMap((claims) => rolesClaims.flatMap((name) => valuesOf(claims[name])));
   const email = verifiedEmail(sources);
   const has = (value: string) => {
     // An address is never compared with a claim.
-    if (!value.includes('@')) return given.includes(value);
-    const known = value.toLowerCase();
-    return known.startsWith('@') ? email?.slice(email.lastIndexOf('@')) === known : email === known;
+    if (!value.includes('@')) return values.includes(value);
+    const wanted = value.toLowerCase();
+    return wanted.startsWith('@') ? email?.slice(email.lastIndexOf('@')) === wanted : email === wanted;
   };
-  const names: readonly unknown[] = map?.filter(({ value }) => has(value)).map(({ role }) => role) ?? given;
+  const names: readonly unknown[] = map?.filter(({ value }) => has(value)).map(({ role }) => role) ?? values;
   return roles.filter((role) => names.includes(role));
 }
 
