@@ -2,15 +2,19 @@ import { titled } from '../../common/words.ts';
 import type { Page } from '../page.ts';
 import {
   type Comparison,
+  type DayCount,
+  type DueSum,
   type Figures,
   maxClinics,
+  type NewestReceipt,
   readToday,
+  type StateCount,
   type Takings,
   usualWeeks,
 } from '../reports/read-today.ts';
 import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
-import { Table } from '../ui/table.tsx';
+import { type Column, Table } from '../ui/table.tsx';
 import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
 
 export const today: Page = (routes, { read }) => {
@@ -30,13 +34,33 @@ function Today({ takings, appointments, starting, newest, dues }: Figures) {
         <p class="empty">The takings took too long to add up. Reload the page.</p>
       )}
       <h2>Newest receipts</h2>
-      <Newest rows={newest} />
+      <Table
+        label="Newest receipts"
+        rows={newest}
+        empty="No receipts came today or yesterday."
+        columns={newestColumns}
+      />
       <h2>Appointments today and tomorrow</h2>
-      <Starting rows={starting} />
+      <Table
+        label="Appointments today and tomorrow"
+        rows={starting}
+        small
+        empty="No appointment is known to begin today or tomorrow."
+        columns={startingColumns}
+      />
+      <p>
+        <a href={hrefTo('/reports/schedule')}>Next seven days</a>
+      </p>
       <h2>Appointments with news today</h2>
-      <Appointments rows={appointments} />
+      <Table
+        label="Appointments with news today, by state"
+        rows={appointments}
+        small
+        empty="No appointment was booked or changed today."
+        columns={stateColumns}
+      />
       <h2>Dues that came of age today</h2>
-      <Dues rows={dues} />
+      <Table label="Dues that came of age today" rows={dues} small columns={dueColumns} />
     </>
   );
 }
@@ -157,90 +181,43 @@ function Tile({ name, ...comparison }: Comparison & { name: string }) {
   );
 }
 
-function Newest({ rows }: { rows: Figures['newest'] }) {
-  return (
-    <Table
-      label="Newest receipts"
-      rows={rows}
-      empty="No receipts came today or yesterday."
-      columns={[
-        { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
-        {
-          head: 'Receipt',
-          cell: ({ business, id, number }) => (
-            <a href={recordHref('receipt', business, id)}>{number || id}</a>
-          ),
-        },
-        { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
-        { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
-        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
-        { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
-        { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
-      ]}
-    />
-  );
-}
+const newestColumns: readonly Column<NewestReceipt>[] = [
+  { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
+  {
+    head: 'Receipt',
+    cell: ({ business, id, number }) => <a href={recordHref('receipt', business, id)}>{number || id}</a>,
+  },
+  { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
+  { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
+  { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+  { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
+  { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
+];
 
-function Starting({ rows }: { rows: Figures['starting'] }) {
-  return (
-    <>
-      <Table
-        label="Appointments today and tomorrow"
-        rows={rows}
-        small
-        empty="No appointment is known to begin today or tomorrow."
-        columns={[
-          {
-            head: 'Day',
-            cell: ({ day, isToday }) => (
-              <a href={hrefTo('/reports/schedule', { from: day, to: day })}>
-                {isToday ? 'Today' : 'Tomorrow'}
-              </a>
-            ),
-          },
-          { head: 'Appointments', cell: ({ expected }) => formatCount(expected), numeric: true },
-          { head: 'Cancelled', cell: ({ cancelled }) => formatCount(cancelled), numeric: true },
-        ]}
-      />
-      <p>
-        <a href={hrefTo('/reports/schedule')}>Next seven days</a>
-      </p>
-    </>
-  );
-}
+const startingColumns: readonly Column<DayCount>[] = [
+  {
+    head: 'Day',
+    cell: ({ day, isToday }) => (
+      <a href={hrefTo('/reports/schedule', { from: day, to: day })}>{isToday ? 'Today' : 'Tomorrow'}</a>
+    ),
+  },
+  { head: 'Appointments', cell: ({ expected }) => formatCount(expected), numeric: true },
+  { head: 'Cancelled', cell: ({ cancelled }) => formatCount(cancelled), numeric: true },
+];
 
-function Appointments({ rows }: { rows: Figures['appointments'] }) {
-  return (
-    <Table
-      label="Appointments with news today, by state"
-      rows={rows}
-      small
-      empty="No appointment was booked or changed today."
-      columns={[
-        { head: 'State', cell: ({ state }) => titled(state) },
-        { head: 'Appointments', cell: ({ appointments }) => formatCount(appointments), numeric: true },
-        { head: 'Booked today', cell: ({ booked }) => formatCount(booked), numeric: true },
-      ]}
-    />
-  );
-}
+const stateColumns: readonly Column<StateCount>[] = [
+  { head: 'State', cell: ({ state }) => titled(state) },
+  { head: 'Appointments', cell: ({ appointments }) => formatCount(appointments), numeric: true },
+  { head: 'Booked today', cell: ({ booked }) => formatCount(booked), numeric: true },
+];
 
-function Dues({ rows }: { rows: Figures['dues'] }) {
-  return (
-    <Table
-      label="Dues that came of age today"
-      rows={rows}
-      small
-      columns={[
-        {
-          head: 'Age',
-          cell: ({ days, day }) => (
-            <a href={hrefTo('/reports/outstanding_receipts', { from: day, to: day })}>{days} days</a>
-          ),
-        },
-        { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
-        { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
-      ]}
-    />
-  );
-}
+const dueColumns: readonly Column<DueSum>[] = [
+  {
+    head: 'Age',
+    cell: ({ days, day }) => (
+      <a href={hrefTo('/reports/outstanding_receipts', { from: day, to: day })}>{days} days</a>
+    ),
+  },
+  { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
+  { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
+];

@@ -70,15 +70,8 @@ export async function endSessions(db: Db, column: 'hash' | 'actor', value: Buffe
   await db.deleteFrom('receiver.sessions').where(column, '=', value).execute();
 }
 
-export interface Session {
-  actor: string;
-  actor_name: string | null;
-  roles: string[];
-  address: string;
-  begun_at: Date;
-}
-
-export const listSessions = (db: Db): Promise<Session[]> =>
+/** The last sign-in first. */
+export const listSessions = (db: Db) =>
   db
     .selectFrom('receiver.sessions')
     .select(['actor', 'actor_name', 'roles', 'address', 'begun_at'])
