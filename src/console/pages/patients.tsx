@@ -5,7 +5,7 @@ import type { Delivery } from '../../callbacks/delivery.ts';
 import { formatDuration } from '../../common/local-times.ts';
 import { titled, words } from '../../common/words.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
-import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
+import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
 import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
 import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
@@ -28,7 +28,34 @@ export const patients: Page = (routes, core) => {
   const { config, log } = core;
 
   routes.get('/patients', 'privacy', async (_req, res) => {
-    sendPage(res, 'Patients', <PatientSearch erasures={await listErasures(core.db, maxShown)} />);
+    const erasures = await listErasures(core, maxShown);
+    const content = (
+      <>
+        <EntryForm
+          action="/console/patients"
+          hint="See, export or erase what is stored about a patient. Every look is recorded. The search above finds a patient by name or phone."
+          fields={[{ name: 'patient', label: 'Id of the patient', required: true, autocomplete: 'off' }]}
+          submit="Show"
+        />
+        <h2>Erased patients</h2>
+        <Table
+          label="Erasures, newest first"
+          rows={erasures}
+          empty="No patient has been erased."
+          columns={[
+            { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
+            { head: 'By', cell: ({ actor }) => actor },
+            { head: 'Begun', cell: ({ startedAt }) => <Moment at={startedAt} /> },
+            {
+              head: 'Completed',
+              cell: ({ completedAt }) => (completedAt ? <Moment at={completedAt} /> : 'not yet'),
+            },
+            { head: 'Messages without the person', cell: ({ counts }) => inWords(counts) },
+          ]}
+        />
+      </>
+    );
+    sendPage(res, 'Patients', content);
   });
 
   const read = async (res: Response, subjects: readonly string[]) => {
@@ -108,35 +135,6 @@ const inWords = (counts: Readonly<Record<string, number>>) =>
 const valuesOf = (subjects: readonly string[]) => ({ subjects: JSON.stringify(subjects) });
 const idOf = (subject: string) => subject.slice(2);
 const proofOf = (subjects: readonly string[]) => subjects[0]!.slice(-4);
-
-function PatientSearch({ erasures }: { erasures: readonly Certificate[] }) {
-  return (
-    <>
-      <EntryForm
-        action="/console/patients"
-        hint="See, export or erase what is stored about a patient. Every look is recorded. The search above finds a patient by name or phone."
-        fields={[{ name: 'patient', label: 'Id of the patient', required: true, autocomplete: 'off' }]}
-        submit="Show"
-      />
-      <h2>Erased patients</h2>
-      <Table
-        label="Erasures, newest first"
-        rows={erasures}
-        empty="No patient has been erased."
-        columns={[
-          { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
-          { head: 'By', cell: ({ actor }) => actor },
-          { head: 'Begun', cell: ({ startedAt }) => <Moment at={startedAt} /> },
-          {
-            head: 'Completed',
-            cell: ({ completedAt }) => (completedAt ? <Moment at={completedAt} /> : 'not yet'),
-          },
-          { head: 'Messages without the person', cell: ({ counts }) => inWords(counts) },
-        ]}
-      />
-    </>
-  );
-}
 
 interface PatientProps {
   subjects: readonly string[];

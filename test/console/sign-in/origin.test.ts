@@ -33,7 +33,7 @@ it('without a trusted proxy X-Forwarded-Host counts for nothing, and a refused f
   for (const part of [other, `http://${Host}`, 'PUBLIC_URL']) expect(text).toContain(part);
 });
 
-it('PUBLIC_URL decides which forms are accepted, whether cookies are secure, and where the identity provider sends users back', async () => {
+it('PUBLIC_URL decides on forms, secure cookies, and where the identity provider sends users back', async () => {
   const provider = await startFakeProvider();
   const app = open(1, { publicUrl, oidc: oidcSettings(provider.issuer) });
   const { headers } = await signIn(app, { ...forged, Origin: publicUrl }).expect(303);
