@@ -15,7 +15,7 @@ const is =
     types.some((type) => error instanceof type);
 
 // statement_timeout, and the statements after it
-const isTimeout: Matches = ({ code }) => code === '57014' || code === '25P02';
+const isCanceled: Matches = ({ code }) => code === '57014' || code === '25P02';
 const isInvalidForm: Matches = ({ status = 0 }) => [400, 413, 415].includes(status);
 
 /** Without a text, the error's own message is shown. */
@@ -26,7 +26,7 @@ const kinds: readonly Kind[] = [
   [is(TooManyDownloads), 503, 'Busy'],
   [is(TooManyRequests), 429, 'Too many searches', 'Wait a minute, and search again.'],
   [
-    isTimeout,
+    isCanceled,
     503,
     'Query timeout',
     'The query took too long. Choose a business, a shorter period, or an id.',

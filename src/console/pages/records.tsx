@@ -41,23 +41,27 @@ export const records: Page = (routes, core) => {
   routes.post('/records/:family/personal', 'desk', (req, res) => show(req, res, true));
 };
 
-interface Shown {
+interface HeadlineProps {
   family: Family;
   row: Row | null;
+}
+
+interface RecordLinkProps extends HeadlineProps {
+  businessId: string;
   id: string;
 }
 
-function nameOf({ family, row, id }: Shown): string {
-  const number = (family.printedNumber && row?.[family.printedNumber]) || id;
+function nameOf({ family, row, id }: HeadlineProps & { id: string }): string {
+  const number = (family.printed && row?.[family.printed]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
 }
 
-export function RecordLink({ businessId, ...shown }: Shown & { businessId: string }) {
-  return <a href={recordHref(shown.family.name, businessId, shown.id)}>{nameOf(shown)}</a>;
+export function RecordLink({ businessId, ...record }: RecordLinkProps) {
+  return <a href={recordHref(record.family.name, businessId, record.id)}>{nameOf(record)}</a>;
 }
 
 /** What a record is, in one line, without personal data. */
-export function Headline({ family, row }: Omit<Shown, 'id'>) {
+export function Headline({ family, row }: HeadlineProps) {
   const shown = maskRow(row ?? {}, family);
   const names = (family.headline ?? []).filter((name) => shown[name] && shown[name] !== hidden);
   return (

@@ -33,5 +33,5 @@ export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
 /** Rows are counted up to here: a number above means that there are more. */
 export const countLimit = 10_000;
 
-export const countUpTo = (rows: ReturnType<typeof sql>) =>
+export const countUpTo = (rows: RawBuilder<unknown>) =>
   sql<number>`(select count(*)::int from (${rows} limit ${countLimit + 1}) as counted)`;
