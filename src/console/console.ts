@@ -45,7 +45,7 @@ const pageHeaders: RequestHandler = (req, res, next) => {
 
 const statementMs = 5_000;
 
-export function openConsole(core: Core): Express {
+export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
   const { reportTimezone: timezone } = config;
   const context: PageContext = {

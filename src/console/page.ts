@@ -19,7 +19,7 @@ type AddRoute = (path: string, role: LeastRole, handler: RequestHandler) => void
 
 export type Routes = Record<'get' | 'post', AddRoute>;
 
-export interface PageContext extends Core {
+export interface PageContext extends RunningCore {
   /**
    * Reads for a page, in one snapshot and for some seconds at most. An entry of the access log is added outside of it: both at
    * once would need two of the few connections.

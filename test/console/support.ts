@@ -7,7 +7,7 @@ import { console as feature } from '../../src/console/feature.ts';
 import type { PageContext } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
 import { beginSession, sessionCookie } from '../../src/console/sign-in/session.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { RunningCore } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';

@@ -37,7 +37,7 @@ export const deliveries: Page = (routes, core) => {
     };
     const { data, status, ...filter } = parseForm(req.query, shape, aliases);
     const { before } = readForm(req.query, { before: guid }).data;
-    const lines = status === 200 ? await listDeliveries(core, { ...data, before }, pageRows + 1) : [];
+    const lines = status === 200 ? await listDeliveries(core.db, { ...data, before }, pageRows + 1) : [];
     sendPage(res, 'Deliveries', <List {...{ lines, filter }} />, { status });
   });
 

@@ -16,7 +16,7 @@ export const health: Page = (routes, core) => {
         empty="No check has anything to report."
         columns={[
           { head: 'State', cell: ({ status }) => <span class={marks[status]}>{words[status]}</span> },
-          { head: 'Check', cell: ({ name, subject }) => [name, subject].filter(Boolean).join(': ') },
+          { head: 'Check', cell: ({ name, about }) => [name, about].filter(Boolean).join(': ') },
           { head: 'What', cell: ({ title }) => title, wide: true },
           { head: 'Detail', cell: ({ detail }) => detail, wide: true },
           { head: 'Since', cell: ({ since }) => <Moment at={since} /> },

@@ -67,7 +67,7 @@ async function readIds(
       union select 'doctor', doctor from recent
     )
     select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${mostIds + 1}`.execute(db);
+    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
   return rows;
 }
 

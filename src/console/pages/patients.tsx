@@ -7,8 +7,8 @@ import { titled, words } from '../../common/words.ts';
 import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
 import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
-import { heldOf, holdPatient, releasePatient } from '../../privacy/holds.ts';
-import { exportPatient, identifyPatient, readPatient, UnclearPatient } from '../../privacy/patient.ts';
+import { holdPatient, releasePatient } from '../../privacy/holds.ts';
+import { exportPatient, identifyPatient, showPatient, UnclearPatient } from '../../privacy/patient.ts';
 import { BadInput, type Page, type PageContext, PageNotFound } from '../page.ts';
 import { guid, readForm, text } from '../read-form.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
@@ -28,7 +28,7 @@ export const patients: Page = (routes, core) => {
   const { config, log } = core;
 
   routes.get('/patients', 'privacy', async (_req, res) => {
-    const erasures = await listErasures(core, maxShown);
+    const erasures = await listErasures(core.db, maxShown);
     const content = (
       <>
         <EntryForm
@@ -59,7 +59,7 @@ export const patients: Page = (routes, core) => {
   });
 
   const read = async (res: Response, subjects: readonly string[]) => {
-    const patient = await showPatient(core, actorOf(res), subjects);
+    const patient = await showPatient(core, visitOf(res).actor, subjects);
     if (patient.deliveries.length === 0) throw new PageNotFound('Nothing is stored about this patient.');
     return patient;
   };
@@ -74,15 +74,14 @@ export const patients: Page = (routes, core) => {
 
   routes.post('/patients/export', 'privacy', async (req, res) => {
     const subjects = await identify(core, res, req.body);
-    const json = await exportPatient(core, actorOf(res), subjects);
+    const json = await exportPatient(core, visitOf(res).actor, subjects);
     res.attachment('patient.json').type('json').send(json);
   });
 
   for (const [action, act] of Object.entries({ hold: holdPatient, release: releasePatient }))
     routes.post(`/patients/${action}`, 'privacy', async (req, res) => {
       const subjects = await identify(core, res, req.body);
-      await logAccess(res, { action, subjects });
-      await act(core, subjects, visitOf(res).actor.id);
+      await act(core, visitOf(res).actor, subjects);
       await show(res, subjects);
     });
 
@@ -99,8 +98,7 @@ export const patients: Page = (routes, core) => {
     const subjects = await identify(core, res, req.body);
     if (confirm !== proofOf(subjects))
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
-    await logAccess(res, { action: 'erase', subjects });
-    const erasing = erasePatient(core, subjects, { actor: visitOf(res).actor.id, also });
+    const erasing = erasePatient(core, visitOf(res).actor, subjects, { also });
     const isDone = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
     // It goes on, and a worker continues it if this process ends.
     if (!isDone)
@@ -121,7 +119,7 @@ async function identify(core: PageContext, res: Response, form: Record<string, u
   const { patient } = readForm(form, { patient: text }).data;
   if (!patient) throw new BadInput('Enter the id of a patient.');
   try {
-    return await identifyPatient(core, actorOf(res), [patient]);
+    return await identifyPatient(core, visitOf(res).actor, [patient]);
   } catch (error) {
     if (!(error instanceof UnclearPatient)) throw error;
     throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);

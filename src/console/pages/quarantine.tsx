@@ -90,7 +90,7 @@ interface DetailProps {
   attempt: Attempt | undefined;
 }
 
-function List({ rows, filter }: { rows: readonly QuarantineLine[]; filter: Form }) {
+function List({ rows, filter }: { rows: readonly QuarantinedBody[]; filter: Form }) {
   return (
     <>
       <Filters action="/console/quarantine" {...filter} folded />

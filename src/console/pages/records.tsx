@@ -52,7 +52,7 @@ interface RecordLinkProps extends HeadlineProps {
 }
 
 function nameOf({ family, row, id }: HeadlineProps & { id: string }): string {
-  const number = (family.printed && row?.[family.printed]) || id;
+  const number = (family.printedNumber && row?.[family.printedNumber]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
 }
 
@@ -96,7 +96,7 @@ function Value({ family, name, row }: { family: Family; name: string; row: Row }
 }
 
 interface RecordBodyProps {
-  recordKey: RecordKey;
+  recordKey: FamilyRecord;
   id: string;
   record: RecordPage;
   revealed: boolean;

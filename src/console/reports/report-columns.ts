@@ -64,9 +64,7 @@ export const isSummable = (column: TypedColumn) =>
 
 const recordColumns: Record<string, string> = {
   ...Object.fromEntries(
-    (families as readonly Family[]).flatMap(({ name, identifiedBy }) =>
-      identifiedBy ? [[`${name}_id`, name]] : [],
-    ),
+    (families as readonly Family[]).flatMap(({ name, key }) => (key ? [[`${name}_id`, name]] : [])),
   ),
   form_id: 'consent_form',
   aid: 'appointment',
