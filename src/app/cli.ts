@@ -1,13 +1,9 @@
 import { Command } from 'commander';
 import { pathsOf } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import {
-  type Environment,
-  findMisspelt,
-  InvalidConfiguration,
-  refuseFormer,
-  version,
-} from '../common/config/config.ts';
+import { InvalidConfiguration, refuseFormer, version } from '../common/config/config.ts';
+import type { Environment } from '../common/config/environment-schema.ts';
+import { findMisspelt } from '../common/config/former-variables.ts';
 import { readEnvironment } from '../common/config/read-environment.ts';
 import { messageOf } from '../common/log.ts';
 import { printable } from '../common/terminal.ts';

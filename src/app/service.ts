@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import { type Family, pathsOf } from '../callbacks/families/family.ts';
-import { type Config, type Environment, parseConfig } from '../common/config/config.ts';
+import { type Config, parseConfig } from '../common/config/config.ts';
+import type { Environment } from '../common/config/environment-schema.ts';
 import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import { findBindError } from '../embedded/server-process.ts';
@@ -42,7 +43,7 @@ export async function migrateService({ config, families }: Service, log: Log): P
       url: config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(config, log, onStop)),
       families,
       timezone: config.reportTimezone,
-      connectTimeoutMs: config.timeLimits.databaseMs,
+      connectTimeoutMs: config.times.databaseMs,
       canWait: false,
       signal: new AbortController().signal,
       log,
@@ -113,7 +114,7 @@ async function runOnCore(service: Service, log: Log, run: (core: Core) => Promis
 }
 
 function openPoolFor(part: 'features' | 'command', url: string, config: Config, log: Log): pg.Pool {
-  const { databaseMs: connectTimeoutMs } = config.timeLimits;
+  const { databaseMs: connectTimeoutMs } = config.times;
   return openPool(url, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
 }
 

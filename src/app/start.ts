@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { Environment } from '../common/config/config.ts';
+import type { Environment } from '../common/config/environment-schema.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
 import { migrateService, readService, type Service, startService } from './service.ts';

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { isAuthorized } from '../common/secrets.ts';
 import type { Core } from '../receiver/feature.ts';
 import { addressOf } from '../receiver/http/access.ts';
-import { CursorUnknown, NotAdmin, QueryInvalid } from '../receiver/http/request-errors.ts';
-import { send } from '../receiver/http/responses.ts';
+import { CursorUnknown, NotAdmin, QueryInvalid, send } from '../receiver/http/responses.ts';
 import { familiesInFeed, findPosition, readHead, readPage } from './read-changes.ts';
 
 /** Pages that are read at once: each is some megabytes. */

@@ -1,8 +1,7 @@
 import { Router } from 'express';
 import { isAuthorized } from '../common/secrets.ts';
 import type { RunningCore } from '../receiver/feature.ts';
-import { NotAdmin } from '../receiver/http/request-errors.ts';
-import { send } from '../receiver/http/responses.ts';
+import { NotAdmin, send } from '../receiver/http/responses.ts';
 import { type Readiness, readReadiness } from './process-checks.ts';
 import { createScrape } from './scrape.ts';
 

@@ -30,7 +30,7 @@ const fault = (status: 'warn' | 'fail', title: string, detail: string, todo: str
 /** The checks of this process, which need no tables: in an outage of a store there are no others. */
 export async function readReadiness({ config, process: state }: RunningCore): Promise<Readiness> {
   const { circuit, fallback, queue } = state;
-  const { readinessMs } = config.timeLimits;
+  const { readinessMs } = config.times;
   const isTrue = (check: Promise<boolean>) => withTimeout(readinessMs, check).catch(() => false);
   const [takes, hasRedis] = await Promise.all([
     isTrue(circuit.check()),

@@ -30,7 +30,7 @@ export function createScrape(core: RunningCore) {
   let readAt = 0;
   let gauges: Promise<Registry> | undefined;
   return async (): Promise<{ type: string; text: string }> => {
-    if (!gauges || performance.now() - readAt >= core.config.metricsCacheMs) {
+    if (!gauges || performance.now() - readAt >= core.config.times.metricsCacheMs) {
       readAt = performance.now();
       gauges = readGauges(core);
     }

@@ -4,18 +4,16 @@ import type { Delivery } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import type { Config } from '../common/config/config.ts';
 import type { Log } from '../common/log.ts';
-import { rateLimit } from '../common/rate-limit.ts';
-import { type Access, configuredChecks, createAccess } from './http/access.ts';
+import { type AccessChecks, configuredChecks, createAccessChecks } from './http/access.ts';
 import { createCallbacks } from './http/handle-callback.ts';
-import { createApp, listen } from './http/server.ts';
-import { createIntake } from './intake/intake.ts';
-import type { Fallback } from './queue/fallback.ts';
+import { createApp, listen, type Server } from './http/server.ts';
+import { createIntake, type Intake } from './intake/intake.ts';
 import { checkRedis } from './queue/redis.ts';
 import { fingerprintOf } from './store/migrate.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
 import { openStores, type Stores } from './stores.ts';
-import { drainFallback } from './worker/drain.ts';
+import { type DrainOptions, drainFallback } from './worker/drain.ts';
 import { createMerge } from './worker/merge.ts';
 import { startWorker, type Worker } from './worker/worker.ts';
 
@@ -32,7 +30,7 @@ export interface ReceiverState extends Stores {
   /** Whether it takes requests only until others know that it ends. */
   isStopping?: () => boolean;
   /** Undefined in a worker. */
-  access?: Access;
+  access?: AccessChecks;
 }
 
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
@@ -59,9 +57,9 @@ export async function startReceiver(
   options: ReceiverOptions,
   onStop: OnStop,
 ): Promise<Receiver> {
-  const { databaseUrl, families, routes = () => [], log } = options;
-  const { redisUrl, role, timeLimits } = config;
-  const { databaseMs } = timeLimits;
+  const { databaseUrl, families, log } = options;
+  const { redisUrl, role, times } = config;
+  const { databaseMs } = times;
   if (redisUrl) await checkRedis(redisUrl, log);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -93,30 +91,41 @@ export async function startReceiver(
 
   if (role !== 'receiver') {
     const workerPool = open('worker');
-    const fingerprint = fingerprintOf(families);
     const merge = createMerge({ pool: workerPool, families, log });
-    worker = startWorker({ merge, pool: workerPool, families, queue, log });
+    const { sweepEveryMs: everyMs, sweepAgeMs: olderThanMs, pollMs } = times;
+    const sweep = { everyMs, olderThanMs, pollMs };
+    worker = startWorker({ merge, pool: workerPool, families, queue, sweep, log });
     onStop(worker.stop);
+    const fingerprint = fingerprintOf(families);
+    const isCurrent = () => isFor(fingerprint, workerPool);
+    const { bodyLimitBytes } = config;
+    const pauses = { everyMs: times.drainEveryMs, maxPauseMs: times.maxDrainPauseMs };
     if (drainSource)
-      onStop(startDrain(drainSource, () => isFor(fingerprint, workerPool), intake, config, log));
+      onStop(startDrain({ fallback: drainSource, intake, isCurrent, bodyLimitBytes, ...pauses, log }));
   }
   const state: ReceiverState = { ...stores };
+  const server = await serve(config, options, state, intake);
+  state.isStopping = server.isStopping;
+  onStop(server.stop);
+  return { url: server.url, state, stopServing: server.stop };
+}
+
+/** Takes requests: a worker, those beside the callbacks alone. */
+function serve(
+  config: Config,
+  { routes = () => [], log }: ReceiverOptions,
+  state: ReceiverState,
+  intake: Intake,
+): Promise<Server> {
   let callbacks = express.Router();
-  if (role !== 'worker') {
-    const rejections = rateLimit({ points: config.limits.rejectionsPerMinute, durationS: 60 });
-    const access = createAccess({ config, rejections, clock, log });
+  if (config.role !== 'worker') {
+    const access = createAccessChecks(config, state.clock.now, log);
     callbacks = createCallbacks({ config, access, intake, log });
     state.access = access;
     const checks = configuredChecks(config).join(', ') || 'none: anybody can send callbacks';
     log.info({ checks }, 'access checks of callbacks');
   }
-  const app = createApp({ routes: routes(state), log });
-  // Nobody sends callbacks to a worker.
-  const drainMs = role === 'worker' ? 0 : config.drainMs;
-  const server = await listen(callbacks, app, { ...config, drainMs });
-  state.isStopping = server.isStopping;
-  onStop(server.stop);
-  return { url: server.url, state, stopServing: server.stop };
+  return listen(callbacks, createApp({ routes: routes(state), log }), config);
 }
 
 /** Whether the tables are made for the families of a fingerprint; false while the database does not say. */
@@ -126,21 +135,10 @@ const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
     () => false,
   );
 
-/**
- * @param isOurs of a process of another version, the entries wait: it may not know their families
- * @returns a function that ends it
- */
-function startDrain(
-  fallback: Fallback,
-  isOurs: () => Promise<boolean>,
-  intake: Parameters<typeof drainFallback>[0]['intake'],
-  { bodyLimitBytes }: Config,
-  log: Log,
-): () => Promise<void> {
+/** Drains the fallback store. @returns a function that ends it */
+function startDrain(options: Omit<DrainOptions, 'signal'>): () => Promise<void> {
   const stopping = new AbortController();
-  const read: Fallback['read'] = async (...some) => ((await isOurs()) ? fallback.read(...some) : []);
-  const from = { read, remove: fallback.remove };
-  const drained = drainFallback({ fallback: from, intake, bodyLimitBytes, log, signal: stopping.signal });
+  const drained = drainFallback({ ...options, signal: stopping.signal });
   return () => {
     stopping.abort();
     return drained;

@@ -40,16 +40,16 @@ export async function openStores(
   log: Log,
   identity?: Promise<string>,
 ): Promise<Stores> {
-  const { redisUrl: url, queuePrefix: prefix, redisFallback: mode, timeLimits } = config;
-  const circuit = databaseCircuit(pool, log, timeLimits.databaseMs);
+  const { redisUrl: url, times } = config;
+  const circuit = databaseCircuit(pool, log, times.databaseMs);
   pool.on('error', (error) => void circuit.probeAfter(error));
   const clock = createDatabaseClock(pool, circuit);
   await clock.current();
   if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
 
-  const redis = { url, prefix, timeoutMs: timeLimits.redisMs, log };
-  const queue = openQueue({ ...redis, isReadOnly: identity === undefined });
-  const drainSource = createFallback({ ...redis, mode, identity: identity ?? new Promise(() => {}) });
+  const isReadOnly = identity === undefined;
+  const queue = openQueue({ url, config, log, isReadOnly });
+  const drainSource = createFallback({ url, config, identity: identity ?? new Promise(() => {}), log });
   // The sweep finds what has no job.
   await withTimeout(openingMs, Promise.all([queue.opening, drainSource.opening])).catch(() => {});
   const close = async () => {
@@ -57,6 +57,6 @@ export async function openStores(
     await queue.close();
     circuit.stop();
   };
-  const fallback = mode === 'off' ? undefined : drainSource;
+  const fallback = config.redisFallback === 'off' ? undefined : drainSource;
   return { pool, circuit, clock, queue, fallback, drainSource, close };
 }

@@ -19,7 +19,7 @@ let core: Core;
 beforeEach(async () => {
   core = coreOf(database, {
     paths: paths as Core['config']['paths'],
-    timeLimits: { databaseMs: 60_000 } as Core['config']['timeLimits'],
+    times: { databaseMs: 60_000 } as Core['config']['times'],
     authentication: {
       allowedClientIds: [],
       allowedBusinessIds: [],

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 const settings = (allowedBusinessIds: string[] = []) => ({
   paths: paths as Core['config']['paths'],
-  timeLimits: { databaseMs: 60_000 } as Core['config']['timeLimits'],
+  times: { databaseMs: 60_000 } as Core['config']['times'],
   authentication: { allowedClientIds: [], allowedBusinessIds } as unknown as Core['config']['authentication'],
 });
 

@@ -8,6 +8,7 @@ import { type ReceiverState, startReceiver } from '../../src/receiver/receiver.t
 import { allowConnections } from '../support/database.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { openCore } from './support.ts';
 
@@ -33,7 +34,7 @@ async function serve(config: Partial<Config> = {}) {
 }
 
 it('a process that stops says so at /readyz before it refuses connections', async () => {
-  const read = await serve({ drainMs: 3_000 });
+  const read = await serve({ times: { ...testConfig().times, stopDelayMs: 3_000 } });
   expect((await read('/readyz')).status).toBe(200);
   const stopped = stops.pop()!();
   const { status, headers } = await read('/readyz');
@@ -77,7 +78,7 @@ it.each([
 
 it('metrics are for METRICS_TOKEN, and have the names that the alert rules use', async () => {
   const metricsToken = 'a-token-of-a-scraper';
-  const read = await serve({ metricsToken, metricsCacheMs: 0 });
+  const read = await serve({ metricsToken, times: { ...testConfig().times, metricsCacheMs: 0 } });
   expect((await read('/metrics')).status).toBe(401);
   expect((await read('/metrics', 'another-token-of-some')).status).toBe(401);
   await database.rows(`with stored as (

@@ -2,15 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { SpilledDelivery } from '../../src/callbacks/delivery.ts';
 import { createLog } from '../../src/common/log.ts';
 import { isAway } from '../../src/receiver/queue/durability.ts';
-import {
-  createFallback,
-  type Fallback,
-  type FallbackOptions,
-  type SpilledEntry,
-} from '../../src/receiver/queue/fallback.ts';
+import { createFallback, type Fallback, type SpilledEntry } from '../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../src/receiver/store/circuit.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { startRedis, type TestRedis } from './redis.ts';
+import { type Overrides, testConfig } from './service.ts';
 import { until } from './until.ts';
 
 const closes: (() => unknown)[] = [];
@@ -34,18 +30,14 @@ export const stream = '{receiver}:fallback';
 export const owner = '{receiver}:owner';
 
 /** A fallback store of the database `a`, once it has looked at Redis. */
-export async function openFallback(url: string, options: Partial<FallbackOptions> = {}): Promise<Fallback> {
-  const fallback = createFallback({
-    url,
-    prefix: 'receiver',
-    mode: 'checked',
-    identity: Promise.resolve('a'),
-    timeoutMs: 1_300,
-    log: createLog('silent'),
-    lookEveryMs: 20,
-    claimEveryMs: 20,
-    ...options,
-  });
+export async function openFallback(
+  url: string,
+  { times, ...overrides }: Overrides = {},
+  identity = Promise.resolve('a'),
+): Promise<Fallback> {
+  const fast = { redisMs: 1_300, redisLookEveryMs: 20, claimEveryMs: 20 };
+  const config = testConfig({ ...overrides, times: { ...fast, ...times } });
+  const fallback = createFallback({ url, config, identity, log: createLog('silent') });
   closeLater(fallback.close);
   await until(() => fallback.state !== isAway);
   return fallback;

@@ -1,6 +1,7 @@
 import { pathsOf } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { type Config, type Environment, parseConfig } from '../../src/common/config/config.ts';
+import { type Config, parseConfig } from '../../src/common/config/config.ts';
+import type { Environment } from '../../src/common/config/environment-schema.ts';
 
 export const clientSecret = 'a-client-secret-of-tests-that-is-long';
 

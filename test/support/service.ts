@@ -3,21 +3,22 @@ import { families } from '../../src/callbacks/families/index.ts';
 import { type Config, parseConfig } from '../../src/common/config/config.ts';
 
 // A slow machine is no outage; tests of outages set what they need.
-const timeLimits = { databaseMs: 60_000, redisMs: 30_000, readinessMs: 60_000 };
+const slow = { databaseMs: 60_000, redisMs: 30_000, readinessMs: 60_000, stopDelayMs: 0 };
 
-interface Overrides extends Partial<Omit<Config, 'authentication'>> {
-  authentication?: Partial<Config['authentication']>;
-}
+type Parts = 'authentication' | 'limits' | 'times';
+export type Overrides = Partial<Omit<Config, Parts>> & { [Part in Parts]?: Partial<Config[Part]> };
 
 /** The configuration of a test's service: a free port, long time limits, and the overrides. */
 export function testConfig(
-  { authentication, ...overrides }: Overrides = {},
+  { authentication, limits, times, ...overrides }: Overrides = {},
   list: readonly Family[] = families,
 ): Config {
   const config = parseConfig({ PORT: '0', LOG_LEVEL: 'silent' }, list.map(pathsOf));
   return {
-    ...{ ...config, drainMs: 0, timeLimits, ...overrides },
+    ...{ ...config, ...overrides },
     authentication: { ...config.authentication, ...authentication },
+    limits: { ...config.limits, ...limits },
+    times: { ...config.times, ...slow, ...times },
   };
 }
 

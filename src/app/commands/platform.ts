@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readTime } from '../../callbacks/times.ts';
 import * as client from '../../client/index.ts';
 import { MissingSettings, parseSettings } from '../../client/settings.ts';
-import type { Environment } from '../../common/config/config.ts';
+import type { Environment } from '../../common/config/environment-schema.ts';
 import { partsOf } from '../../common/config/value-types.ts';
 import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
 

@@ -1,13 +1,86 @@
 import { createRequire } from 'node:module';
-import leven from 'leven';
-import type { z } from 'zod';
-import { environmentSchema, type FamilyPaths, variableGroups } from './environment-schema.ts';
-import { formerVariables } from './former-variables.ts';
-import { isUnguessable, partsOf } from './value-types.ts';
+import { type Environment, environmentSchema, type Variables } from './environment-schema.ts';
+import { findFormer } from './former-variables.ts';
+import { type Limits, limits, type Times, times } from './limits.ts';
+import { isUnguessable, partsOf, type Role } from './value-types.ts';
+import type { FamilyPaths } from './variables.ts';
 
-export type Environment = Record<string, string | undefined>;
+/** The receiver's configuration: what the variables say, and limits and times that only tests change. */
+export interface Config {
+  host: string;
+  port: number;
+  role: 'all' | 'receiver' | 'worker';
+  production: boolean;
+  /** A level of pino. */
+  logLevel: string;
+  databaseUrl: string | undefined;
+  /** The same database, without a connection pooler. */
+  directDatabaseUrl: string | undefined;
+  redisUrl: string | undefined;
+  redisFallback: 'checked' | 'trusted' | 'off';
+  queuePrefix: string;
+  /** The folder of the embedded database. */
+  dataDir: string;
+  times: Times;
+  limits: Limits;
+  /** The registered paths by family name; an empty list: the family is not served. */
+  paths: Record<string, readonly string[]>;
+  bodyLimitBytes: number;
+  authentication: AccessRules;
+  /** Scheme, host and port. */
+  publicUrl: string | undefined;
+  adminToken: string | undefined;
+  metricsToken: string | undefined;
+  oidc: OidcConfig | undefined;
+  /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
+  retention: Record<string, number>;
+  erasure: {
+    /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
+    keepMs: number;
+  };
+  alerts: AlertsConfig;
+  /** The variables that the client reads, see src/client/settings.ts. */
+  platform: Record<`SERVICE_${string}`, string | undefined>;
+  reconcile: { days: number } | undefined;
+  /** The feed of changes; undefined: off. A public token reads no personal columns. */
+  changes: { tokens: readonly { token: string; isPublic: boolean }[] } | undefined;
+  /** A name of the IANA time zone database. */
+  reportTimezone: string;
+  /** Limits of the console's downloads: without progress, in total, and of rows, whose patients are in one entry of the access log. */
+  downloads: { stalledMs: number; totalMs: number; maxRows: number };
+}
 
-export type Config = ReturnType<typeof toConfig>;
+export interface AccessRules {
+  signingKeys: readonly string[];
+  signatureHeader: string;
+  signatureToleranceS: number;
+  allowedIps: readonly string[];
+  /** How many trusted proxies are in front. */
+  trustProxy: number;
+  allowedClientIds: readonly string[];
+  allowedBusinessIds: readonly string[];
+  allowUnauthenticated: boolean;
+}
+
+export interface OidcConfig {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** The roles of values of the claims, of e-mail addresses and of domains; undefined: values are roles. */
+  rolesMap: readonly { role: Role; value: string }[] | undefined;
+}
+
+export interface AlertsConfig {
+  webhookUrl: string | undefined;
+  email: { to: readonly string[]; from: string; smtpUrl: string } | undefined;
+  /** How long a fault must last before it is sent, and an outage of PostgreSQL. */
+  afterMs: number;
+  outageMs: number;
+  /** How long a fault must be over before its end is sent. */
+  settledMs: number;
+  /** Between two reminders. */
+  repeatMs: number;
+}
 
 /** Raised with all faults of the environment, one line each, which starts with the variable's name. */
 export class InvalidConfiguration extends Error {
@@ -122,16 +195,14 @@ function servedPaths(config: Config, env: Environment, families: readonly Family
 
 const userOf = (address: string) => decodeURIComponent(new URL(address).username);
 
-/**
- * The configuration of valid variables, which `environment-schema.ts` describes. Limits and times that no variable sets are
- * part of it, so that a test can choose others.
- */
-export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, families: readonly FamilyPaths[]) {
-  const variables = e as Record<string, unknown>;
-  const paths = families.map(
-    ({ name, path }) =>
-      [name, path.variable ? (variables[path.variable] as readonly string[]) : path.default] as const,
-  );
+/** The configuration of valid variables, which `environment-schema.ts` describes. */
+function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
+  // Those of the families have no type.
+  const variables: Record<string, unknown> = e;
+  const pathsOf = ({ path: { variable, default: documented } }: FamilyPaths) =>
+    variable ? (variables[variable] as readonly string[]) : documented;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = e;
+  const { SMTP_URL: smtpUrl, ALERT_EMAIL_TO: to, ALERT_EMAIL_FROM: from } = e;
   return {
     host: e.HOST,
     port: e.PORT,
@@ -144,19 +215,11 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     redisFallback: e.REDIS_FALLBACK,
     queuePrefix: e.QUEUE_PREFIX,
     dataDir: e.DATA_DIR,
-    timeLimits: timeLimits(e.REDIS_URL !== undefined && e.REDIS_FALLBACK !== 'off'),
-    /** The registered paths by family name; none: the family is not served. */
-    paths: Object.fromEntries(paths),
+    // With a fallback store nobody waits long for PostgreSQL.
+    times: e.REDIS_URL && e.REDIS_FALLBACK !== 'off' ? { ...times, databaseMs: 2_000 } : times,
+    limits: { ...limits, bodiesBytes: Math.max(limits.bodiesBytes, 8 * e.BODY_LIMIT) },
+    paths: Object.fromEntries(families.map((family) => [family.name, pathsOf(family)])),
     bodyLimitBytes: e.BODY_LIMIT,
-    limits: {
-      /** Failed access checks of an address, after which it gets 429. */
-      rejectionsPerMinute: 300,
-      connections: 2_000,
-      /** Time limit for a request to arrive. */
-      requestMs: 15_000,
-      // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
-      keepAliveMs: 920_000,
-    },
     authentication: {
       signingKeys: e.SIGNING_KEYS,
       signatureHeader: e.SIGNATURE_HEADER,
@@ -171,39 +234,19 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
     adminToken: e.ADMIN_TOKEN,
     metricsToken: e.METRICS_TOKEN,
     oidc:
-      e.OIDC_ISSUER && e.OIDC_CLIENT_ID && e.OIDC_CLIENT_SECRET
-        ? {
-            issuer: e.OIDC_ISSUER,
-            clientId: e.OIDC_CLIENT_ID,
-            clientSecret: e.OIDC_CLIENT_SECRET,
-            /** The roles of the values of the claim, of e-mail addresses and of domains; undefined: values are roles. */
-            rolesMap: e.OIDC_ROLES_MAP,
-          }
+      issuer && clientId && clientSecret
+        ? { issuer, clientId, clientSecret, rolesMap: e.OIDC_ROLES_MAP }
         : undefined,
-    /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
     retention: e.RETENTION,
-    erasure: {
-      /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
-      keepMs: e.ERASURE_KEEP,
-    },
-    /** How long the stores' figures are cached for /metrics. */
-    metricsCacheMs: 5_000,
+    erasure: { keepMs: e.ERASURE_KEEP },
     alerts: {
       webhookUrl: e.ALERT_WEBHOOK_URL,
-      email:
-        e.SMTP_URL && e.ALERT_EMAIL_TO.length > 0
-          ? { to: e.ALERT_EMAIL_TO, from: e.ALERT_EMAIL_FROM ?? userOf(e.SMTP_URL), smtpUrl: e.SMTP_URL }
-          : undefined,
-      /** How long a fault must last before it is sent. */
+      email: smtpUrl && to.length > 0 ? { to, from: from ?? userOf(smtpUrl), smtpUrl } : undefined,
       afterMs: 50_000,
-      /** The same of an outage of PostgreSQL. */
       outageMs: 120_000,
-      /** How long a fault must be over before its end is sent. */
       settledMs: 300_000,
-      /** Between two reminders. */
       repeatMs: 86_400_000,
     },
-    /** What the client reads, see src/client/settings.ts. */
     platform: {
       SERVICE_BASE_URL: e.SERVICE_BASE_URL,
       SERVICE_TOKEN: e.SERVICE_TOKEN,
@@ -211,60 +254,12 @@ export function toConfig(e: z.infer<ReturnType<typeof environmentSchema>>, famil
       SERVICE_CLIENT_SECRET: e.SERVICE_CLIENT_SECRET,
       SERVICE_IDENTIFIER_FIELD: e.SERVICE_IDENTIFIER_FIELD,
     },
-    reconcile: e.RECONCILE
-      ? {
-          /** How many days back. */
-          days: e.RECONCILE,
-        }
-      : undefined,
-    /** The feed of changes; undefined: off. */
+    reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
     reportTimezone: e.REPORT_TIMEZONE,
-    /** Limits of the console's downloads: without progress, in total, and of rows, whose patients are in one entry of the access log. */
     downloads: { stalledMs: 30_000, totalMs: 15 * 60_000, maxRows: 500_000 },
-    /** How long a stop waits before it closes idle connections. */
-    drainMs: 2_000,
   };
 }
-
-const unknownIn = (env: Environment, families: readonly FamilyPaths[]) => {
-  const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
-  return { known, names: Object.keys(env).filter((name) => env[name] && !known.includes(name)) };
-};
-
-/** The variables of version 1 that are set, each with what to use instead. */
-export const findFormer = (env: Environment, families: readonly FamilyPaths[]): string[] =>
-  unknownIn(env, families).names.flatMap((name) =>
-    Object.hasOwn(formerVariables, name) ? [`${name} is no variable any more: ${formerVariables[name]}`] : [],
-  );
-
-/** The variables that are none of ours and spelt nearly like one. */
-export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
-  const { known, names } = unknownIn(env, families);
-  return names.flatMap((name) => {
-    const meant = known.find((one) => leven(name.toUpperCase(), one) <= (one.length > 8 ? 2 : 1));
-    return meant && !Object.hasOwn(formerVariables, name)
-      ? [`${name} is no variable of the receiver: did you mean ${meant}?`]
-      : [];
-  });
-}
-
-/** Time limits of the stores, in ms: what takes longer is an outage. */
-export interface TimeLimits {
-  /** The limit of a commit, a connection and a probe of PostgreSQL. */
-  databaseMs: number;
-  /** The limit of a commit in Redis. A request waits for both stores at most. */
-  redisMs: number;
-  /** The limit of each check of `/readyz`. */
-  readinessMs: number;
-}
-
-/** @param hasFallback whether Redis can take a callback: then nobody waits long for PostgreSQL */
-export const timeLimits = (hasFallback = false): TimeLimits => ({
-  databaseMs: hasFallback ? 2_000 : 10_000,
-  redisMs: 1_300,
-  readinessMs: 5_000,
-});
 
 /** The version of the receiver. */
 export const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };

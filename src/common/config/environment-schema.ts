@@ -1,27 +1,6 @@
 import { z } from 'zod';
-import * as address from './addresses.ts';
-import {
-  changesTokens,
-  days,
-  flag,
-  integer,
-  keep,
-  list,
-  retention,
-  rolesMap,
-  secret,
-  secrets,
-  size,
-  timezone,
-} from './value-types.ts';
-
-export interface FamilyPaths {
-  name: string;
-  /** None: its path takes every event. */
-  events: readonly string[];
-  /** `variable`: one that sets them; without one they are the documented ones. */
-  path: { variable?: string; default: readonly string[]; isBasic?: true };
-}
+import type { FamilyPaths } from './variables.ts';
+import * as variables from './variables.ts';
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
 export interface VariableGroup {
@@ -33,248 +12,7 @@ export interface VariableGroup {
   variables: Record<string, z.ZodType>;
 }
 
-/** The few variables that most deployments set. */
-const first = { first: true };
-
-const receive = {
-  HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
-  PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
-  ROLE: z
-    .enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker')
-    .default('all')
-    .describe('`all`, `receiver` (takes callbacks) or `worker` (merges them)'),
-  TRUST_PROXY: integer(0, 10)
-    .default(0)
-    .describe(
-      'Number of [reverse proxies](security.md#reverse-proxy) in front; with `0` behind a proxy, all senders count as one ' +
-        'address',
-    )
-    .meta(first),
-};
-
-const everyEvent =
-  'A path that takes every event, also those that no other path takes; it may contain an ' +
-  '[unguessable part](security.md#unguessable-paths)';
-
-/** The variable of each family's paths; that of every event is the first. */
-const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
-  Object.fromEntries(
-    families
-      .toSorted((a, b) => Number(b.events.length === 0) - Number(a.events.length === 0))
-      .flatMap(({ events, path: { variable, default: paths } }) => {
-        if (!variable) return [];
-        const schema = address.paths.prefault(paths.join(','));
-        if (events.length === 0) return [[variable, schema.describe(everyEvent).meta(first)]];
-        const records = variable.replace(/_PATH$/, '').replaceAll('_', ' ');
-        return [[variable, schema.describe(`Paths of ${records.toLowerCase()}`)]];
-      }),
-  );
-
-const ownFamilies = {
-  FAMILIES: z
-    .string()
-    .optional()
-    .describe(
-      'A folder with [families of your own](callbacks.md#families-of-your-own), a module each. Every process needs the same',
-    ),
-};
-
-const checkSenders = {
-  NODE_ENV: z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(['production', 'development', 'test'], 'must be production, development or test, or unset'))
-    .optional()
-    .describe(
-      '`production`: the receiver does not start without `DATABASE_URL`, and unless an access check is set',
-    ),
-  SIGNING_KEYS: secrets
-    .describe(
-      'Keys of [signed callbacks](security.md#signature-scheme), comma-separated, at least 16 characters each; if set, every ' +
-        'callback must be signed with one of them',
-    )
-    .meta(first),
-  SIGNATURE_HEADER: z
-    .string()
-    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
-    .default('X-Webhook-Signature')
-    .describe('Header with `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`'),
-  ALLOWED_IPS: list
-    .pipe(z.array(address.network))
-    .describe('Addresses and CIDRs that callbacks may be sent from, comma-separated')
-    .meta(first),
-  ALLOWED_CLIENT_IDS: list.describe(
-    'Accepted values of `client_id`, comma-separated; other callbacks get 403, also those ' +
-      '[without one](security.md#access-checks): several events have no client',
-  ),
-  ALLOWED_BUSINESS_IDS: list.describe(
-    'Accepted values of `business_id`, comma-separated; other callbacks get 403, also those without one',
-  ),
-  ALLOW_UNAUTHENTICATED: flag('false').describe('`true`: start in production without any access check'),
-};
-
-const store = {
-  DATABASE_URL: address.database
-    .optional()
-    .describe(
-      'PostgreSQL 14 or newer, encoding UTF8, such as `postgresql://user:password@host:5432/database`, see ' +
-        '[database.md](database.md). Unset: an embedded PostgreSQL, for a first start and trials',
-    )
-    .meta(first),
-  DIRECT_DATABASE_URL: address.database
-    .optional()
-    .describe(
-      'The same database [without a connection pooler](database.md#connection-poolers) such as PgBouncer in transaction ' +
-        'mode, for migrations',
-    ),
-  DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
-};
-
-const queue = {
-  REDIS_URL: address.redis
-    .optional()
-    .describe(
-      'Redis for the queue and the [fallback store](reliability.md#outages): `redis://` or `rediss://`. Unset: workers ask ' +
-        'PostgreSQL four times a second, and there is no fallback store',
-    )
-    .meta(first),
-  REDIS_FALLBACK: z
-    .enum(['checked', 'trusted', 'off'], 'must be checked, trusted or off')
-    .default('checked')
-    .describe(
-      'Whether callbacks are acknowledged from Redis while PostgreSQL is unavailable. `checked`: while its ' +
-        '[settings](reliability.md#redis-as-the-fallback-store-required-settings) keep them; `trusted`: whatever its settings, ' +
-        'for a [service](reliability.md#managed-services) that keeps its data in other ways; `off`: no',
-    ),
-  QUEUE_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 letters, digits, - and _')
-    .default('receiver')
-    .describe(
-      'Prefix of the queue’s keys: separates deployments on one Redis; 1 to 50 letters, digits, `-` and `_`',
-    ),
-};
-
-const limits = {
-  BODY_LIMIT: size('1kb', '64mb', '256kb').describe(
-    'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
-  ),
-};
-
-const privacy = (families: readonly FamilyPaths[]) => ({
-  RETENTION: retention(families.map(({ name }) => name))
-    .describe(
-      'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
-        '`receipt=8y,consent_form=5y,review_request=180d,quarantine=90d,access_log=3y`. What it does not name is kept forever',
-    )
-    .meta(first),
-  ERASURE_KEEP: keep.describe(
-    'How long the originals of [erased data](privacy.md#erasure) are withheld, from their receipt; `0`: they are destroyed at once',
-  ),
-});
-
-const consoleAndSignIn = {
-  PUBLIC_URL: address.publicUrl
-    .optional()
-    .describe(
-      'The [address that browsers use](security.md#reverse-proxy), such as `https://receiver.example.org`: for redirects, ' +
-        'cookies, the origin of the console’s forms and the addresses that it prints. No path: the receiver needs its own ' +
-        'host name. Unset: as requests and trusted proxies tell',
-    )
-    .meta(first),
-  ADMIN_TOKEN: secret
-    .optional()
-    .describe(
-      'Opens the [console](console.md) with all roles; at least 16 characters, such as the output of `openssl rand -hex 32`. ' +
-        'Unset, and without OpenID Connect: there is no console. With the embedded database a token is generated, printed once, ' +
-        'and stored in `DATA_DIR/admin-token`',
-    )
-    .meta(first),
-  OIDC_ISSUER: address.issuer
-    .optional()
-    .describe(
-      'Sign-in by [OpenID Connect](console.md#sign-in): the address of the issuer, such as `https://accounts.example.org`',
-    ),
-  OIDC_CLIENT_ID: z.string().optional().describe('This client’s id at the issuer'),
-  OIDC_CLIENT_SECRET: secret.optional().describe('This client’s secret; at least 16 characters'),
-  OIDC_ROLES_MAP: rolesMap
-    .optional()
-    .describe(
-      'Roles of values of the claims `roles` and `groups`, of e-mail addresses and of domains: ' +
-        '`privacy=<value>,desk=asha@example.org,viewer=@example.org`; unset: the values are `viewer`, `desk`, `operator` and ' +
-        '`privacy` themselves. See [roles of users](console.md#roles-of-users)',
-    ),
-  REPORT_TIMEZONE: timezone
-    .default('Asia/Kolkata')
-    .describe(
-      'Time zone of days in [reports](reporting.md): a full name such as `Europe/Berlin`, or `UTC`; no abbreviation (`IST` is ' +
-        'India to some and Israel to PostgreSQL)',
-    )
-    .meta(first),
-};
-
-const observe = {
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
-    .default('info')
-    .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
-  METRICS_TOKEN: secret
-    .optional()
-    .describe(
-      'The bearer token of [`/metrics`](metrics.md#metrics), which opens nothing else; at least 16 characters. Unset: there is ' +
-        'no `/metrics`',
-    )
-    .meta(first),
-};
-
-const alerts = {
-  ALERT_WEBHOOK_URL: address
-    .web('https://hooks.slack.com/services/…')
-    .optional()
-    .describe('The address of an incoming webhook of Slack, Mattermost, Rocket.Chat or Google Chat'),
-  ALERT_EMAIL_TO: list
-    .pipe(z.array(address.email))
-    .describe('Addresses for alerts by e-mail, comma-separated'),
-  ALERT_EMAIL_FROM: address.email
-    .optional()
-    .describe('Their sender; unset: the user of `SMTP_URL`, where that is an address'),
-  SMTP_URL: address.mailServer
-    .optional()
-    .describe(
-      'The mail server for them, such as `smtp://user:password@host:587`, `smtps://…:465`, or `smtp://host:25` without a login',
-    ),
-};
-
-const changes = {
-  CHANGES_TOKENS: changesTokens.describe(
-    'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
-      'least 16 characters each. Unset: `/changes` is not served',
-  ),
-};
-
-/** The client reads these by itself, for its commands and outside of the receiver: `src/client/settings.ts`. */
-const client = {
-  SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
-  SERVICE_TOKEN: z.string().optional().describe('The token'),
-  SERVICE_CLIENT_ID: z
-    .string()
-    .optional()
-    .describe('Instead: the client’s id for a [login](client.md#login)'),
-  SERVICE_CLIENT_SECRET: z.string().optional().describe('The secret for it'),
-  SERVICE_IDENTIFIER_FIELD: z
-    .string()
-    .default('svc')
-    .describe('Real name of the response field that the interface calls `svc`'),
-};
-
-const reconciliation = {
-  RECONCILE: days(366)
-    .optional()
-    .describe(
-      'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
-        'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
-    ),
-};
+export type Environment = Record<string, string | undefined>;
 
 /** All variables, by what one wants to do. */
 export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
@@ -284,49 +22,56 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
       'The paths are those that are registered with the platform. Each variable takes one or several, comma-separated; they may ' +
       'contain an [unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`. The other ' +
       '[families](callbacks.md#families) have their documented paths.',
-    variables: { ...receive, ...pathsOf(families), ...ownFamilies },
+    variables: { ...variables.receive, ...variables.pathsOf(families), ...variables.ownFamilies },
   },
   {
     title: 'Check senders',
     intro: 'Each [access check](security.md#access-checks) can be enabled by itself.',
-    variables: checkSenders,
+    variables: variables.checkSenders,
   },
-  { title: 'Store data', variables: store },
-  { title: 'Queue jobs', variables: queue },
-  { title: 'Set limits', variables: limits },
-  { title: 'Keep and erase data', variables: privacy(families) },
-  { title: 'Open the console', variables: consoleAndSignIn },
-  { title: 'Observe', variables: observe },
+  { title: 'Store data', variables: variables.store },
+  { title: 'Queue jobs', variables: variables.queue },
+  { title: 'Set limits', variables: variables.limits },
+  { title: 'Keep and erase data', variables: variables.privacy(families) },
+  { title: 'Open the console', variables: variables.consoleAndSignIn },
+  { title: 'Observe', variables: variables.observe },
   {
     title: 'Send alerts',
     intro: '[Alerts](metrics.md#alerts) tell what the checks find.',
-    variables: alerts,
+    variables: variables.alerts,
   },
   {
     title: 'Call the platform',
     intro:
       'These are for the [commands of the client](client.md#commands) and the [reconciliation](reconciliation.md).',
-    variables: client,
+    variables: variables.client,
   },
-  { title: 'Find what is missing', variables: reconciliation },
-  { title: 'Tell others what changed', variables: changes },
+  { title: 'Find what is missing', variables: variables.reconciliation },
+  { title: 'Tell others what changed', variables: variables.changes },
 ];
 
 /** The environment variables of the receiver, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
-    ...checkSenders,
-    ...receive,
-    ...ownFamilies,
-    ...store,
-    ...queue,
-    ...limits,
-    ...privacy(families),
-    ...consoleAndSignIn,
-    ...observe,
-    ...alerts,
-    ...client,
-    ...reconciliation,
-    ...changes,
-    ...pathsOf(families),
+    ...variables.checkSenders,
+    ...variables.receive,
+    ...variables.ownFamilies,
+    ...variables.store,
+    ...variables.queue,
+    ...variables.limits,
+    ...variables.privacy(families),
+    ...variables.consoleAndSignIn,
+    ...variables.observe,
+    ...variables.alerts,
+    ...variables.client,
+    ...variables.reconciliation,
+    ...variables.changes,
+    ...variables.pathsOf(families),
   });
+
+/** The values of valid variables. */
+export type Variables = z.infer<ReturnType<typeof environmentSchema>>;
+
+/** The names of all variables. */
+export const variableNames = (families: readonly FamilyPaths[]): string[] =>
+  Object.keys(environmentSchema(families).shape);

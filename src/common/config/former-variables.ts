@@ -1,3 +1,7 @@
+import leven from 'leven';
+import { type Environment, variableNames } from './environment-schema.ts';
+import type { FamilyPaths } from './variables.ts';
+
 const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
 const families =
   'APPOINTMENTS PRESCRIPTIONS PAYMENT_REQUESTS PRACTICE_CHANGES ADMISSIONS ADMISSION_EVENTS ' +
@@ -29,3 +33,23 @@ export const formerVariables: Readonly<Record<string, string>> = {
   CHANGES_ALLOWED_IPS: 'allow addresses for /changes at the proxy',
   DESTINATIONS_ALLOW: 'webhooks go wherever `receiver destinations add` says, also to private addresses',
 };
+
+const isFormer = (name: string) => Object.hasOwn(formerVariables, name);
+
+/** The variables of version 1 that are set, each with what to use instead. */
+export function findFormer(env: Environment, families: readonly FamilyPaths[]): string[] {
+  const ours = variableNames(families);
+  return Object.keys(env)
+    .filter((name) => env[name] && isFormer(name) && !ours.includes(name))
+    .map((name) => `${name} is no variable any more: ${formerVariables[name]}`);
+}
+
+/** The variables that are none of ours and spelt nearly like one. */
+export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
+  const ours = variableNames(families);
+  const others = Object.keys(env).filter((name) => env[name] && !ours.includes(name) && !isFormer(name));
+  return others.flatMap((name) => {
+    const meant = ours.find((other) => leven(name.toUpperCase(), other) <= (other.length > 8 ? 2 : 1));
+    return meant ? [`${name} is no variable of the receiver: did you mean ${meant}?`] : [];
+  });
+}

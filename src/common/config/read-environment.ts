@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
-import { type Environment, InvalidConfiguration } from './config.ts';
-import { type FamilyPaths, variableGroups } from './environment-schema.ts';
+import { InvalidConfiguration } from './config.ts';
+import { type Environment, variableNames } from './environment-schema.ts';
+import type { FamilyPaths } from './variables.ts';
 
 /** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
 const assignment =
@@ -14,7 +15,7 @@ const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim(
  * @throws InvalidConfiguration with each line that is not understood or not permitted, and each value in quotes
  */
 export async function readEnvironment(env: Environment, families: readonly FamilyPaths[], file = '.env') {
-  const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
+  const known = variableNames(families);
   const { text, isForeign } = await read(file);
   const problems: string[] = [];
   const places = new Map<string, string>();

@@ -6,21 +6,29 @@ import type { Config } from '../../common/config/config.ts';
 import { isUnguessable } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
 import { networkList, plainAddress } from '../../common/networks.ts';
-import type { RateLimit } from '../../common/rate-limit.ts';
-import type { DatabaseClock } from '../store/clock.ts';
-import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './request-errors.ts';
+import { rateLimit } from '../../common/rate-limit.ts';
+import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
-export interface AccessDependencies {
-  config: Config;
-  /** The limit of rejections per address. */
-  rejections: RateLimit;
-  /** PostgreSQL's clock. */
-  clock: Pick<DatabaseClock, 'now'>;
-  log: Log;
+/** Checks as early as possible that a request comes from a legitimate sender. */
+export interface AccessChecks {
+  /**
+   * Checks everything that does not need the body. A valid signature passes even if its address has used up its
+   * rejections: another sender behind the same proxy may have done that.
+   *
+   * @returns the check of the body, which throws SignatureWrong
+   * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
+   */
+  authorize: (req: IncomingMessage) => (body: Buffer) => void;
+  /**
+   * Counts an error that may be a guess against the address of its request.
+   *
+   * @returns the error of the response: TooManyRequests if the address has used up its rejections
+   */
+  recordRejection: (req: IncomingMessage, error: unknown) => unknown;
+  /** What is wrong with the requests; undefined: nothing. */
+  warning: () => string | undefined;
 }
-
-export type Access = ReturnType<typeof createAccess>;
 
 const forwardedIgnored =
   'X-Forwarded-For is received, but TRUST_PROXY is 0: if your own proxy sends it, all senders count as one address';
@@ -28,7 +36,7 @@ const forwardedMissing =
   'X-Forwarded-For lacks the address of a sender, though TRUST_PROXY is set: such a sender is on no address list';
 
 /** The checks that are configured; never a key, an id or a path. */
-export function configuredChecks({ authentication, paths }: AccessDependencies['config']): string[] {
+export function configuredChecks({ authentication, paths }: Config): string[] {
   const checks: Record<string, boolean> = {
     signature: authentication.signingKeys.length > 0,
     'address list': authentication.allowedIps.length > 0,
@@ -39,9 +47,13 @@ export function configuredChecks({ authentication, paths }: AccessDependencies['
   return Object.keys(checks).filter((name) => checks[name]);
 }
 
-/** Checks as early as possible that a request comes from a legitimate sender. */
-export function createAccess({ config, rejections, clock, log }: AccessDependencies) {
-  const { authentication: rules } = config;
+/** @param databaseNow PostgreSQL's clock, in milliseconds since 1970; undefined: not known */
+export function createAccessChecks(
+  { authentication: rules, limits }: Config,
+  databaseNow: () => number | undefined,
+  log: Log,
+): AccessChecks {
+  const rejections = rateLimit({ points: limits.rejectionsPerMinute, durationS: 60 });
   const header = rules.signatureHeader.toLowerCase();
   const isAllowedAddress = networkList(rules.allowedIps);
   const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
@@ -59,35 +71,19 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
   };
 
   return {
-    /**
-     * Checks everything that does not need the body. A valid signature passes even if its address has used up its
-     * rejections: another sender behind the same proxy may have done that.
-     *
-     * @returns the check of the body, which raises SignatureWrong
-     * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
-     */
-    authorize: (req: IncomingMessage): ((body: Buffer) => void) => {
+    authorize: (req) => {
       const address = addressOf(req, rules.trustProxy);
       if (rules.trustProxy === 0 && req.headers['x-forwarded-for'] !== undefined) warn(forwardedIgnored);
       if (rules.trustProxy > 0 && !isIP(address)) warn(forwardedMissing);
       if (!isSenderKnown) rejections.check(address);
       if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
       if (keys.length === 0) return () => {};
-      const given = req.headers[header];
-      const signature = readSignature(
-        Array.isArray(given) ? given.join(',') : given,
-        rules,
-        Date.now(),
-        clock.now(),
-      );
+      const value = req.headers[header];
+      const text = Array.isArray(value) ? value.join(',') : value;
+      const signature = readSignature(text, rules, Date.now(), databaseNow());
       return (body) => verifySignature(signature, body, keys);
     },
-    /**
-     * Counts an error that may be a guess against the address of its request.
-     *
-     * @returns the error of the response: TooManyRequests if the address has used up its rejections
-     */
-    recordRejection: (req: IncomingMessage, error: unknown): unknown => {
+    recordRejection: (req, error) => {
       if (!isGuess(error)) return error;
       try {
         rejections.consume(addressOf(req, rules.trustProxy));
@@ -96,7 +92,6 @@ export function createAccess({ config, rejections, clock, log }: AccessDependenc
         return tooManyRequests;
       }
     },
-    /** What is wrong with what arrives; undefined: nothing. */
     warning: () => warning,
   };
 }

@@ -6,15 +6,14 @@ import type { Log } from '../../common/log.ts';
 import type { Intake, Route } from '../intake/intake.ts';
 import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';
-import type { Access } from './access.ts';
+import type { AccessChecks } from './access.ts';
 import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
-import { RequestAborted } from './request-errors.ts';
-import { callbackStatuses, sendJson, sendProblem } from './responses.ts';
+import { callbackStatuses, RequestAborted, sendJson, sendProblem } from './responses.ts';
 
 export interface CallbackDependencies {
   config: Config;
-  access: Access;
-  intake: Pick<Intake, 'receive' | 'reject'>;
+  access: AccessChecks;
+  intake: Intake;
   log: Log;
 }
 
@@ -43,7 +42,7 @@ function createHandler(route: Route, { config, access, intake, log }: CallbackDe
   const receive = async (req: IncomingMessage) => {
     requirePost(req);
     const verify = access.authorize(req);
-    const body = await readBody(req, config.bodyLimitBytes);
+    const body = await readBody(req, config);
     verify(body);
     const advice = adviceOnMedia(req);
     // It is kept like any body that passed the access checks and cannot be read.

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyTooLarge, MethodNotAllowed, RequestAborted, TooManyBodies } from './request-errors.ts';
+import type { Config } from '../../common/config/config.ts';
+import { BodyTooLarge, MethodNotAllowed, RequestAborted, TooManyBodies } from './responses.ts';
 
 /** @throws MethodNotAllowed unless the request is a POST */
 export function requirePost(req: IncomingMessage): void {
@@ -17,27 +18,24 @@ export function adviceOnMedia({ headers }: IncomingMessage): string | undefined 
 
 /** The bodies that are being read, the oldest first, and how much memory they take: each part takes more than its bytes. */
 const reading = new Set<(error?: Error) => void>();
-let held = 0;
+let heldBytes = 0;
 const partBytes = 256;
 
 /**
- * Reads a request's bytes.
+ * Reads a request's bytes. While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out.
  *
- * @param limit how many bytes at most
- * @param maxHeld of all bodies that are being read. Beyond it the oldest is refused: those that do not end keep none out.
  * @throws BodyTooLarge as soon as the limit is exceeded; TooManyBodies; RequestAborted
  */
 export async function readBody(
   req: IncomingMessage,
-  limit: number,
-  maxHeld = Math.max(64 * 1024 * 1024, 8 * limit),
+  { bodyLimitBytes: limit, limits }: Config,
 ): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const end = (error?: Error) => {
-      if (reading.delete(end)) held -= size + chunks.length * partBytes;
+      if (reading.delete(end)) heldBytes -= size + chunks.length * partBytes;
       if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
       chunks.length = 0;
       // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
@@ -48,9 +46,9 @@ export async function readBody(
       chunks.push(chunk);
       reading.add(end);
       size += chunk.length;
-      held += chunk.length + partBytes;
+      heldBytes += chunk.length + partBytes;
       if (size > limit) end(new BodyTooLarge(limit));
-      while (held > maxHeld) reading.values().next().value!(new TooManyBodies());
+      while (heldBytes > limits.bodiesBytes) reading.values().next().value!(new TooManyBodies());
     };
     req.on('data', read);
     req.on('end', () => end());

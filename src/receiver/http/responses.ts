@@ -1,7 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import {
   DataRefused,
-  type FieldError,
   NotJson,
   Rejection,
   TenantNotAllowed,
@@ -9,105 +8,179 @@ import {
 } from '../../callbacks/rejection.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { Unavailable } from '../store/errors.ts';
-import * as request from './request-errors.ts';
 
-/** The errors that the handler of a callback responds with. */
-const ofCallbacks = {
-  400: 'The body is not JSON in UTF-8, or the request is not HTTP; at `/changes`, a parameter is invalid',
-  401: 'The signature is missing, wrong or stale; at `/metrics` and `/changes`, the token',
-  403: 'The address, the client or the business is not on its list',
-  405: 'The method is not POST',
-  408: 'The request was not complete in time',
-  413: 'The body is too large',
-  415: 'The body is not application/json, not in UTF-8, or compressed',
-  422: 'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
-  429: 'Too many refused attempts from this address',
-  503: 'No store can keep the callback now, too much is sent at once, or the receiver has an error (see its log)',
-};
+/** The base of an error whose message is made of its arguments. */
+const requestError = <Values extends unknown[]>(message: (...values: Values) => string) =>
+  class extends Error {
+    constructor(...values: Values) {
+      super(message(...values));
+      this.name = new.target.name;
+    }
+  };
 
-/** The errors of requests that never reach a handler. */
-const ofOtherRequests = {
-  404: 'Nothing is served at this path',
-  431: 'The request headers are too large',
-};
+export class SignatureMissing extends requestError(
+  (header: string) => `The callback is not signed: the header ${header} is missing.`,
+) {}
 
-/** The errors of the feed of changes. */
-const ofChanges = {
-  410: 'The cursor is of another history, as after a restore: read from the beginning',
-};
+export class SignatureWrong extends requestError(
+  () => 'The signature does not match the body under any key.',
+) {}
+
+export class SignatureStale extends requestError(
+  (toleranceS: number) =>
+    `The signature's time is more than ${toleranceS} seconds away from the current time: sign each attempt anew.`,
+) {}
+
+export class ClockUnknown extends requestError(
+  () =>
+    "The signature's time is not that of the receiver's clock, which cannot be compared with another one now.",
+) {}
+
+export class AddressNotAllowed extends requestError(
+  () => 'This address is not on the list of allowed addresses.',
+) {}
+
+export class NotAdmin extends requestError(
+  (token: string) => `Send the header Authorization: Bearer <${token}>.`,
+) {}
+
+export class QueryInvalid extends requestError((faults: string) => faults) {}
+
+export class CursorUnknown extends requestError(
+  () =>
+    'What follows this cursor is not known: a backup was restored, or it is another database. Read from the beginning, without after.',
+) {}
+
+export class NotFound extends requestError(() => 'Nothing is served at this path.') {}
+
+export class MethodNotAllowed extends requestError(() => 'This path accepts POST only.') {}
+
+export class BodyTooLarge extends requestError(
+  (limit: number) =>
+    `The body is larger than ${limit} bytes. Health records may be: raise the receiver's BODY_LIMIT.`,
+) {}
+
+export class TooManyBodies extends requestError(
+  () => 'Too much is being sent at the same time: send the callback again.',
+) {}
+
+/** No response is possible. */
+export class RequestAborted extends requestError(
+  () => 'The sender closed the connection before its request was complete.',
+) {}
+
+interface ErrorStatus {
+  meaning: string;
+  /** The errors with this status; Node itself sends some. */
+  errors: readonly (abstract new (
+    ...args: never[]
+  ) => Error)[];
+  /** Who may get it: a callback, any request that reaches no handler, a reader of the feed of changes. */
+  of: 'callbacks' | 'requests' | 'changes';
+}
 
 /**
- * Every HTTP status that reports an error, with its meaning. The responses, docs/openapi.json, the metrics and
- * the table of docs/security.md follow it. A title is the standard phrase of its status, as RFC 9457 asks.
+ * The only place that decides which error is which response, by status. docs/openapi.json, the metrics and the table of
+ * docs/security.md follow it. A title is the standard phrase of its status, as RFC 9457 asks.
  */
-export const errorStatuses = { ...ofCallbacks, ...ofOtherRequests, ...ofChanges };
+const table: Record<number, ErrorStatus> = {
+  400: {
+    meaning:
+      'The body is not JSON in UTF-8, or the request is not HTTP; at `/changes`, a parameter is invalid',
+    errors: [NotJson, QueryInvalid],
+    of: 'callbacks',
+  },
+  401: {
+    meaning: 'The signature is missing, wrong or stale; at `/metrics` and `/changes`, the token',
+    errors: [SignatureMissing, SignatureWrong, SignatureStale, NotAdmin],
+    of: 'callbacks',
+  },
+  403: {
+    meaning: 'The address, the client or the business is not on its list',
+    errors: [AddressNotAllowed, TenantNotAllowed],
+    of: 'callbacks',
+  },
+  404: { meaning: 'Nothing is served at this path', errors: [NotFound], of: 'requests' },
+  405: { meaning: 'The method is not POST', errors: [MethodNotAllowed], of: 'callbacks' },
+  408: { meaning: 'The request was not complete in time', errors: [], of: 'callbacks' },
+  410: {
+    meaning: 'The cursor is of another history, as after a restore: read from the beginning',
+    errors: [CursorUnknown],
+    of: 'changes',
+  },
+  413: { meaning: 'The body is too large', errors: [BodyTooLarge], of: 'callbacks' },
+  415: {
+    meaning: 'The body is not application/json, not in UTF-8, or compressed',
+    errors: [UnsupportedMedia],
+    of: 'callbacks',
+  },
+  422: {
+    meaning:
+      'The body is not a valid callback, or its event belongs to another path; the body is stored in quarantine',
+    errors: [Rejection],
+    of: 'callbacks',
+  },
+  429: { meaning: 'Too many refused attempts from this address', errors: [TooManyRequests], of: 'callbacks' },
+  431: { meaning: 'The request headers are too large', errors: [], of: 'requests' },
+  503: {
+    meaning:
+      'No store can keep the callback now, too much is sent at once, or the receiver has an error (see its log)',
+    errors: [ClockUnknown, TooManyBodies, Unavailable],
+    of: 'callbacks',
+  },
+};
 
-type ErrorStatus = keyof typeof errorStatuses;
+const meanings = (...of: ErrorStatus['of'][]): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(table).flatMap(([status, row]) => (of.includes(row.of) ? [[status, row.meaning]] : [])),
+  );
+
+/** Every HTTP status that reports an error, with its meaning. */
+export const errorStatuses = meanings('callbacks', 'requests', 'changes');
 
 /** What a request to the path of a callback may get, by status. */
-export const errorsOfCallbacks = { ...ofCallbacks, ...ofOtherRequests };
+export const errorsOfCallbacks = meanings('callbacks', 'requests');
 
 /** Every status that a callback may get. */
-export const callbackStatuses: readonly number[] = [200, ...Object.keys(ofCallbacks).map(Number)];
+export const callbackStatuses: readonly number[] = [200, ...Object.keys(meanings('callbacks')).map(Number)];
 
-interface Details {
-  headers?: Record<string, string>;
-  errors?: readonly FieldError[];
+function headersOf(error: unknown, status: number): Record<string, string> {
+  if (status === 401) return { 'WWW-Authenticate': error instanceof NotAdmin ? 'Bearer' : 'Signature' };
+  if (status === 405) return { Allow: 'POST' };
+  if (error instanceof TooManyRequests) return { 'Retry-After': String(error.retryAfterS) };
+  return status === 503 ? { 'Retry-After': '5' } : {};
 }
 
-type ErrorType<E extends Error> = abstract new (...args: never[]) => E;
-
-function row<E extends Error>(status: ErrorStatus, types: ErrorType<E>[], details?: (error: E) => Details) {
-  return types.map((type) => ({ type, status, details: details as ((error: Error) => Details) | undefined }));
+/** The faults of a callback. PostgreSQL's words are not repeated. */
+function faultsOf(error: unknown, status: number) {
+  if (status !== 422 || !(error instanceof Rejection)) return undefined;
+  return error instanceof DataRefused ? [] : error.errors;
 }
-const withHeader = (name: string, value: string) => () => ({ headers: { [name]: value } });
-const later = withHeader('Retry-After', '5');
-
-/** The only place that decides which error is which response. */
-const table = [
-  row(400, [NotJson, request.QueryInvalid]),
-  row(
-    401,
-    [request.SignatureMissing, request.SignatureWrong, request.SignatureStale],
-    withHeader('WWW-Authenticate', 'Signature'),
-  ),
-  row(401, [request.NotAdmin], withHeader('WWW-Authenticate', 'Bearer')),
-  row(403, [request.AddressNotAllowed, TenantNotAllowed]),
-  row(404, [request.NotFound]),
-  row(405, [request.MethodNotAllowed], withHeader('Allow', 'POST')),
-  row(410, [request.CursorUnknown]),
-  row(413, [request.BodyTooLarge]),
-  row(415, [UnsupportedMedia]),
-  row(422, [DataRefused], () => ({ errors: [] })),
-  row(422, [Rejection], ({ errors }) => ({ errors })),
-  row(429, [TooManyRequests], ({ retryAfterS }) => ({ headers: { 'Retry-After': String(retryAfterS) } })),
-  row(503, [request.ClockUnknown, request.TooManyBodies, Unavailable], later),
-].flat();
 
 export function sendJson(res: ServerResponse, status: number, body: object): void {
   send(res, status, 'application/json', JSON.stringify(body));
 }
 
 /**
- * Sends an error as a problem document (RFC 9457). One that the table does not know is the store's fault, and its message is
- * not told.
+ * Sends an error as a problem document (RFC 9457). One that the table does not have is the store's fault, and its message is
+ * not sent.
  *
- * @returns the status, and whether the table knows the error
+ * @returns the status, and whether the table has the error
  */
-export function sendProblem(res: ServerResponse, error: unknown) {
-  const known = table.find(({ type }) => error instanceof type);
-  const status = known?.status ?? 503;
-  const detail = known && (error as Error).message;
-  const { headers = {}, errors }: Details = (known ? known.details?.(error as Error) : later()) ?? {};
+export function sendProblem(res: ServerResponse, error: unknown): { status: number; isKnown: boolean } {
+  const row = Object.entries(table).find(([, { errors }]) => errors.some((type) => error instanceof type));
+  const status = Number(row?.[0] ?? 503);
   if (res.headersSent) {
     // Nobody may take half a response for a whole one.
     if (!res.writableEnded) res.destroy();
   } else {
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail, errors };
-    send(res, status, 'application/problem+json', JSON.stringify(problem));
+    for (const [name, value] of Object.entries(headersOf(error, status))) res.setHeader(name, value);
+    const detail = row && error instanceof Error ? error.message : undefined;
+    const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail };
+    const text = JSON.stringify({ ...problem, errors: faultsOf(error, status) });
+    send(res, status, 'application/problem+json', text);
   }
-  return { status, isKnown: known !== undefined };
+  return { status, isKnown: row !== undefined };
 }
 
 /** Sends a text. A cache in between must not answer for the receiver. */

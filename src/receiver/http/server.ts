@@ -13,14 +13,11 @@ import express, {
 import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { requests } from '../metrics.ts';
-import { NotFound } from './request-errors.ts';
-import { sendJson, sendProblem } from './responses.ts';
-
-type Address = Config;
+import { NotFound, sendJson, sendProblem } from './responses.ts';
 
 /** Raised if the receiver cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
-  constructor({ host, port }: Address, cause: NodeJS.ErrnoException) {
+  constructor({ host, port }: Config, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {
       EADDRINUSE: `PORT ${port} of ${host} is in use: stop the program that listens there, or set another PORT`,
       EACCES: `PORT ${port} needs privileges that this user does not have: set PORT to 1024 or more`,
@@ -32,29 +29,28 @@ export class PortUnavailable extends Error {
 
 const servedMs = 60_000;
 
-/**
- * Serves the registered paths, and the app at all others.
- *
- * A stop refuses new connections only after `drainMs`, so that who distributes requests learns it from /readyz before. Each
- * response closes its connection meanwhile. Without a request in the last minute nobody has to.
- *
- * @param stopTimeoutMs how long requests in flight may take during a stop
- * @throws PortUnavailable
- */
-export async function listen(
-  callbacks: Router,
-  app: Express,
-  config: Address & Config,
-  stopTimeoutMs = 10_000,
-): Promise<{ url: string; isStopping: () => boolean; stop: () => Promise<void> }> {
-  const { drainMs, limits } = config;
+/** The HTTP server. */
+export interface Server {
+  url: string;
+  isStopping: () => boolean;
+  /**
+   * Refuses new connections after `stopDelayMs`; each response closes its connection meanwhile. A worker, which nobody sends
+   * callbacks to, and a receiver without a request in the last minute do not wait.
+   */
+  stop: () => Promise<void>;
+}
+
+/** Serves the registered paths, and the app at all others. @throws PortUnavailable */
+export async function listen(callbacks: Router, app: Express, config: Config): Promise<Server> {
+  const { role, times, limits } = config;
+  const stopDelayMs = role === 'worker' ? 0 : times.stopDelayMs;
   let stopping: Promise<void> | undefined;
   let requestedAt = Number.NEGATIVE_INFINITY;
   const server = createServer({
-    keepAliveTimeout: limits.keepAliveMs,
-    headersTimeout: limits.requestMs,
-    requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: Math.min(limits.requestMs, 1_000),
+    keepAliveTimeout: times.keepAliveMs,
+    headersTimeout: times.requestMs,
+    requestTimeout: times.requestMs,
+    connectionsCheckingInterval: Math.min(times.requestMs, 1_000),
   });
   server.maxConnections = limits.connections;
   // Senders that open a connection for each request and close none.
@@ -73,12 +69,12 @@ export async function listen(
   });
 
   const close = async () => {
-    if (drainMs > 0 && performance.now() - requestedAt < servedMs) await sleep(drainMs);
+    if (stopDelayMs > 0 && performance.now() - requestedAt < servedMs) await sleep(stopDelayMs);
     const closed = once(server, 'close');
     // The HTTP server's own close would also cut connections on which a request is about to arrive.
     Listener.prototype.close.call(server);
     const closing = setInterval(() => server.closeIdleConnections(), 20);
-    const giveUp = setTimeout(() => server.closeAllConnections(), stopTimeoutMs);
+    const giveUp = setTimeout(() => server.closeAllConnections(), times.stopMs);
     await closed;
     clearInterval(closing);
     clearTimeout(giveUp);
@@ -94,14 +90,14 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-export interface AppDependencies {
-  /** What stands beside the callbacks. */
+interface AppOptions {
+  /** Those of the features. */
   routes: readonly RequestHandler[];
   log: Log;
 }
 
 /** Everything beside the registered paths. */
-export function createApp({ routes, log }: AppDependencies): Express {
+export function createApp({ routes, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 

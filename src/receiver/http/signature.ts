@@ -1,16 +1,25 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Config } from '../../common/config/config.ts';
 import { byBothClocks } from '../store/clock.ts';
-import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './request-errors.ts';
+import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 
-type SignatureRules = Pick<Config['authentication'], 'signatureHeader' | 'signatureToleranceS'>;
+interface SignatureRules {
+  signatureHeader: string;
+  signatureToleranceS: number;
+}
+
+/** The content of the header. */
+interface Signature {
+  /** Unix seconds, as written. */
+  time: string;
+  /** Lower-case hexadecimal digits. */
+  candidates: readonly string[];
+}
 
 /**
  * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
  *
  * @param ownMs this process's clock, in milliseconds since 1970
  * @param databaseMs PostgreSQL's; undefined: not known
- * @returns the candidates in lower-case hexadecimal digits
  * @throws SignatureMissing; SignatureStale by both clocks; ClockUnknown; SignatureWrong if no body could match it
  */
 export function readSignature(
@@ -18,7 +27,7 @@ export function readSignature(
   rules: SignatureRules,
   ownMs: number,
   databaseMs: number | undefined,
-) {
+): Signature {
   if (!header) throw new SignatureMissing(rules.signatureHeader);
   let time: string | undefined;
   const candidates: string[] = [];
@@ -48,7 +57,7 @@ export const digestOf = (key: string | KeyObject, time: string, body: string | B
  * @throws SignatureWrong
  */
 export function verifySignature(
-  { time, candidates }: ReturnType<typeof readSignature>,
+  { time, candidates }: Signature,
   body: Buffer,
   keys: readonly (string | KeyObject)[],
 ): void {

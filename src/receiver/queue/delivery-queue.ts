@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
+import type { Config } from '../../common/config/config.ts';
 import { type Log, throttled } from '../../common/log.ts';
 import { pause, withTimeout } from '../../common/timeouts.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
@@ -10,27 +11,7 @@ interface Job {
   families: readonly string[];
 }
 
-export interface QueueOptions {
-  /** REDIS_URL. */
-  url: string;
-  /** QUEUE_PREFIX. */
-  prefix: string;
-  log: Log;
-  /** The time limit of adding a job, in ms. */
-  timeoutMs: number;
-  /** While more jobs wait than this, none are added: no worker runs. */
-  maxWaiting?: number;
-  /** The least time between two jobs of this process: a job costs far more than an id in it. In ms. */
-  jobEveryMs?: number;
-  /** How often the jobs that wait are counted, and how long BullMQ's worker pauses after an error, in ms. */
-  everyMs?: number;
-  /** How long the end of the worker waits for Redis, in ms. */
-  closeMs?: number;
-  /** Writes no settings of the queue into Redis. */
-  isReadOnly?: boolean;
-}
-
-/** A bell, in Redis: it tells the workers what was stored. Without it deliveries wait some seconds for the sweep. */
+/** Notifies workers, through Redis, of what was stored. Without it deliveries wait some seconds for the sweep. */
 export interface DeliveryQueue {
   /** Resolves once Redis is there, or is known to be away. */
   opening: Promise<void>;
@@ -44,47 +25,56 @@ export interface DeliveryQueue {
 
 const name = 'deliveries';
 
+export interface QueueOptions {
+  /** REDIS_URL. */
+  url: string;
+  config: Config;
+  /** Writes no settings of the queue into Redis. */
+  isReadOnly?: boolean;
+  log: Log;
+}
+
 /** Opens the queue; it needs no Redis for that, and recovers by itself. */
-export function openQueue(options: QueueOptions): DeliveryQueue {
-  const { url, log, timeoutMs } = options;
-  const { maxWaiting = 1_000, everyMs = 1_000, jobEveryMs = 100, closeMs = 2_000 } = options;
+export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions): DeliveryQueue {
+  const { queuePrefix, times, limits } = config;
+  const { jobEveryMs, jobCountEveryMs, jobCloseMs } = times;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
-  const shared = { prefix: keyPrefix(options.prefix), skipVersionCheck: true };
+  const shared = { prefix: keyPrefix(queuePrefix), skipVersionCheck: true };
   const report = throttled((more, err) =>
     log.warn({ err, ...more }, 'the queue failed and goes on; deliveries wait for the sweep'),
   );
-  const producer = connectProducer(url, timeoutMs).on('error', report);
+  const producer = connectProducer(url, times.redisMs).on('error', report);
   const queue = new Queue<Job, void, 'merge'>(name, {
     ...shared,
     connection: producer,
     // The results are in the database.
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     streams: { events: { maxLen: 100 } },
-    skipMetasUpdate: options.isReadOnly ?? false,
+    skipMetasUpdate: isReadOnly,
   }).on('error', report);
   const closing = new AbortController();
   let countedAt = Number.NEGATIVE_INFINITY;
-  let isLong = false;
+  let isBacklogged = false;
   let next = { ids: [] as string[], families: new Set<string>() };
-  let isDue = false;
-  let ringing: Promise<void> | undefined;
-  let rungAt = Number.NEGATIVE_INFINITY;
+  let isWaiting = false;
+  let adding: Promise<void> | undefined;
+  let lastAddedAt = Number.NEGATIVE_INFINITY;
 
-  const ring = async () => {
-    const rest = rungAt + jobEveryMs - performance.now();
-    await (rest > 0 ? pause(rest, closing.signal) : undefined);
-    isDue = false;
-    rungAt = performance.now();
+  const notify = async () => {
+    const restMs = lastAddedAt + jobEveryMs - performance.now();
+    await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
+    isWaiting = false;
+    lastAddedAt = performance.now();
     const { ids, families } = next;
     next = { ids: [], families: new Set() };
     // Otherwise BullMQ waits for the connection.
     if (producer.status !== 'ready') return;
     try {
-      if (performance.now() - countedAt > everyMs) {
+      if (performance.now() - countedAt > jobCountEveryMs) {
         countedAt = performance.now();
-        isLong = (await queue.getWaitingCount()) > maxWaiting;
+        isBacklogged = (await queue.getWaitingCount()) > limits.maxWaitingJobs;
       }
-      if (!isLong) await queue.add('merge', { ids, families: [...families] });
+      if (!isBacklogged) await queue.add('merge', { ids, families: [...families] });
     } catch (error) {
       report(error);
     }
@@ -103,11 +93,11 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
     enqueue: async (ids, families) => {
       next.ids.push(...ids);
       for (const family of families) next.families.add(family);
-      if (next.ids.length > 0 && !isDue) {
-        isDue = true;
-        ringing = ring();
+      if (next.ids.length > 0 && !isWaiting) {
+        isWaiting = true;
+        adding = notify();
       }
-      await ringing;
+      await adding;
     },
 
     startJobs: (run) => {
@@ -116,7 +106,7 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
       const worker = new Worker<Job, void, 'merge'>(
         name,
         async ({ data: { ids, families } }) => run(ids, families),
-        { ...shared, connection: consumer, runRetryDelay: everyMs },
+        { ...shared, connection: consumer, runRetryDelay: jobCountEveryMs },
       );
       worker.on('error', (error) => {
         report(error);
@@ -124,12 +114,12 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
         void worker.pause(true);
         setTimeout(() => {
           if (!isStopping) void worker.resume();
-        }, everyMs).unref();
+        }, jobCountEveryMs).unref();
       });
       return async () => {
         isStopping = true;
         // A Redis that hangs, or is away, is not waited for.
-        await withTimeout(closeMs, worker.pause()).catch(report);
+        await withTimeout(jobCloseMs, worker.pause()).catch(report);
         await worker.close(true);
         consumer.disconnect();
       };
@@ -137,7 +127,7 @@ export function openQueue(options: QueueOptions): DeliveryQueue {
 
     close: async () => {
       closing.abort();
-      await ringing;
+      await adding;
       await queue.close();
       producer.disconnect();
     },

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ChainableCommander, Redis } from 'ioredis';
+import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 
@@ -21,10 +22,23 @@ export class NotKept extends StoreUnavailable {
   }
 }
 
-type Settings = Awaited<ReturnType<typeof readSettings>>;
+/** How Redis keeps what is written to it. */
+interface Settings {
+  /** Another one after each start of the server. */
+  runId: string | undefined;
+  role: string | undefined;
+  /** Its `maxmemory-policy`. */
+  policy: string | undefined;
+  keepsLog: boolean;
+  /** Whether each reply waits for the disk. */
+  syncs: boolean;
+  /** Whether WAITAOF exists and is permitted: it waits for the disk. */
+  hasWaitAof: boolean;
+  hasReplica: boolean;
+}
 
-/** What Redis says about how it keeps what is written to it. @throws the connection's error; a refused command is none */
-async function readSettings(redis: Redis) {
+/** @throws the connection's error; a refused command is none */
+async function readSettings(redis: Redis): Promise<Settings> {
   const pipeline = redis.pipeline().info().call('CONFIG', 'GET', '*appendfsync*').call('WAITAOF', 0, 0, 1);
   const replies = (await pipeline.exec()) ?? [];
   const failure = replies.find(([error]) => error && error.name !== 'ReplyError')?.[0];
@@ -36,14 +50,11 @@ async function readSettings(redis: Redis) {
   const pairs = (config![1] ?? []) as string[];
   const setting = (name: string) => pairs[pairs.indexOf(name) + 1];
   return {
-    /** Another one after each start of the server. */
     runId: field('run_id'),
     role: field('role'),
     policy: field('maxmemory_policy'),
     keepsLog: field('aof_enabled') === '1',
-    /** Whether each reply waits for the disk. */
     syncs: setting('appendfsync') === 'always' && setting('no-appendfsync-on-rewrite') === 'no',
-    /** Whether WAITAOF exists and is permitted: it waits for the disk. */
     hasWaitAof: wait![0] === null,
     hasReplica: /^slave\d+:.*state=online/m.test(text),
   };
@@ -79,16 +90,19 @@ function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: S
   };
 }
 
-export interface DurabilityOptions {
-  redis: Redis;
-  /** REDIS_FALLBACK. */
-  mode: 'checked' | 'trusted' | 'off';
-  log: Log;
-  /** The time limit of a commit. */
-  timeoutMs: number;
-  lookEveryMs?: number | undefined;
-  /** How long a replica may be missing before commits no longer wait for one. */
-  forgetReplicaMs?: number | undefined;
+/** Whether Redis keeps what it confirms. */
+export interface Durability {
+  /** Resolves once the state is known, or Redis is known to be away. */
+  opening: Promise<unknown>;
+  readonly state: FallbackState;
+  /**
+   * Executes writes; resolves once they are kept.
+   *
+   * @param write adds the writes to a pipeline
+   * @throws NotKept; or an error after which some writes may be executed: Redis's, or that it has not confirmed them
+   */
+  commit: (write: (pipeline: ChainableCommander) => void) => Promise<void>;
+  stop: () => void;
 }
 
 const fixed: Record<string, FallbackState> = {
@@ -103,8 +117,8 @@ export const isAway: FallbackState = { acknowledges: false, detail: 'Redis is un
  * A replica may replace its primary while that still has open connections: where there is one, a commit counts once the
  * replica has it too, and nothing is committed for a while after it has gone.
  */
-export function watchDurability(options: DurabilityOptions) {
-  const { redis, mode, log, timeoutMs, lookEveryMs = 5_000, forgetReplicaMs = 60_000 } = options;
+export function watchDurability(redis: Redis, config: Config, log: Log): Durability {
+  const { redisFallback: mode, times } = config;
   /** As of the last look; undefined: not since the connection was made. */
   let settings: Settings | undefined;
   /** The server that has a replica, and when it was last there. */
@@ -128,7 +142,8 @@ export function watchDurability(options: DurabilityOptions) {
     settings = read;
     // After a fail-over the new primary is judged by itself.
     if (read.hasReplica) replica = { runId: read.runId, seenAt: now };
-    else if (replica?.runId !== read.runId || now - replica!.seenAt > forgetReplicaMs) replica = undefined;
+    else if (replica?.runId !== read.runId || now - replica!.seenAt > times.forgetReplicaMs)
+      replica = undefined;
     const { acknowledges, ...more } = stateOf(read);
     if (acknowledges && !logged) log.info(more, 'Redis keeps callbacks while PostgreSQL is unavailable');
     if (!acknowledges && logged !== false) log.warn(more, 'Redis does not keep callbacks: it takes none');
@@ -148,27 +163,20 @@ export function watchDurability(options: DurabilityOptions) {
       const read = await lookOrNot();
       // It was replaced: a new connection leads to the new primary.
       if (read?.role === 'slave' && redis.status === 'ready') redis.disconnect(true);
-    }, lookEveryMs).unref();
+    }, times.redisLookEveryMs).unref();
   }
 
   return {
-    /** Resolves once the state is known, or Redis is known to be away. */
     opening: once(redis, 'ready').then(
       () => (mode === 'checked' ? lookOrNot() : undefined),
       () => {}, // the circuit of Redis reports it
     ),
 
-    get state(): FallbackState {
+    get state() {
       return stateOf(settings);
     },
 
-    /**
-     * Executes writes; resolves once they are kept.
-     *
-     * @param write adds the writes to a pipeline
-     * @throws NotKept; or an error after which some writes may be executed: Redis's, or that it has not confirmed them
-     */
-    commit: async (write: (pipeline: ChainableCommander) => void): Promise<void> => {
+    commit: async (write) => {
       const known = mode === 'checked' ? (settings ?? (await look())) : undefined;
       const { acknowledges, detail } = stateOf(known);
       if (!acknowledges) throw new NotKept(detail);
@@ -176,8 +184,8 @@ export function watchDurability(options: DurabilityOptions) {
       const pipeline = redis.pipeline();
       write(pipeline);
       const writes = pipeline.length;
-      if (known && !known.syncs) pipeline.call('WAITAOF', 1, 0, timeoutMs);
-      if (replica) pipeline.call('WAIT', 1, timeoutMs);
+      if (known && !known.syncs) pipeline.call('WAITAOF', 1, 0, times.redisMs);
+      if (replica) pipeline.call('WAIT', 1, times.redisMs);
       const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
       for (const [error] of results) if (error) throw error;
       // WAITAOF replies with two numbers: the server's own disk, and replicas.
@@ -185,6 +193,6 @@ export function watchDurability(options: DurabilityOptions) {
       if (confirmed.some((count) => count < 1)) throw new Error('Redis has not confirmed a write in time.');
     },
 
-    stop: (): void => clearInterval(timer),
+    stop: () => clearInterval(timer),
   };
 }

@@ -1,25 +1,19 @@
 import type { SpilledDelivery } from '../../callbacks/delivery.ts';
+import type { Config } from '../../common/config/config.ts';
+import type { Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
-import {
-  type DurabilityOptions,
-  type FallbackState,
-  isAway,
-  NotKept,
-  watchDurability,
-} from './durability.ts';
+
+import { type FallbackState, isAway, NotKept, watchDurability } from './durability.ts';
 import { connectProducer, keyPrefix } from './redis.ts';
 
-export interface FallbackOptions extends Omit<DurabilityOptions, 'redis' | 'timeoutMs'> {
+export interface FallbackOptions {
   /** REDIS_URL. */
   url: string;
-  /** QUEUE_PREFIX. */
-  prefix: string;
+  config: Config;
   /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
   identity: Promise<string>;
-  /** The time limit of a commit, in ms. */
-  timeoutMs: number;
-  claimEveryMs?: number | undefined;
+  log: Log;
 }
 
 /** A delivery that waits in the stream. */
@@ -59,16 +53,16 @@ const ownerExpiresS = 300;
  * stream belongs to one database, so that a copy of it does not take the deliveries; once no process of that database has
  * claimed it for five minutes, another may have it.
  */
-export function createFallback(options: FallbackOptions): Fallback {
-  const { url, identity, log, timeoutMs, claimEveryMs = 10_000 } = options;
-  const prefix = keyPrefix(options.prefix);
+export function createFallback({ url, config, identity, log }: FallbackOptions): Fallback {
+  const { redisMs: timeoutMs, claimEveryMs } = config.times;
+  const prefix = keyPrefix(config.queuePrefix);
   const [stream, owner] = [`${prefix}:fallback`, `${prefix}:owner`];
   const closing = new AbortController();
   const { signal } = closing;
   // A connection of its own: WAITAOF blocks all later commands of its connection.
   const redis = connectProducer(url, timeoutMs);
-  const durability = watchDurability({ ...options, redis, timeoutMs });
-  let known: string | undefined;
+  const durability = watchDurability(redis, config, log);
+  let database: string | undefined;
   let isOfAnother = false;
 
   // Only of what is appended: a full Redis takes nothing, and is drained nevertheless.
@@ -84,19 +78,19 @@ export function createFallback(options: FallbackOptions): Fallback {
 
   /** Takes or renews the stream. @returns whether it is this database's. @throws Redis's error */
   const claim = async (): Promise<boolean> => {
-    if (known === undefined) return false;
-    const taking = redis.pipeline().set(owner, known, 'EX', ownerExpiresS, 'NX').get(owner);
+    if (database === undefined) return false;
+    const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
     const [, [error, found] = [new Error('Redis dropped the pipeline.'), null]] = (await taking.exec()) ?? [];
     if (error) throw error;
     // Nobody: a full Redis has refused the key.
-    const isOwn = found === known || found === null;
+    const isOwn = found === database || found === null;
     if (isOwn) await redis.expire(owner, ownerExpiresS);
-    else if (!isOfAnother) log.error({ own: known, other: found }, ofAnother.detail);
+    else if (!isOfAnother) log.error({ own: database, other: found }, ofAnother.detail);
     isOfAnother = !isOwn;
     return isOwn;
   };
   const keepClaimed = async () => {
-    known = await identity;
+    database = await identity;
     while (!signal.aborted) {
       await claim().catch(() => {}); // the circuit reports outages
       await pause(claimEveryMs, signal);

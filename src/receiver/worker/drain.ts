@@ -7,6 +7,8 @@ import { Unavailable } from '../store/errors.ts';
 export interface DrainOptions {
   fallback: Pick<Fallback, 'read' | 'remove'>;
   intake: Pick<Intake, 'drain'>;
+  /** Whether the tables are for the families of this process: otherwise the entries wait for another one. */
+  isCurrent: () => Promise<boolean>;
   log: Log;
   signal: AbortSignal;
   /** The size of the largest body: what is read at once fits into memory. */
@@ -24,7 +26,7 @@ const maxBytes = 8 * 1024 * 1024;
  * those behind them are moved; while none can be, the pauses grow.
  */
 export async function drainFallback(options: DrainOptions): Promise<void> {
-  const { fallback, intake, log, signal, everyMs = 500, maxPauseMs = 5_000 } = options;
+  const { fallback, intake, isCurrent, log, signal, everyMs = 500, maxPauseMs = 5_000 } = options;
   const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / options.bodyLimitBytes)));
   const report = throttled((more, err) =>
     log.warn({ err, ...more }, 'deliveries of the fallback store could not be drained; they are tried again'),
@@ -35,7 +37,7 @@ export async function drainFallback(options: DrainOptions): Promise<void> {
 
   /** @returns the numbers of entries that were read and moved */
   const drainSome = async () => {
-    const entries = await fallback.read(count, after);
+    const entries = (await isCurrent()) ? await fallback.read(count, after) : [];
     // Together, so that they share commits.
     const results = await Promise.allSettled(entries.map((entry) => intake.drain(entry)));
     for (const result of results) {

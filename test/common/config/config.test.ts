@@ -5,12 +5,12 @@ import { configurationDocuments } from '../../../docs/configuration-documents.ts
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
 import { parseSettings } from '../../../src/client/settings.ts';
+import { type InvalidConfiguration, parseConfig } from '../../../src/common/config/config.ts';
 import {
   type Environment,
-  type InvalidConfiguration,
-  parseConfig,
-} from '../../../src/common/config/config.ts';
-import { environmentSchema, variableGroups } from '../../../src/common/config/environment-schema.ts';
+  environmentSchema,
+  variableGroups,
+} from '../../../src/common/config/environment-schema.ts';
 
 const families = documentedFamilies.map(pathsOf);
 
@@ -168,7 +168,7 @@ it('DATABASE_URL may lead to a socket', () => {
 });
 
 it('connections are kept for longer than proxies keep them', () => {
-  expect(parseConfig({}, families).limits.keepAliveMs).toBeGreaterThan(900_000);
+  expect(parseConfig({}, families).times.keepAliveMs).toBeGreaterThan(900_000);
 });
 
 it('any text in any variable is accepted, or an error names the variable', () => {

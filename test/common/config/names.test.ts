@@ -1,21 +1,16 @@
 import { once } from 'node:events';
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
-import {
-  findFormer,
-  findMisspelt,
-  InvalidConfiguration,
-  parseConfig,
-} from '../../../src/common/config/config.ts';
-import { variableGroups } from '../../../src/common/config/environment-schema.ts';
-import { formerVariables } from '../../../src/common/config/former-variables.ts';
+import { InvalidConfiguration, parseConfig } from '../../../src/common/config/config.ts';
+import { variableNames } from '../../../src/common/config/environment-schema.ts';
+import { findFormer, findMisspelt, formerVariables } from '../../../src/common/config/former-variables.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 
 const families = documentedFamilies.map(pathsOf);
 
 afterAll(killProcesses);
 
-const known = variableGroups(families).flatMap(({ variables }) => Object.keys(variables));
+const known = variableNames(families);
 
 it('each variable of version 1 that is set is refused with what to use instead, unless it is empty', () => {
   const former = Object.entries(formerVariables).filter(([name]) => !known.includes(name));

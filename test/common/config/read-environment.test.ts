@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
 import { families as documentedFamilies } from '../../../src/callbacks/families/index.ts';
-import {
-  type Environment,
-  type InvalidConfiguration,
-  parseConfig,
-} from '../../../src/common/config/config.ts';
-import { variableGroups } from '../../../src/common/config/environment-schema.ts';
+import { type InvalidConfiguration, parseConfig } from '../../../src/common/config/config.ts';
+import { type Environment, variableGroups } from '../../../src/common/config/environment-schema.ts';
 import { readEnvironment } from '../../../src/common/config/read-environment.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 

@@ -6,6 +6,7 @@ import { readBody } from '../../../src/receiver/http/read-body.ts';
 import { requests } from '../../../src/receiver/metrics.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { id, serve } from '../../support/serve.ts';
+import { testConfig } from '../../support/service.ts';
 import { sign } from '../../support/sign.ts';
 import { until } from '../../support/until.ts';
 
@@ -108,10 +109,11 @@ test('a sender whose address the trusted proxy does not say is on no list, and t
 });
 
 test('bodies that do not end take a limited memory, and keep none out that ends', async () => {
+  const config = testConfig({ bodyLimitBytes: 1_000, limits: { bodiesBytes: 5_000 } });
   const ends: string[] = [];
   const server = createServer((req, res) => {
     const name = req.url!.slice(1);
-    readBody(req, 1_000, 5_000).then(
+    readBody(req, config).then(
       (body) => ends.push(`${name} ${body.length}`),
       (error) => ends.push(`${name} ${error.name}`),
     );
@@ -132,7 +134,7 @@ test('bodies that do not end take a limited memory, and keep none out that ends'
 });
 
 test('an address that guesses too often gets a 429, and a valid signature still passes', async () => {
-  const { post } = await serve({ ...signed, rejections: 2 });
+  const { post } = await serve({ ...signed, limits: { rejectionsPerMinute: 2 } });
   const guess = () => post('{}', { 'X-Signature': sign('wrong', '{}') });
   expect([(await guess()).status, (await guess()).status]).toEqual([401, 401]);
   const refused = await guess();
@@ -238,7 +240,7 @@ test('an unknown error is logged; neither the log nor a response repeats anythin
 test('a callback that the intake does not finish holds no other', async () => {
   const hangs = (body: Buffer) => (String(body) === '"hangs"' ? new Promise<never>(() => {}) : undefined);
   const receive = async (body: Buffer) => (await hangs(body)) ?? { status: 'accepted' as const, id };
-  const { post, received } = await serve({ receive, stopTimeoutMs: 1 });
+  const { post, received } = await serve({ receive, times: { stopMs: 1 } });
   let answered = 0;
   for (let time = 0; time < 20; time += 1) {
     post('"hangs"').then(

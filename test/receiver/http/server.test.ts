@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { listen, PortUnavailable } from '../../../src/receiver/http/server.ts';
 import { id, serve } from '../../support/serve.ts';
+import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const raw = async (url: string, request: string) => {
@@ -18,7 +19,7 @@ test.each([
   ['a request that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\n', 408],
   ['a body that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', 408],
 ])('%s is answered, and the connection is closed', async (_name, request, status) => {
-  const { url } = await serve({ requestMs: 100 });
+  const { url } = await serve({ times: { requestMs: 100 } });
   expect(await raw(url, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
@@ -44,7 +45,7 @@ test('a stop finishes what is in flight and accepts nothing more', async () => {
 });
 
 test('while a stop drains, old and new connections are served and closed; then none is accepted', async () => {
-  const { url, stop } = await serve({ drainMs: 2_000 });
+  const { url, stop } = await serve({ times: { stopDelayMs: 2_000 } });
   const get = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(get);
@@ -60,12 +61,12 @@ test('while a stop drains, old and new connections are served and closed; then n
 });
 
 test('a stop waits for nobody where nobody has asked for anything', async () => {
-  const { stop } = await serve({ drainMs: 3_600_000 });
+  const { stop } = await serve({ times: { stopDelayMs: 3_600_000 } });
   await stop();
 });
 
 test('a stop closes idle connections; to stop twice is to stop once', async () => {
-  const { url, stop } = await serve({ stopTimeoutMs: 3_600_000 });
+  const { url, stop } = await serve({ times: { stopMs: 3_600_000 } });
   const idle = connect(Number(new URL(url).port), '127.0.0.1');
   idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
   await once(idle, 'data');
@@ -76,7 +77,7 @@ test('a stop closes idle connections; to stop twice is to stop once', async () =
 });
 
 test('idle connections make room for new ones', async () => {
-  const { url } = await serve({ connections: 1 });
+  const { url } = await serve({ limits: { connections: 1 } });
   const open = () => connect(Number(new URL(url).port), '127.0.0.1');
   const idle = open();
   idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -89,7 +90,10 @@ test('idle connections make room for new ones', async () => {
 });
 
 test('a stop ends a request that does not finish', async () => {
-  const { post, received, stop } = await serve({ receive: () => new Promise(() => {}), stopTimeoutMs: 1 });
+  const { post, received, stop } = await serve({
+    receive: () => new Promise(() => {}),
+    times: { stopMs: 1 },
+  });
   const response = post('{}').catch(() => 'closed');
   await until(() => received.length === 1);
   await stop();
@@ -99,9 +103,7 @@ test('a stop ends a request that does not finish', async () => {
 test('a port that is in use says what to do', async () => {
   const { url } = await serve();
   const port = Number(new URL(url).port);
-  const limits = { connections: 1, keepAliveMs: 1_000, requestMs: 1_000 };
-  const config = { host: '127.0.0.1', port, drainMs: 0, limits };
-  const second = listen((() => {}) as never, (() => {}) as never, config as never);
+  const second = listen((() => {}) as never, (() => {}) as never, testConfig({ port }));
   await expect(second).rejects.toThrow(PortUnavailable);
   await expect(second).rejects.toThrow(/set another PORT/);
 });

@@ -4,7 +4,7 @@ import {
   SignatureMissing,
   SignatureStale,
   SignatureWrong,
-} from '../../../src/receiver/http/request-errors.ts';
+} from '../../../src/receiver/http/responses.ts';
 import { readSignature, verifySignature } from '../../../src/receiver/http/signature.ts';
 import { sign } from '../../support/sign.ts';
 

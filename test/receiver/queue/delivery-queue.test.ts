@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
+import type { Limits, Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
-import {
-  type DeliveryQueue,
-  openQueue,
-  type QueueOptions,
-} from '../../../src/receiver/queue/delivery-queue.ts';
+import { type DeliveryQueue, openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
 import { closeLater, startAddress, startOwnRedis } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
+import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const waitingKey = '{receiver}:deliveries:wait';
@@ -20,17 +18,10 @@ beforeEach(async () => {
   client = redis.client().on('error', () => {});
 });
 
-function open(options: Partial<QueueOptions> = {}): DeliveryQueue {
-  const log = createLog('silent');
-  const queue = openQueue({
-    url: redis.url,
-    prefix: 'receiver',
-    timeoutMs: 1_300,
-    log,
-    everyMs: 50,
-    jobEveryMs: 0,
-    ...options,
-  });
+function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limits> = {}): DeliveryQueue {
+  const fast = { redisMs: 1_300, jobCountEveryMs: 50, jobEveryMs: 0 };
+  const config = testConfig({ times: { ...fast, ...times }, limits });
+  const queue = openQueue({ url, config, log: createLog('silent') });
   closeLater(queue.close);
   return queue;
 }
@@ -52,7 +43,7 @@ function work(queue: DeliveryQueue) {
 }
 
 /** Enqueues a delivery, again and again as the sweep does, until it has run. */
-async function ringUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<typeof work>) {
+async function enqueueUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<typeof work>) {
   const id = randomUUID();
   await until(
     async () => {
@@ -118,7 +109,7 @@ it('takes no more jobs once it has stopped: another worker takes them', async ()
 });
 
 it('stops while Redis is away', async () => {
-  const queue = open({ closeMs: 1 });
+  const queue = open({ jobCloseMs: 1 });
   const worker = work(queue);
   await enqueueSoon(queue);
   await until(() => worker.ran.length === 1);
@@ -132,15 +123,15 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
   const worker = work(queue);
   await queue.enqueue([randomUUID()], ['receipt']);
   await redis.restart();
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
   await kill();
   await queue.enqueue([randomUUID()], ['receipt']);
   await redis.restart();
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
   redis.process.kill('SIGSTOP');
   await queue.enqueue([randomUUID()], ['receipt']);
   redis.process.kill('SIGCONT');
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
 });
 
 it('runs what is enqueued after Redis was flushed', async () => {
@@ -150,35 +141,35 @@ it('runs what is enqueued after Redis was flushed', async () => {
   await until(() => worker.ran.length === 1);
   await client.flushall();
   await client.script('FLUSH');
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
 });
 
 it('follows a fail-over with open connections', async () => {
   const replica = await startOwnRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
   const address = await startAddress(redis.port);
-  const queue = open({ url: address.url });
+  const queue = open({}, address.url);
   const worker = work(queue);
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
   await replica.client().replicaof('NO', 'ONE');
   address.leadTo(replica.port);
   await client.replicaof('127.0.0.1', replica.port);
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
 });
 
 it('adds no more jobs while many wait, and adds them again once a worker runs', async () => {
-  const queue = open({ maxWaiting: 3, everyMs: 0 });
+  const queue = open({ jobCountEveryMs: 0 }, redis.url, { maxWaitingJobs: 3 });
   await enqueueSoon(queue);
   for (let i = 0; i < 10; i++) await queue.enqueue([randomUUID()], ['receipt']);
   expect(await client.llen(waitingKey)).toBeLessThanOrEqual(4);
   const worker = work(queue);
-  await ringUntilRun(queue, worker);
+  await enqueueUntilRun(queue, worker);
 });
 
 it('does not ask again at once where Redis refuses what a worker needs', async () => {
   await client.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all');
   const url = redis.url.replace('//', '//app:secret@');
-  const queue = open({ url, everyMs: 3_600_000 });
-  await ringUntilRun(queue, work(queue));
+  const queue = open({ jobCountEveryMs: 3_600_000 }, url);
+  await enqueueUntilRun(queue, work(queue));
   await client.call('ACL', 'SETUSER', 'app', '-evalsha', '-eval');
   // Wakes the worker.
   await client.zadd('{receiver}:deliveries:marker', 0, '0');
@@ -197,14 +188,14 @@ it('holds three connections, and closes them, also while Redis is away', async (
   const before = await connections();
   const open1 = open();
   const worker = work(open1);
-  await ringUntilRun(open1, worker);
+  await enqueueUntilRun(open1, worker);
   expect(await connections()).toBe(before + 3);
   await worker.stop();
   await open1.close();
   await until(async () => (await connections()) === before);
   const open2 = open();
   const worker2 = work(open2);
-  await ringUntilRun(open2, worker2);
+  await enqueueUntilRun(open2, worker2);
   await kill();
   await worker2.stop();
   await open2.close();

@@ -15,6 +15,7 @@ import {
 } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
+import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 let redis: TestRedis;
@@ -67,13 +68,8 @@ it('judges another server anew before it writes anything to it', async () => {
   const address = await startAddress(redis.port);
   const connection = connectProducer(address.url, 1_300);
   closeLater(() => connection.disconnect());
-  const options = {
-    mode: 'checked',
-    log: createLog('silent'),
-    timeoutMs: 1_300,
-    lookEveryMs: 3_600_000,
-  } as const;
-  const durability = watchDurability({ redis: connection, ...options });
+  const config = testConfig({ times: { redisMs: 1_300, redisLookEveryMs: 3_600_000 } });
+  const durability = watchDurability(connection, config, createLog('silent'));
   closeLater(durability.stop);
   const commit = () => durability.commit((pipeline) => pipeline.incr('written'));
   await once(connection, 'ready');
@@ -137,14 +133,14 @@ describe('REDIS_FALLBACK', () => {
   it('trusted acknowledges whatever the settings are', async () => {
     await set('appendonly', 'no');
     await set('maxmemory-policy', 'allkeys-lru');
-    const fallback = await openFallback(redis.url, { mode: 'trusted' });
+    const fallback = await openFallback(redis.url, { redisFallback: 'trusted' });
     await appendSoon(fallback);
     expect(await count()).toBe(1);
   });
 
   it('off stores nothing, and what is there can be drained', async () => {
     const [delivery] = await appendSoon(await openFallback(redis.url));
-    const fallback = await openFallback(redis.url, { mode: 'off' });
+    const fallback = await openFallback(redis.url, { redisFallback: 'off' });
     await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
     expect(await readSoon(fallback)).toEqual([{ ...delivery, entryId: expect.any(String) }]);
   });

@@ -123,7 +123,7 @@ describe('with a replica', () => {
     const replica = await startReplica();
     const address = await startAddress(redis.port);
     // Nothing but a look shows what has happened: neither a claim nor a commit.
-    const fallback = await openFallback(address.url, { identity: new Promise(() => {}) });
+    const fallback = await openFallback(address.url, {}, new Promise(() => {}));
     await whenWaitsForReplica(fallback);
     const before = await appendSoon(fallback, spilled(20));
     // The primary has not been told yet.
@@ -139,7 +139,7 @@ describe('with a replica', () => {
 
   it('acknowledges nothing in the moment after the replica was promoted', async () => {
     const replica = await startReplica();
-    const fallback = await openFallback(redis.url, { lookEveryMs: 3_600_000 });
+    const fallback = await openFallback(redis.url, { times: { redisLookEveryMs: 3_600_000 } });
     await until(async () => /state=online/.test(await redis.client().info('replication')));
     await redis.client().call('CLIENT', 'KILL', 'TYPE', 'normal'); // so that it looks again
     await whenWaitsForReplica(fallback);
@@ -149,7 +149,7 @@ describe('with a replica', () => {
 
   it('acknowledges nothing while it is missing, and without one once it is forgotten', async () => {
     const replica = await startReplica();
-    const fallback = await openFallback(redis.url, { forgetReplicaMs: 3_000 });
+    const fallback = await openFallback(redis.url, { times: { forgetReplicaMs: 3_000 } });
     await whenWaitsForReplica(fallback);
     replica.process.kill('SIGKILL');
     await until(() => fallback.state.detail.includes('its replica is missing'));
@@ -183,7 +183,7 @@ describe('the owner', () => {
     const one = await openFallback(redis.url);
     const [delivery] = await appendSoon(one);
     await until(() => redis.client().get(owner));
-    const other = await openFallback(redis.url, { identity: Promise.resolve('b') });
+    const other = await openFallback(redis.url, {}, Promise.resolve('b'));
     await until(() => other.state.todo.includes('QUEUE_PREFIX'));
     expect(await appends(other)).toBe(false);
     expect(await other.read(10)).toEqual([]);
@@ -197,7 +197,7 @@ describe('the owner', () => {
     await appendSoon(one);
     await until(async () => (await redis.client().ttl(owner)) > 290);
     one.close();
-    const other = await openFallback(redis.url, { identity: Promise.resolve('b') });
+    const other = await openFallback(redis.url, {}, Promise.resolve('b'));
     await until(() => !other.state.acknowledges);
     await redis.client().del(owner); // as if it had expired
     await until(() => other.state.acknowledges);
@@ -209,7 +209,7 @@ describe('the owner', () => {
     const identity = new Promise<string>((resolve) => {
       reached = resolve;
     });
-    const fallback = await openFallback(redis.url, { identity });
+    const fallback = await openFallback(redis.url, {}, identity);
     await appendSoon(fallback);
     expect(await fallback.read(10)).toEqual([]);
     reached('a');

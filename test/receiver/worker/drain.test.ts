@@ -36,6 +36,7 @@ function drain(fallback: DrainOptions['fallback'], intake: Pick<Intake, 'drain'>
   const draining = drainFallback({
     fallback,
     intake,
+    isCurrent: async () => true,
     log: createLog('silent'),
     signal: closing.signal,
     bodyLimitBytes: 256 * 1024,
