@@ -5,7 +5,9 @@ import { createLog } from '../../src/common/log.ts';
 import { createAccessChecks } from '../../src/receiver/http/access.ts';
 import { createCallbacks } from '../../src/receiver/http/handle-callback.ts';
 import { createApp, listen } from '../../src/receiver/http/server.ts';
-import type { Intake, ReceiveResult, Route } from '../../src/receiver/intake/intake.ts';
+import type { Intake } from '../../src/receiver/intake/intake.ts';
+import type { Route } from '../../src/receiver/intake/quarantine-body.ts';
+import type { ReceiveResult } from '../../src/receiver/intake/store-delivery.ts';
 import { testConfig } from './service.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';

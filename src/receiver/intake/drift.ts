@@ -30,41 +30,48 @@ order by key
 on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
 
+/** The counts of differences from the documented interface. */
+export interface Drift {
+  /** Counts the differences of an accepted callback. @param unfitFields the fields whose values did not fit */
+  observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]) => void;
+  /** Writes the counts; after a failure they are written with the next ones. */
+  flush: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
 /**
  * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that it
  * delays no callback; a crash loses the counts of the last seconds. A key is JSON: event, field, kind, value.
  */
-export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]) {
+export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]): Drift {
   const familyOf = new Map(
     families.flatMap((family) => Object.keys(family.events).map((event) => [event, family])),
   );
   let notes = new Map<string, { count: number; example: string }>();
 
   const add = (key: string, count: number, example: string): void => {
-    const known = notes.get(key);
-    if (known) known.count += count;
+    const existing = notes.get(key);
+    if (existing) existing.count += count;
     else if (notes.size < maxNotes) notes.set(key, { count, example });
   };
   const note = (example: string, event: string, field: string, kind: DriftKind, value = ''): void =>
     add(JSON.stringify([event, field, kind, value]), 1, example);
 
-  /** Writes the counts; after a failure they are written with the next ones. */
-  const flush = async (): Promise<void> => {
+  const flush = async () => {
     if (notes.size === 0) return;
-    const counted = [...notes].map(([key, one]) => ({ key, ...one }));
+    const rows = [...notes].map(([key, note]) => ({ key, ...note }));
     notes = new Map();
     try {
-      await pool.query(statement, [JSON.stringify(counted)]);
+      await pool.query(statement, [JSON.stringify(rows)]);
     } catch (err) {
       log.limited('warn', {}, 'schema drift not written; retrying', { err });
-      for (const { key, count, example } of counted) add(key, count, example);
+      for (const { key, count, example } of rows) add(key, count, example);
     }
   };
   const timer = setInterval(() => void flush(), flushEveryMs).unref();
 
   return {
-    /** Counts the differences of an accepted callback. @param unfitFields the fields whose values did not fit */
-    observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]): void => {
+    observe: (id, callback, unfitFields) => {
       const { event, data } = callback;
       const family = familyOf.get(event);
       if (!family) {
@@ -88,7 +95,7 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
         note(id, event, `/data/${unknown.length > maxUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
     },
     flush,
-    close: async (): Promise<void> => {
+    close: async () => {
       clearInterval(timer);
       await flush();
     },

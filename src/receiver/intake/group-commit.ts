@@ -13,12 +13,19 @@ export interface GroupCommitOptions<Item, Result> {
   weigh: (item: Item) => number;
   maxWeight: number;
   maxItems: number;
-  /** Limits of the waiting items; beyond them, `append` raises Overloaded. */
+  /** Limits of the waiting items; beyond them, `append` throws Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
 }
 
-/** Raised when too many items wait. */
+export interface GroupCommit<Item, Result> {
+  /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
+  append: (item: Item) => Promise<Result>;
+  /** Resolves once no item waits or is being committed. */
+  drained: () => Promise<void>;
+}
+
+/** Too many items wait. */
 export class Overloaded extends Error {
   constructor() {
     super('Too many deliveries wait for the store.');
@@ -33,7 +40,9 @@ export class Overloaded extends Error {
  * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
  * rejected, the others are committed.
  */
-export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>) {
+export function createGroupCommit<Item, Result>(
+  options: GroupCommitOptions<Item, Result>,
+): GroupCommit<Item, Result> {
   const { weigh } = options;
   const waiting: Waiting<Item, Result>[] = [];
   let waitingWeight = 0;
@@ -76,8 +85,7 @@ export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item
   };
 
   return {
-    /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
-    append: (item: Item): Promise<Result> => {
+    append: (item) => {
       if (waiting.length >= options.maxWaiting || waitingWeight >= options.maxWaitingWeight) {
         return Promise.reject(new Overloaded());
       }
@@ -87,8 +95,7 @@ export function createGroupCommit<Item, Result>(options: GroupCommitOptions<Item
         running ??= run();
       });
     },
-    /** Resolves once no item waits or is being committed. */
-    drained: async (): Promise<void> => {
+    drained: async () => {
       while (running) await running;
     },
   };

@@ -5,27 +5,33 @@ import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/cut-secre
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
 import { recordIdOf } from '../../callbacks/identify.ts';
-import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts';
+import type { Rejection } from '../../callbacks/rejection.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
 import { readTime } from '../../callbacks/times.ts';
 import type { Log } from '../../common/log.ts';
 import { uuidV8 } from '../../common/uuid.ts';
-import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
+import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/statements/insert.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 
-/** A body that passed the access checks and was rejected. */
-export interface RejectedBody {
-  /** The registered path that received it. */
+/** A registered path (service-interface section 4.5). */
+export interface Route {
   path: string;
-  /** That of the path. */
+  /** The family whose events it takes. */
   family: string;
-  reason: QuarantineReason;
-  errors: readonly FieldError[];
-  body: Buffer;
-  /** Acknowledged with 200 before: it stays until somebody drops it. */
-  acknowledged: boolean;
+}
+
+/** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
+export interface Quarantine {
+  /**
+   * @param acknowledged with 200 before: it stays until a person drops it
+   * @returns the rejection, once the body is durable
+   * @throws Unavailable
+   */
+  keep: (rejection: Rejection, body: Buffer, route: Route, acknowledged?: boolean) => Promise<Rejection>;
+  /** Resolves once no body waits. */
+  drained: () => Promise<void>;
 }
 
 /** Beyond as many bytes of a reason, bodies that were not acknowledged are only counted. */
@@ -74,22 +80,24 @@ const bytesOfSubject = 100;
 interface QuarantineOptions {
   pool: pg.Pool;
   families: readonly Family[];
-  circuit: Pick<Circuit, 'run' | 'timeoutMs'>;
+  circuit: StoreCalls;
   log: Log;
 }
 
-/** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
-export function createQuarantine({ pool, families, circuit, log }: QuarantineOptions) {
+interface RejectedBody extends RejectedContent {
+  rejection: Rejection;
+  body: Buffer;
+  route: Route;
+  acknowledged: boolean;
+}
+
+export function createQuarantine({ pool, families, circuit, log }: QuarantineOptions): Quarantine {
   const commits = createGroupCommit({
-    commit: async (rejected: (RejectedBody & ReturnType<typeof readRejected>)[]) => {
-      const rows = rejected.map((one) => {
-        const body = rejectedWithoutSecrets(one.body).toString('hex');
-        return { ...one, id: quarantineId(one), body };
-      });
-      const values = [JSON.stringify(rows, storable)];
+    commit: async (bodies: RejectedBody[]) => {
+      const values = [JSON.stringify(bodies.map(toRow), storable)];
       const query = { text: statement, query_timeout: circuit.timeoutMs, values };
       await circuit.run(() => pool.query(query));
-      return rejected.map(() => undefined);
+      return bodies.map(({ rejection }) => rejection);
     },
     weigh: ({ body, subjects }) => body.length + subjects.length * bytesOfSubject,
     maxWeight: 4 * 1024 * 1024,
@@ -98,10 +106,10 @@ export function createQuarantine({ pool, families, circuit, log }: QuarantineOpt
     maxWaitingWeight: 32 * 1024 * 1024,
   });
   return {
-    /** Resolves once the body is durable. @throws Unavailable */
-    keep: async (rejected: RejectedBody): Promise<void> => {
+    keep: async (rejection, body, route, acknowledged = false) => {
+      const content = readRejected(families, body, route.family);
       try {
-        await commits.append({ ...rejected, ...readRejected(families, rejected.body, rejected.family) });
+        return await commits.append({ rejection, body, route, acknowledged, ...content });
       } catch (err) {
         if (!(err instanceof Overloaded || err instanceof StoreUnavailable))
           log.limited('error', {}, 'a rejected body could not be stored', { err });
@@ -112,27 +120,38 @@ export function createQuarantine({ pool, families, circuit, log }: QuarantineOpt
   };
 }
 
-/** What a body says, as far as it can be read; `names`: its patients. @param name that of its path's family */
-export function readRejected(families: readonly Family[], body: Buffer, name: string) {
+/** What a rejected body contains, as far as it can be read. */
+interface RejectedContent {
+  business_id: string | null;
+  /** In milliseconds since 1970; null: none, or one of a wrong clock. */
+  event_ms: number | null;
+  /** Its patients. */
+  names: string[];
+  /** Its patients, or where it has none, whatever may lead to them. */
+  subjects: string[];
+}
+
+/** @param name the family of its path, whose fields count where its event is unknown */
+export function readRejected(families: readonly Family[], body: Buffer, name: string): RejectedContent {
   try {
-    const { data: given, ...beside } = parseRejected(body.toString()) as AnyCallback;
-    const callback = { ...beside, data: Object(typeof given === 'string' ? parseRejected(given) : given) };
+    const { data: value, ...beside } = parseRejected(body.toString()) as AnyCallback;
+    const data = Object(typeof value === 'string' ? parseRejected(value) : value);
     const family =
       families.find(({ events }) => Object.hasOwn(events, beside.event)) ??
-      families.find((one) => one.name === name) ??
+      families.find((other) => other.name === name) ??
       families.find(takesEveryEvent)!;
     const { business_id: id } = beside;
     const visible = typeof id === 'string' ? withoutInvisible(id).toWellFormed() : id;
     const businessId = keyText({ kind: 'text' }, visible) ?? '';
-    const subjects = subjectsOf({ data: callback.data, beside }, family, businessId);
+    const subjects = subjectsOf({ data, beside }, family, businessId);
     const names = subjects.filter((subject) => subject.startsWith('p:'));
     // What names nobody is of those whom its record names, or those that it refers to.
-    const record = recordSubject(family.name, businessId, recordIdOf(callback, family) ?? '');
-    const eventMs = readTime(beside.event_time) ?? null;
+    const record = recordSubject(family.name, businessId, recordIdOf({ ...beside, data }, family) ?? '');
+    const eventMs = readTime(beside.event_time);
     return {
-      ...{ business_id: businessId || null, names },
-      // One of the future is that of a wrong clock.
+      business_id: businessId || null,
       event_ms: eventMs && eventMs < Date.now() + dayMs ? eventMs : null,
+      names,
       subjects: names.length > 0 ? names : [...subjects, record],
     };
   } catch {
@@ -140,12 +159,14 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
   }
 }
 
+/** A row for the statement. The same body at the same path is the same row. */
+function toRow({ rejection, body, route, ...row }: RejectedBody) {
+  const { reason, errors } = rejection;
+  const hash = createHash('sha256').update(`${route.path}\n`).update(body).digest('hex');
+  const id = uuidV8(hash.slice(0, 12), hash.slice(13));
+  return { ...row, ...route, id, reason, errors, body: rejectedWithoutSecrets(body).toString('hex') };
+}
+
 /** The part of a text that jsonb takes. */
 const storable = (_: string, value: unknown) =>
   typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
-
-/** The same body at the same path is the same row. */
-function quarantineId({ path, body }: Pick<RejectedBody, 'path' | 'body'>): string {
-  const hash = createHash('sha256').update(`${path}\n`).update(body).digest('hex');
-  return uuidV8(hash.slice(0, 12), hash.slice(13));
-}

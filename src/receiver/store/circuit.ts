@@ -158,3 +158,11 @@ export function createCircuit(options: CircuitOptions): Circuit {
     },
   };
 }
+
+/** Calls of a store: by its circuit, or, in a command, plain ones. */
+export interface StoreCalls {
+  /** The time limit of a call. */
+  timeoutMs: number;
+  /** @throws StoreUnavailable, or the call's own error */
+  run: <T>(call: () => Promise<T>) => Promise<T>;
+}

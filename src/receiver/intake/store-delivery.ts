@@ -1,0 +1,145 @@
+import pg from 'pg';
+import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import { DataRefused } from '../../callbacks/rejection.ts';
+import type { Log } from '../../common/log.ts';
+import { storeDeliveries } from '../gate/gate.ts';
+import { commitSeconds, notStored } from '../metrics.ts';
+import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
+import { describeError, faultOf, Unavailable } from '../store/errors.ts';
+import { createGroupCommit, Overloaded } from './group-commit.ts';
+import type { TimeVerdict } from './judge-time.ts';
+
+/** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
+export type ReceiveResult = 'accepted' | 'duplicate' | 'expired';
+
+/** `anywhere`: in the fallback store while PostgreSQL is unavailable. */
+export type Place = 'anywhere' | 'database';
+
+export interface DeliveryStoreOptions {
+  families: readonly Family[];
+  pool: pg.Pool;
+  circuit: StoreCalls;
+  /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
+  fallback?: { append: (deliveries: SpilledDelivery[]) => Promise<void> } | undefined;
+  /** Notified of new deliveries; it must not throw. */
+  onStored: (deliveries: readonly Delivery[]) => void;
+  log: Log;
+}
+
+/** Makes deliveries durable. */
+export interface DeliveryStore {
+  /**
+   * Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it.
+   *
+   * @returns once it is durable, or is not to be stored
+   * @throws DataRefused; Unavailable
+   */
+  store: (delivery: Delivery, verdict: TimeVerdict, place: Place) => Promise<ReceiveResult>;
+  /** Resolves once no delivery waits. */
+  drained: () => Promise<void>;
+}
+
+// They depend on other rows: a constraint that somebody has added.
+const ofOtherRows = new Set(['23503', '23505', '23P01']);
+
+export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStore {
+  const { families, pool, circuit, fallback, onStored } = options;
+
+  const insert = (deliveries: Delivery[]) =>
+    circuit.run(async (): Promise<ReceiveResult[]> => {
+      const end = commitSeconds.startTimer({ store: 'postgresql' });
+      const results = await storeDeliveries(pool, families, deliveries, circuit.timeoutMs);
+      end();
+      onStored(deliveries.filter((_, index) => results[index] === 'accepted'));
+      return results;
+    });
+
+  const spill = async (deliveries: Delivery[]) => {
+    if (!fallback) throw new StoreUnavailable('PostgreSQL');
+    const end = commitSeconds.startTimer({ store: 'redis' });
+    await fallback.append(
+      deliveries.map(({ id, family, body, receivedAt }) => ({ id, family, body, receivedAt })),
+    );
+    end();
+    return deliveries.map((): ReceiveResult => 'accepted');
+  };
+
+  const insertOrSpill = async (deliveries: Delivery[]) => {
+    try {
+      return await insert(deliveries);
+    } catch (error) {
+      if (fallback && error instanceof StoreUnavailable) return spill(deliveries);
+      throw error;
+    }
+  };
+
+  // Callbacks wait neither for the commits of the drain nor, while PostgreSQL is available, for Redis.
+  const commits = {
+    anywhere: createGroupCommit({ ...commitLimits, commit: insertOrSpill }),
+    database: createGroupCommit({ ...commitLimits, commit: insert }),
+    fallback: createGroupCommit({ ...commitLimits, commit: spill }),
+  };
+
+  return {
+    store: async (delivery, verdict, place) => {
+      const { id, family } = delivery;
+      if (verdict === 'expired') {
+        notStored.inc({ family, reason: verdict });
+        return verdict;
+      }
+      if (verdict === 'unknown' && !(fallback && place === 'anywhere'))
+        throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
+      try {
+        return await commits[verdict === 'unknown' ? 'fallback' : place].append(delivery);
+      } catch (error) {
+        throw await failureOf(error, delivery, options);
+      }
+    },
+    drained: async () => {
+      await Promise.all(Object.values(commits).map(({ drained }) => drained()));
+    },
+  };
+}
+
+const commitLimits = {
+  weigh: ({ body }: Delivery) => body.length,
+  maxWeight: 4 * 1024 * 1024,
+  maxItems: 500,
+  maxWaiting: 5_000,
+  maxWaitingWeight: 64 * 1024 * 1024,
+};
+
+/** The error to report of a delivery that was not stored. */
+async function failureOf(
+  error: unknown,
+  { id, family }: Delivery,
+  { pool, circuit, log }: DeliveryStoreOptions,
+): Promise<DataRefused | Unavailable> {
+  const { code = '' } = error as { code?: string };
+  const reason = describeError(error);
+  if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) return new DataRefused(reason);
+  if (error instanceof StoreUnavailable || error instanceof Overloaded) return new Unavailable(error, id);
+  log.limited('error', { family, code }, 'a delivery could not be stored', { err: error, delivery: id });
+  const isOld = await countUnstored(pool, id, reason, circuit.timeoutMs);
+  // Then a person has to look at it.
+  return isOld && error instanceof pg.DatabaseError ? new DataRefused(reason) : new Unavailable(error, id);
+}
+
+const unstored = `
+insert into receiver.counters as c (name, key, count, first_at, last_at, example)
+values ('unstored', $1::uuid || ' ' || $2, 1, now(), now(), $1)
+on conflict (name, key) do update set count = c.count + 1, last_at = now()
+returning first_at < now() - interval '6 hours' as "isOld"`;
+
+/**
+ * Counts that a delivery could not be stored, for the check `unstored`.
+ *
+ * @param reason without values
+ * @returns whether that has been so for hours
+ */
+const countUnstored = (pool: pg.Pool, id: string, reason: string, timeoutMs: number): Promise<boolean> =>
+  pool.query<{ isOld: boolean }>({ text: unstored, values: [id, reason], query_timeout: timeoutMs }).then(
+    ({ rows }) => rows[0]!.isOld,
+    () => false,
+  );
