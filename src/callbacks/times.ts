@@ -1,8 +1,7 @@
 import { Decimal } from './decimal.ts';
 
-// PostgreSQL has no year 0.
 const isoTime =
-  /^((?!0000)\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[(?:!?(?:[a-z]+\/[\w+/-]{1,40}|utc|[+-]\d\d:\d\d)|u-ca=[a-z\d]{1,20})\])*$/i;
+  /^(\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[(?:!?(?:[a-z]+\/[\w+/-]{1,40}|utc|[+-]\d\d:\d\d)|u-ca=[a-z\d]{1,20})\])*$/i;
 
 /** Whether a time would be one if it had an offset. */
 export const lacksOffset = (value: unknown): boolean =>
@@ -32,28 +31,36 @@ export function parseIsoTime(text: string): number {
 
 /** What lies before it says nothing about when something was done: 2000-01-01 UTC. */
 const earliestMs = 946_684_800_000;
-/** The beginning of the year 1: PostgreSQL writes what is before in another way. */
-const firstMs = -62_135_596_800_000;
-/** The end of 9999-12-31, the latest time that PostgreSQL and JavaScript write alike. */
-const latestMs = 253_402_300_799_999;
+/** The years 1900 to 2999, which columns have. */
+const [firstMs, lastMs] = [Date.UTC(1900, 0), Date.UTC(3000, 0) - 1];
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * The time of a value, in milliseconds since 1970. The unit of numbers is not documented: one above 1e11 is in milliseconds,
+ * The moment of a value, in milliseconds since 1970. The unit of numbers is not documented: one above 1e11 is in milliseconds,
  * else in seconds (service-interface section 2.1).
  *
- * @returns null: it says nothing (null, blank, or before 2000); undefined: it is no time
+ * @returns null: null or blank; undefined: it is no time
  */
-export function readTime(given: unknown): number | null | undefined {
-  const value = given instanceof Decimal ? Number(given.canonical) : given;
-  if (value === null) return null;
-  if (typeof value === 'string' && value.trim() === '') return null;
-  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
-  const isIso = typeof value === 'string' && !/^[ \t-\r]*-?\d{1,15}(\.\d{1,9})?[ \t-\r]*$/.test(value);
-  const time = isIso ? parseIsoTime(value) : Number(value);
+function momentOf(value: unknown): number | null | undefined {
+  const plain = value instanceof Decimal ? Number(value.canonical) : value;
+  if (plain === null || (typeof plain === 'string' && plain.trim() === '')) return null;
+  if (typeof plain !== 'number' && typeof plain !== 'string') return undefined;
+  const isIso = typeof plain === 'string' && !/^[ \t-\r]*-?\d{1,15}(\.\d{1,9})?[ \t-\r]*$/.test(plain);
+  const time = isIso ? parseIsoTime(plain) : Number(plain);
   const ms = Math.floor(isIso || time > 1e11 ? time : time * 1000);
-  if (Number.isNaN(ms) || ms < firstMs || ms > latestMs) return undefined;
-  return ms < earliestMs ? null : ms;
+  return ms <= lastMs ? ms : undefined;
+}
+
+/** When something was done, in milliseconds since 1970. @returns null: before 2000, null or blank; undefined: it is no time */
+export function readTime(value: unknown): number | null | undefined {
+  const ms = momentOf(value);
+  return ms != null && ms < earliestMs ? null : ms;
+}
+
+/** Whether a column takes a time: of the years 1900 to 2999, null or blank. */
+export function isStorableTime(value: unknown): boolean {
+  const ms = momentOf(value);
+  return ms === null || (ms !== undefined && ms >= firstMs);
 }
 
 /** Whether a time is more than a day after another: then it does not say when something was done before that. */

@@ -1,29 +1,11 @@
-import { startOf } from './days.ts';
-
 // Kept, because a page has a thousand times, and making a format takes longer than using it.
 const moments = new Map<string, Intl.DateTimeFormat>();
 
-const year2 = startOf('0002-01-01');
-
-const usual = { dateStyle: 'medium', timeStyle: 'medium' } as const;
-const withEra = {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  era: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-} as const;
-
-/** A time in a time zone: 21 Nov 2026, 09:04:05; near the year 1, and before, with the era. */
+/** A time in a time zone: 21 Nov 2026, 09:04:05. */
 export function formatMoment(at: Date, timezone: string): string {
-  const isEarly = at.getTime() < year2;
-  const name = isEarly ? `${timezone} ` : timezone;
-  const format =
-    moments.get(name) ??
-    new Intl.DateTimeFormat('en-GB', { timeZone: timezone, ...(isEarly ? withEra : usual) });
-  moments.set(name, format);
+  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'medium' } as const;
+  const format = moments.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
+  moments.set(timezone, format);
   return format.format(at);
 }
 
@@ -31,21 +13,13 @@ export function formatMoment(at: Date, timezone: string): string {
 export const formatLocal = (moment: number, timezone: string): string =>
   new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');
 
-const writtenMoment =
-  /^(\d{4,}-\d\d-\d\d) (\d\d):(\d\d):(\d\d(?:\.\d+)?)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?( BC)?$/;
-
-/**
- * A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity, and for what is later than a Date
- * can be.
- */
+/** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
 export function parseMoment(text: string): Date | undefined {
-  const [, day, hours, minutes, seconds, sign, ...rest] = writtenMoment.exec(text) ?? [];
-  if (!day) return undefined;
-  const [offsetHours, offsetMinutes = 0, offsetSeconds = 0, era = ''] = rest;
-  const inMs = (...[h, m, s]: unknown[]) => ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1000;
-  const aheadMs = inMs(offsetHours, offsetMinutes, offsetSeconds) * (sign === '-' ? -1 : 1);
-  const at = new Date(Math.floor(startOf(day + era) + inMs(hours, minutes, seconds) - aheadMs));
-  return Number.isNaN(at.getTime()) ? undefined : at;
+  const [, day, clock, sign, ...offset] =
+    /^(\d{4}-\d\d-\d\d) ([\d:.]+)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/.exec(text) ?? [];
+  const [hours, minutes, seconds] = offset.map((part = '0') => Number(part));
+  const aheadMs = ((hours! * 60 + minutes!) * 60 + seconds!) * (sign === '-' ? -1000 : 1000);
+  return day ? new Date(Date.parse(`${day}T${clock}Z`) - aheadMs) : undefined;
 }
 
 /** An interval that PostgreSQL wrote, in words. */

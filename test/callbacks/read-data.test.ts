@@ -68,13 +68,27 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
   expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
 });
 
-it('spaces that PostgreSQL does not take, and times before the year 1, do not fit', () => {
+it('spaces that PostgreSQL does not take do not fit', () => {
   for (const [name, value] of [
     ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
     ['created_at', '\ufeff1763000000'],
-    ['updated_at', -1e15],
   ] as const)
     expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
+});
+
+it.each([
+  ['1899-12-31T23:59:59Z', false],
+  ['0000-01-01T00:00:00Z', false],
+  [-1e15, false],
+  ['3000-01-01T00:00:00Z', false],
+  [1e15, false],
+  ['1900-01-01T00:00:00Z', true],
+  ['2999-12-31T23:59:59.999Z', true],
+  ['', true],
+])('a time of a field fits in the years 1900 to 2999: %s %s', (start_time, fits) => {
+  const data = { appointment_id: 'a', start_time };
+  const { data: read } = deliveryOf({ event: 'appointment.created', event_time: eventTime, data });
+  expect(read?.includes('\\u0001start_time') ?? false).toBe(!fits);
 });
 
 it('an unfit value in a dependent field leaves its column as it was', () => {

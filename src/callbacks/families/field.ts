@@ -1,5 +1,5 @@
 import { Decimal } from '../decimal.ts';
-import { isAfterEvent, plainTime, readTime } from '../times.ts';
+import { isAfterEvent, isStorableTime, plainTime, readTime } from '../times.ts';
 
 /** A value that does not fit its column: it goes to `extra` under its name. */
 export const unfit: unique symbol = Symbol('unfit');
@@ -103,7 +103,7 @@ export const kinds = {
     select: (data, key) => `receiver.time_of(${data}->${key})`,
     read: (value) => {
       if (isBlank(value)) return null;
-      if (readTime(value) === undefined) return unfit;
+      if (!isStorableTime(value)) return unfit;
       return typeof value === 'string' ? plainTime(value) : value;
     },
   },
