@@ -1,8 +1,20 @@
-import { type EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 import { withTimeout } from './timeouts.ts';
 
-export type Log = Logger & ReturnType<typeof limitedLines>;
+export interface Log extends Logger {
+  /**
+   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, and those after it
+   * as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
+   * another one was within the last second.
+   *
+   * @param details of the full line, besides its kind
+   * @param count how many times it happened
+   */
+  limited: (level: Level, kind: Kind, message: string, details?: object, count?: number) => void;
+  /** Writes the counts. */
+  writeCounts: () => void;
+}
 
 /**
  * A structured log with one JSON object per line.
@@ -10,63 +22,46 @@ export type Log = Logger & ReturnType<typeof limitedLines>;
  * @param level a level of pino
  * @param destination default: standard output
  */
-export function createLog(level: string, destination: DestinationStream = openOutput()): Log {
+export function createLog(level: string, destination: DestinationStream = standardOutput()): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
   // Its children inherit them, and count together.
   return Object.assign(pino(options, destination), limitedLines());
 }
 
-const mostWaitingBytes = 16 * 1024 * 1024;
-let output: DestinationStream | undefined;
+const maxWaitingBytes = 16 * 1024 * 1024;
+let output: ReturnType<typeof pino.destination> | undefined;
 
 /**
- * Standard output. Callbacks are worth more than lines about them: while its disk is full, or nobody reads it, some lines wait, and
- * the others are dropped.
+ * Callbacks are worth more than lines about them: while the disk of standard output is full, or nobody reads it, some lines wait,
+ * and the others are dropped.
  */
-function openOutput(): DestinationStream {
+function standardOutput(): DestinationStream {
   // Without a listener an error would end the process. The next line tries again.
-  output ??= pino.destination({ sync: false, maxLength: mostWaitingBytes }).on('error', () => {});
+  output ??= pino.destination({ sync: false, maxLength: maxWaitingBytes }).on('error', () => {});
   return output;
 }
 
 /**
- * Flushes the log, for a second at most; later lines are dropped. After this the process can exit: pino's own exit hook would
- * wait for ever where nobody reads the output.
+ * Flushes standard output, for a second at most; later lines are dropped. After this the process can exit: pino's own exit hook
+ * would wait for ever where nobody reads the output.
  */
 export async function endLog(log: Log): Promise<void> {
   log.writeCounts();
-  const stream = streamOf(log);
-  const ended = Promise.race([once(stream, 'close'), once(stream, 'error')]);
-  stream.end();
-  stream.write = () => {};
+  if (!output) return;
+  const ended = Promise.race([once(output, 'close'), once(output, 'error')]);
+  output.end();
+  output.write = () => true;
   await withTimeout(1_000, ended).catch(() => {});
-  stream.flushSync = () => {};
+  output.flushSync = () => {};
 }
 
-const streamOf = (log: Log) =>
-  (log as unknown as Record<symbol, unknown>)[pino.symbols.streamSym] as DestinationStream &
-    EventEmitter & { end: () => void; flushSync: () => void };
-
-/**
- * Limits a log line to once per minute.
- *
- * @param write writes the line, with the number of lines that were left out
- */
-export function throttled(
-  write: (more: { suppressed?: number }, error: unknown) => void,
-): (error?: unknown) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  let suppressed = 0;
-  return (error) => {
-    if (performance.now() - last < 60_000) {
-      suppressed += 1;
-      return;
-    }
-    last = performance.now();
-    write(suppressed > 0 ? { suppressed } : {}, error);
-    suppressed = 0;
+/** Creates a function that logs the errors of something that goes on after them. */
+export const errorLogger =
+  (log: Log, level: Level, message: string) =>
+  (err: unknown): void => {
+    const { code, name } = err as { code?: string; name?: string };
+    log.limited(level, { reason: code ?? name }, message, { err });
   };
-}
 
 const conditions = new Map(
   `22003 numeric_value_out_of_range,22007 invalid_datetime_format,22008 datetime_field_overflow,
@@ -125,26 +120,26 @@ const summaryMs = 60_000;
 const repeatMs = 1_000;
 const maxKinds = 500;
 
-export function limitedLines() {
-  const known = new Map<string, Lines>();
+function limitedLines() {
+  const linesByKey = new Map<string, Lines>();
   let repeatedAt = Number.NEGATIVE_INFINITY;
   let summary: NodeJS.Timeout | undefined;
 
   const linesOf = (level: Level, message: string, kind: Kind): [lines: Lines, isNew: boolean] => {
     const key = JSON.stringify([level, message, kind]);
-    const lines = known.get(key);
+    const lines = linesByKey.get(key);
     if (lines) return [lines, false];
     // A message with too many kinds is counted as a whole.
-    if (known.size >= maxKinds && Object.keys(kind).length > 0) return linesOf(level, message, {});
+    if (linesByKey.size >= maxKinds && Object.keys(kind).length > 0) return linesOf(level, message, {});
     const added = { level, message, kind, at: 0, count: 0 };
-    known.set(key, added);
+    linesByKey.set(key, added);
     return [added, true];
   };
 
   function writeCounts(this: Logger): void {
     clearTimeout(summary);
     summary = undefined;
-    const counted = [...known.values()].filter(({ count }) => count > 0);
+    const counted = [...linesByKey.values()].filter(({ count }) => count > 0);
     if (counted.length === 0) return;
     const severest = counted.reduce((one, other) =>
       this.levels.values[other.level]! > this.levels.values[one.level]! ? other : one,
@@ -155,14 +150,6 @@ export function limitedLines() {
   }
 
   return {
-    /**
-     * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, and those after it
-     * as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
-     * another one was within the last second.
-     *
-     * @param details of the full line, besides its kind
-     * @param count how many times it happened
-     */
     limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}, count = 1): void {
       if (!this.isLevelEnabled(level)) return;
       const now = performance.now();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import type { Config } from '../../common/config/config.ts';
-import { type Log, throttled } from '../../common/log.ts';
+import { errorLogger, type Log } from '../../common/log.ts';
 import { pause, withTimeout } from '../../common/timeouts.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
@@ -40,9 +40,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   const { jobEveryMs, jobCountEveryMs, jobCloseMs } = times;
   // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
   const shared = { prefix: keyPrefix(queuePrefix), skipVersionCheck: true };
-  const report = throttled((more, err) =>
-    log.warn({ err, ...more }, 'the queue failed and goes on; deliveries wait for the sweep'),
-  );
+  const report = errorLogger(log, 'warn', 'the queue failed and goes on; deliveries wait for the sweep');
   const producer = connectProducer(url, times.redisMs).on('error', report);
   const queue = new Queue<Job, void, 'merge'>(name, {
     ...shared,

@@ -17,7 +17,7 @@ const own = /^\s*(admin-token|unknown|worker|platform|changes-token|destination|
 /** Ids and names of actors which are no persons: no user may have them. */
 export const isOwnActor = (text: string): boolean => own.test(text);
 
-export interface Access {
+export interface AccessEntry {
   actor: Actor;
   /** Such as `reveal`, `export` or `erase`. */
   action: string;
@@ -41,7 +41,7 @@ const maxInLine = 100;
  */
 export async function logAccess(
   { db, log }: { db: Db; log: Log },
-  { actor, action, subjects = [], filter = {}, ids = {}, rows }: Access,
+  { actor, action, subjects = [], filter = {}, ids = {}, rows }: AccessEntry,
 ): Promise<void> {
   const { id, name = null, address = null } = actor;
   const hashedIds = sql`(select coalesce(jsonb_object_agg(key, receiver.hash_of('i:' || value)), '{}') from jsonb_each_text(${ids}))`;

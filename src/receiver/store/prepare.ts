@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
-import { type Log, throttled } from '../../common/log.ts';
+import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { faultOf } from './errors.ts';
 import { migrate } from './migrate.ts';
@@ -37,9 +37,7 @@ export async function prepare(dependencies: Dependencies): Promise<{ identity: P
     if (!canWait || !isOutage(error)) throw error;
     log.error({ err: error }, 'PostgreSQL is unavailable; its tables are made or updated later');
   }
-  const report = throttled((more, err) =>
-    log.error({ err, ...more }, 'the tables could not be made or updated; it is tried again'),
-  );
+  const report = errorLogger(log, 'error', 'the tables could not be made or updated; it is tried again');
   const retry = async () => {
     for (;;) {
       await pause(retryMs, signal);

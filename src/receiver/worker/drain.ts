@@ -1,4 +1,4 @@
-import { type Log, throttled } from '../../common/log.ts';
+import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
@@ -28,8 +28,10 @@ const maxBytes = 8 * 1024 * 1024;
 export async function drainFallback(options: DrainOptions): Promise<void> {
   const { fallback, intake, isCurrent, log, signal, everyMs = 500, maxPauseMs = 5_000 } = options;
   const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / options.bodyLimitBytes)));
-  const report = throttled((more, err) =>
-    log.warn({ err, ...more }, 'deliveries of the fallback store could not be drained; they are tried again'),
+  const report = errorLogger(
+    log,
+    'warn',
+    'deliveries of the fallback store could not be drained; they are tried again',
   );
   let after: string | undefined;
   let pauseMs = everyMs;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
-import { type Log, throttled } from '../../common/log.ts';
+import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { applied, failed as refused } from '../metrics.ts';
 import type { DeliveryQueue } from '../queue/delivery-queue.ts';
@@ -91,9 +91,7 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   };
 
-  const logFailure = throttled((more, err) =>
-    log.warn({ err, ...more }, 'deliveries that are due could not be looked up'),
-  );
+  const logFailure = errorLogger(log, 'warn', 'deliveries that are due could not be looked up');
   const sweep = async () => {
     while (!signal.aborted) {
       const found = await findDue(pool, names, queue ? olderThanMs : 0).catch((error) => {
