@@ -1,10 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** An address as its IPv4 form, if it is one: a socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
-export function plainAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
-}
-
 /**
  * The network that limits count: an IPv4 address, or the /64 of an IPv6 address, such as `2001:db8:0:7::/64`, because one
  * sender usually has a whole /64. What is no address stays as it is.

@@ -1,6 +1,6 @@
 import { networkOf } from './networks.ts';
 
-/** Raised if an address has reached its limit. */
+/** An address has reached its limit. */
 export class TooManyRequests extends Error {
   readonly retryAfterS: number;
   constructor(retryAfterS: number) {
@@ -10,7 +10,12 @@ export class TooManyRequests extends Error {
   }
 }
 
-export type RateLimit = ReturnType<typeof rateLimit>;
+export interface RateLimit {
+  /** @throws TooManyRequests if the address has reached its limit */
+  check: (address: string) => void;
+  /** Counts one request of an address. @throws TooManyRequests if it has reached its limit */
+  consume: (address: string) => void;
+}
 
 interface Period {
   count: number;
@@ -25,7 +30,7 @@ const maxSources = 10_000;
  *
  * @param points how many requests are allowed in a period; further ones have to wait for its end
  */
-export function rateLimit({ points, durationS }: { points: number; durationS: number }) {
+export function rateLimit({ points, durationS }: { points: number; durationS: number }): RateLimit {
   const durationMs = durationS * 1000;
   const periods = new Map<string, Period>();
   const periodOf = (source: string): Period | undefined => {
@@ -48,10 +53,8 @@ export function rateLimit({ points, durationS }: { points: number; durationS: nu
     throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
   };
   return {
-    /** @throws TooManyRequests if the address has reached its limit */
-    check: (address: string): void => checkSource(networkOf(address)),
-    /** Counts one request of an address. @throws TooManyRequests if it has reached its limit */
-    consume: (address: string): void => {
+    check: (address) => checkSource(networkOf(address)),
+    consume: (address) => {
       const source = networkOf(address);
       checkSource(source);
       const period = periodOf(source) ?? begin(source);

@@ -5,7 +5,7 @@ import { TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { Config } from '../../common/config/config.ts';
 import { isUnguessable } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
-import { networkList, plainAddress } from '../../common/networks.ts';
+import { networkList } from '../../common/networks.ts';
 import { rateLimit } from '../../common/rate-limit.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 import { readSignature, verifySignature } from './signature.ts';
@@ -95,6 +95,9 @@ export function createAccessChecks(
     warning: () => warning,
   };
 }
+
+/** An address as its IPv4 form, if it is one: a socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
+const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /**
  * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything

@@ -18,6 +18,7 @@ it.each([
   ['a zone', 1, '::1', `fe80::1%${'a'.repeat(99)}`, 'fe80::1'],
   ['IPv4 shown as IPv6 by a proxy', 1, '::1', '[::ffff:192.0.2.7]:80', '192.0.2.7'],
   ['IPv4 shown as IPv6', 0, '::ffff:192.0.2.1', undefined, '192.0.2.1'],
+  ['IPv4 shown as IPv6 in capitals', 0, '::FFFF:192.0.2.1', undefined, '192.0.2.1'],
   ['IPv6', 1, '::1', '2001:db8::5', '2001:db8::5'],
 ])('finds the address of the sender: %s', (_, proxies, remote, forwarded, expected) => {
   expect(addressOf(request(remote, forwarded), proxies)).toBe(expected);

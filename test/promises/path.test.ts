@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { type Profiler, Session } from 'node:inspector/promises';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startParts } from '../../src/app/start-parts.ts';
+import { families } from '../../src/callbacks/families/index.ts';
+import type { Config } from '../../src/common/config/config.ts';
+import { createLog } from '../../src/common/log.ts';
+import { startReceiver } from '../../src/receiver/receiver.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { startRedis, type TestRedis } from '../support/redis.ts';
+import { post, testConfig } from '../support/service.ts';
+import { sign } from '../support/sign.ts';
+import { until } from '../support/until.ts';
+
+const page = 'docs/how-it-works.md';
+const key = 'k'.repeat(32);
+const log = createLog('silent');
+const never = 2 ** 31 - 1;
+/** Nothing but a callback makes anything run. */
+const times = {
+  redisLookEveryMs: never,
+  claimEveryMs: never,
+  drainEveryMs: never,
+  maxDrainPauseMs: never,
+  sweepEveryMs: never,
+  pollMs: never,
+};
+
+const database = useReceiverDatabase();
+const session = new Session();
+const stops: (() => Promise<void>)[] = [];
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+  session.connect();
+  await session.post('Debugger.enable');
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+});
+afterAll(async () => {
+  session.disconnect();
+  for (const stop of stops.toReversed()) await stop();
+  await redis.stop();
+});
+
+async function start(role: Config['role']): Promise<string> {
+  const config = testConfig({ role, redisUrl: redis.url, authentication: { signingKeys: [key] }, times });
+  const options = { databaseUrl: database.url, families, log };
+  const { result, stop } = await startParts((onStop) => startReceiver(config, options, onStop), log);
+  stops.push(stop);
+  return result.url;
+}
+
+async function send(url: string, receipt_id: number): Promise<number> {
+  const body = JSON.stringify(receiptCallback({ data: { receipt_id } }));
+  const { status } = await post(url + paths.receipt, body, { 'X-Webhook-Signature': sign(key, body) });
+  return status;
+}
+
+/** The files of src of which a function has run since the last call. */
+async function filesThatRan(): Promise<string[]> {
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const files: string[] = [];
+  for (const { url, scriptId, functions } of result) {
+    const path = relative('src', url.startsWith('file:') ? fileURLToPath(url) : url);
+    const ran = functions.filter(({ ranges }) => ranges[0]!.count > 0);
+    if (path.startsWith('..') || !path.endsWith('.ts') || ran.length === 0) continue;
+    const { scriptSource } = await session.post('Debugger.getScriptSource', { scriptId });
+    // The compiler makes a getter of each export.
+    const isOwn = ({ ranges }: Profiler.FunctionCoverage) =>
+      !/^(get )?\w+ ?\(\) ?\{\s*return \w+;\s*\}$/.test(
+        scriptSource.slice(ranges[0]!.startOffset, ranges[0]!.endOffset),
+      );
+    if (ran.some(isOwn)) files.push(path);
+  }
+  return files;
+}
+
+/** The files that a section of the page lists. */
+function listed(section: string): string[] {
+  const [, text] = readFileSync(page, 'utf8').split(`## ${section}\n`);
+  const [list] = text!.split('\n## ');
+  return Array.from(list!.matchAll(/^\d+\. `([^`]+)`/gm), ([, path]) => path!);
+}
+
+/** What to change in a section of the page. */
+function changes(section: string, ran: readonly string[]) {
+  const list = listed(section);
+  return {
+    [`${page}, ${section}: add`]: ran.filter((path) => !list.includes(path)),
+    [`${page}, ${section}: remove`]: list.filter((path) => !ran.includes(path)),
+  };
+}
+
+it('the files that a receipt passes, to the 200 and to its row, are those that the documents list', async () => {
+  const url = await start('receiver');
+  expect(await send(url, 1)).toBe(200);
+  await filesThatRan();
+  expect(await send(url, 2)).toBe(200);
+  const toThe200 = await filesThatRan();
+
+  await start('worker');
+  const isRow = (id: number) => async () =>
+    (await database.rows(`select from receipts where receipt_id = ${id}`)).length === 1;
+  await until(isRow(2));
+  await filesThatRan();
+  expect(await send(url, 3)).toBe(200);
+  await until(isRow(3));
+  const toTheRow = (await filesThatRan()).filter((path) => !toThe200.includes(path));
+
+  const sections = ['From the request to the 200', 'From the inbox to the row'] as const;
+  const found = { ...changes(sections[0], toThe200), ...changes(sections[1], toTheRow) };
+  expect(found).toEqual(Object.fromEntries(Object.keys(found).map((name) => [name, []])));
+});
