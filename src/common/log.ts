@@ -70,15 +70,15 @@ const conditions = new Map(
 42703 undefined_column,42883 undefined_function,42P01 undefined_table,53100 disk_full,54000 program_limit_exceeded,
 55P03 lock_not_available,57014 query_canceled,P0001 raise_exception,XX001 data_corrupted,XX002 index_corrupted`
     .split(/,\s*/)
-    .map((one) => one.split(' ') as [string, string]),
+    .map((condition) => condition.split(' ') as [string, string]),
 );
 /** Connection, sign-in, resources, operator, system, damaged pages. PostgreSQL's other messages may quote values, as it likes. */
 const withoutValues = /^(08|28|3D|53|57|58|XX00[12])/;
 
-/** What PostgreSQL says of an error, without values: its SQLSTATE with its name; its message where that has none. */
+/** An error of PostgreSQL without values: its SQLSTATE with its name; its message where that has none. */
 export function messageOf(error: Error): string {
   const { code, severity, routine, constraint } = error as Error & Record<string, unknown>;
-  if (![severity, routine, constraint].some((one) => typeof one === 'string')) return error.message;
+  if (![severity, routine, constraint].some((field) => typeof field === 'string')) return error.message;
   const state = String(code);
   return [state, conditions.get(state), withoutValues.test(state) && error.message].filter(Boolean).join(' ');
 }
@@ -141,8 +141,8 @@ function limitedLines() {
     summary = undefined;
     const counted = [...linesByKey.values()].filter(({ count }) => count > 0);
     if (counted.length === 0) return;
-    const severest = counted.reduce((one, other) =>
-      this.levels.values[other.level]! > this.levels.values[one.level]! ? other : one,
+    const severest = counted.reduce((first, second) =>
+      this.levels.values[second.level]! > this.levels.values[first.level]! ? second : first,
     );
     const counts = counted.map(({ message, kind, count }) => ({ message, ...kind, count }));
     for (const lines of counted) lines.count = 0;

@@ -22,8 +22,8 @@ export function networkList(cidrs: readonly string[]): (address: string) => bool
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [address, bits] = cidr.split('/') as [string, string?];
-    const [family, longest] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
-    list.addSubnet(address, Number(bits ?? longest), family);
+    const [family, maxBits] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    list.addSubnet(address, Number(bits ?? maxBits), family);
   }
   return (address) => {
     const version = isIP(address);

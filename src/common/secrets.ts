@@ -33,7 +33,7 @@ export function isAuthorized({ headers }: IncomingMessage, token: string): boole
 }
 
 /** Compares in constant time. */
-export function isSameSecret(given: string, secret: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(secret));
+export function isSameSecret(text: string, secret: string): boolean {
+  const digest = (value: string) => createHash('sha256').update(value).digest();
+  return timingSafeEqual(digest(text), digest(secret));
 }

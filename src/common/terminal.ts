@@ -89,8 +89,8 @@ export async function withProgress<T>(
   let shown = total === undefined ? undefined : startProgress(verb, total);
   try {
     return await task({
-      setTotal: (found) => {
-        shown = startProgress(verb, found);
+      setTotal: (count) => {
+        shown = startProgress(verb, count);
       },
       advance: (by = 1) => {
         shown ??= startProgress(verb);
@@ -153,7 +153,7 @@ export function parseUuid(text: string): string {
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }
 
-/** What may identify a patient. `-` is read from standard input: other users of the machine see the arguments of a process. */
+/** A text that may identify a patient. `-` is read from standard input: other users of the machine see the arguments of a process. */
 export const orInput = (text: string): string => (text === '-' ? readFileSync(0, 'utf8').trim() : text);
 
 /** The same of several, a line each. */

@@ -4,17 +4,19 @@ export const words = (name: string): string => name.replaceAll('_', ' ');
 /** The same, at the beginning of a line. */
 export const titled = (name: string): string => name[0]!.toUpperCase() + words(name).slice(1);
 
-const whole = new Intl.NumberFormat('en-IN');
+const counts = new Intl.NumberFormat('en-IN');
 
-/** How often something was received: 2×. */
-export const formatTimes = (count: number) => `${whole.format(count)}×`;
+/** A number of times: 2×. */
+export const formatTimes = (count: number) => `${counts.format(count)}×`;
 
 /** A count, or a number as PostgreSQL writes it. */
-export const formatCount = (value: number | string) => whole.format(value as number);
+export const formatCount = (value: number | string) => counts.format(value as number);
 
 /** A count with its noun: 1 body, 2 bodies. */
-export const formatCountOf = (count: number, [one, many]: readonly [one: string, many: string]) =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
+export const formatCountOf = (
+  count: number,
+  [singular, plural]: readonly [singular: string, plural: string],
+) => `${formatCount(count)} ${count === 1 ? singular : plural}`;
 
 // All digits of an amount are shown.
 const rupees = new Intl.NumberFormat('en-IN', {

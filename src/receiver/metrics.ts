@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 
-// What this process counts, for /metrics. The values of each label are a small fixed set; nothing of a callback's content
+// The counters of this process, for /metrics. The values of each label are a small fixed set; nothing of a callback's content
 // becomes a label.
 
 export const registry = new Registry();

@@ -25,9 +25,9 @@ export interface ReceiverOptions {
   routes?: (state: ReceiverState) => readonly express.RequestHandler[];
 }
 
-/** What a process knows of itself. */
+/** The state of a process. */
 export interface ReceiverState extends Stores {
-  /** Whether it takes requests only until others know that it ends. */
+  /** Whether it accepts requests only until load balancers know that it stops. */
   isStopping?: () => boolean;
   /** Undefined in a worker. */
   access?: AccessChecks;
@@ -50,7 +50,7 @@ export type OnStop = (close: () => Promise<unknown>) => void;
  * Starts the path of a callback, from its HTTP request to its row: what the role has of it.
  *
  * @returns once it takes callbacks
- * @throws the first error; what was opened is closed by the functions that `onStop` was given
+ * @throws the first error; what was opened is closed by the functions that were registered with `onStop`
  */
 export async function startReceiver(
   config: Config,
@@ -128,7 +128,7 @@ function serve(
   return listen(callbacks, createApp({ routes: routes(state), log }), config);
 }
 
-/** Whether the tables are made for the families of a fingerprint; false while the database does not say. */
+/** Whether the tables are for the families of a fingerprint; false while the database does not answer. */
 const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
   pool.query('select where receiver.is_current($1)', [fingerprint]).then(
     ({ rowCount }) => rowCount === 1,

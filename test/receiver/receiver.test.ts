@@ -85,37 +85,3 @@ it('what a lean callback does not say stays, and a deletion with its id alone ke
     { name: 'Asha', clinic_id: 'c', net_amount: 500, amount_paid: 500, deleted: true, created: seconds },
   ]);
 });
-
-it.each([
-  [{ created_at: 0 }, 'created_at', null],
-  [{ created_at: '' }, 'created_at', null],
-  [{ net_amount: '450.50' }, 'net_amount', '450.50'],
-  [{ mobile: 919_870_000_000 }, 'mobile', '919870000000'],
-  [{ archive: true }, 'archive', null],
-])('%j is read or kept aside, and does not refuse its receipt', async (data, column, value) => {
-  const { url } = await start();
-  expect((await send(url, receipt(1, { name: 'Asha', ...data }))).status).toBe(200);
-  await untilApplied(1);
-  expect(await rows(`select name, ${column} as value from receipts`)).toEqual([{ name: 'Asha', value }]);
-  if (column === 'archive') expect(await rows('select extra from receipts')).toEqual([{ extra: data }]);
-});
-
-it('of two callbacks with one event time the later timestamp wins, a hundred times', async () => {
-  const { url } = await start();
-  const form = (id: string, version: number) =>
-    send(
-      url,
-      {
-        event: 'mcert.updated',
-        event_time: seconds,
-        timestamp: seconds + version,
-        data: { id, url: String(version) },
-      },
-      '/registered_url_for_consent_form',
-    );
-  await Promise.all(Array.from({ length: 100 }, (_, n) => Promise.all([form(`m${n}`, 2), form(`m${n}`, 1)])));
-  await untilApplied(200);
-  expect(await rows('select count(*)::int as n, min(url) as low from consent_forms')).toEqual([
-    { n: 100, low: '2' },
-  ]);
-});

@@ -82,7 +82,7 @@ export interface AlertsConfig {
   repeatMs: number;
 }
 
-/** Raised with all faults of the environment, one line each, which starts with the variable's name. */
+/** All faults of the environment, one line each, which starts with the variable's name. */
 export class InvalidConfiguration extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -123,38 +123,38 @@ export function refuseFormer(env: Environment, families: readonly FamilyPaths[])
  * @throws InvalidConfiguration with every error
  */
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = environmentSchema(families).safeParse(given);
+  const values = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = environmentSchema(families).safeParse(values);
   const issues = parsed.error?.issues ?? [];
   const problems = issues.map(({ path, message }) => `${String(path[0])} ${message}`);
-  problems.push(...findFormer(given, families));
+  problems.push(...findFormer(values, families));
   const need = (names: readonly string[], reason: string) => {
-    for (const name of names) if (!given[name]) problems.push(`${name} must be set too: ${reason}`);
+    for (const name of names) if (!values[name]) problems.push(`${name} must be set too: ${reason}`);
   };
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
-  if (oidc.some((name) => given[name])) need(oidc, `sign-in by OpenID Connect needs ${oidc.join(', ')}`);
-  if (given.NODE_ENV?.toLowerCase() === 'production' && !given.DATABASE_URL) problems.push(noDatabase);
-  if (given.DIRECT_DATABASE_URL)
+  if (oidc.some((name) => values[name])) need(oidc, `sign-in by OpenID Connect needs ${oidc.join(', ')}`);
+  if (values.NODE_ENV?.toLowerCase() === 'production' && !values.DATABASE_URL) problems.push(noDatabase);
+  if (values.DIRECT_DATABASE_URL)
     need(['DATABASE_URL'], 'DIRECT_DATABASE_URL is another address of that database');
-  const login = given.SERVICE_TOKEN ? [] : ['SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET'];
-  if (given.RECONCILE)
+  const login = values.SERVICE_TOKEN ? [] : ['SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET'];
+  if (values.RECONCILE)
     need(['SERVICE_BASE_URL', ...login], 'RECONCILE reads the platform, by a login or with SERVICE_TOKEN');
-  if (given.ALERT_EMAIL_TO || given.ALERT_EMAIL_FROM || given.SMTP_URL)
+  if (values.ALERT_EMAIL_TO || values.ALERT_EMAIL_FROM || values.SMTP_URL)
     need(
       ['ALERT_EMAIL_TO', 'SMTP_URL'],
       'alerts by e-mail need ALERT_EMAIL_TO and SMTP_URL; ALERT_EMAIL_FROM is optional',
     );
   // Each secret opens one thing.
   const tokens = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'CHANGES_TOKENS', 'SIGNING_KEYS'].map(
-    (name) => [name, partsOf(given[name]?.replace(/public:/g, '') ?? '')] as const,
+    (name) => [name, partsOf(values[name]?.replace(/public:/g, '') ?? '')] as const,
   );
   problems.push(...findRepeated(Object.fromEntries(tokens)));
   const config = parsed.success ? toConfig(parsed.data, families) : undefined;
   if (config?.alerts.email?.from.includes('@') === false)
     need(['ALERT_EMAIL_FROM'], 'it is the sender, and the user of SMTP_URL is no e-mail address');
-  if (config) problems.push(...findPathProblems(config, given, families));
+  if (config) problems.push(...findPathProblems(config, values, families));
   if (!config || problems.length > 0) throw new InvalidConfiguration(problems);
-  return { ...config, paths: servedPaths(config, given, families) };
+  return { ...config, paths: servedPaths(config, values, families) };
 }
 
 /** Names with a value that is another's too, or twice their own. */

@@ -4,9 +4,9 @@ import * as variables from './variables.ts';
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
 export interface VariableGroup {
-  /** What one wants to do. */
+  /** The task. */
   title: string;
-  /** What is true of all of them, in Markdown, with links relative to docs. */
+  /** In Markdown, with links relative to docs. */
   intro?: string;
   /** Each has a default and a description, in Markdown as well; `first` ones are in README.md. */
   variables: Record<string, z.ZodType>;
@@ -14,7 +14,7 @@ export interface VariableGroup {
 
 export type Environment = Record<string, string | undefined>;
 
-/** All variables, by what one wants to do. */
+/** All variables, by task. */
 export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
   {
     title: 'Receive callbacks',

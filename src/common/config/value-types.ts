@@ -61,14 +61,14 @@ export const integer = (min: number, max: number) =>
     .min(min, `must be at least ${min}`)
     .max(max, `must be at most ${max}`);
 
-export const size = (least: string, most: string, byDefault: string) =>
+export const size = (min: string, max: string, byDefault: string) =>
   z
     .string()
     .default(byDefault)
     .transform((text, context) => {
       const parsed = /^[\d.]+ *([km]?b)?$/i.test(text) ? bytes.parse(text) : null;
-      if (parsed !== null && parsed >= bytes.parse(least)! && parsed <= bytes.parse(most)!) return parsed;
-      return fail(context, `must be a size from ${least} to ${most}, such as ${byDefault}`);
+      if (parsed !== null && parsed >= bytes.parse(min)! && parsed <= bytes.parse(max)!) return parsed;
+      return fail(context, `must be a size from ${min} to ${max}, such as ${byDefault}`);
     });
 
 // The canonical name in Node's time zone database.
@@ -155,21 +155,21 @@ export const retention = (families: readonly string[]) =>
       return kept;
     });
 
-const shortestSecret = 16;
-/** The fewest different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
-const fewestPairs = 9;
+const minSecretLength = 16;
+/** Different pairs of neighbours. One random text of 16 decimal digits in thirty thousand has fewer, none of hex digits. */
+const minPairs = 9;
 
 const pairsOf = (text: string) =>
   new Set([...text].slice(1).map((character, at) => text[at] + character)).size;
 
 /** Why a secret can be guessed, as the rest of a sentence; undefined: it is neither short nor a repetition. */
 export function weaknessOf(secret: string): string | undefined {
-  if (secret.length < shortestSecret) return `must have at least ${shortestSecret} characters`;
-  if (pairsOf(secret) >= fewestPairs) return undefined;
+  if (secret.length < minSecretLength) return `must have at least ${minSecretLength} characters`;
+  if (pairsOf(secret) >= minPairs) return undefined;
   return 'must not repeat a few characters: use the output of `openssl rand -hex 32`';
 }
 
-const isToken = (segment: string) => /^[\w.~-]{22,}$/.test(segment) && pairsOf(segment) >= fewestPairs;
+const isToken = (segment: string) => /^[\w.~-]{22,}$/.test(segment) && pairsOf(segment) >= minPairs;
 
 /** Whether a segment of a path has 22 or more URL-safe characters. */
 export const isUnguessable = (path: string): boolean => path.split('/').some(isToken);

@@ -18,7 +18,7 @@ export interface CallbackDependencies {
   log: Log;
 }
 
-/** What is a pattern to Express, such as `:` or `*`, is only a character of a registered path. */
+/** A registered path, in which `:` or `*` are only characters, as a pattern of Express. */
 const literal = (path: string) => path.replace(/[{}()[\]+?!*:\\]/g, '\\$&');
 
 /**
@@ -51,10 +51,10 @@ function createHandler(route: Route, { config, access, intake, log }: CallbackDe
     return intake.receive(body, route);
   };
 
-  const respondTo = (req: IncomingMessage, res: ServerResponse, raised: unknown) => {
-    const error = access.recordRejection(req, raised);
+  const respondTo = (req: IncomingMessage, res: ServerResponse, thrown: unknown) => {
+    const error = access.recordRejection(req, thrown);
     const { status, isKnown } = sendProblem(res, error);
-    const delivery = raised instanceof Unavailable ? raised.delivery : undefined;
+    const delivery = thrown instanceof Unavailable ? thrown.delivery : undefined;
     const kind = { status, family, reason: error instanceof Error ? error.name : typeof error };
     if (!isKnown) log.limited('error', kind, 'callback failed', { err: error });
     // The circuit logs an outage once, and a metric counts the responses.

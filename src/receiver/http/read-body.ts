@@ -7,7 +7,7 @@ export function requirePost(req: IncomingMessage): void {
   if (req.method !== 'POST') throw new MethodNotAllowed();
 }
 
-/** What to send instead; undefined: the body is plain JSON (service-interface section 4.5). */
+/** Advice to the sender; undefined: the body is plain JSON (service-interface section 4.5). */
 export function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
   if (!/^\s*application\/json\s*(;|$)/i.test(type)) return 'Send Content-Type: application/json.';

@@ -138,7 +138,7 @@ const meanings = (...of: ErrorStatus['of'][]): Record<string, string> =>
 /** Every HTTP status that reports an error, with its meaning. */
 export const errorStatuses = meanings('callbacks', 'requests', 'changes');
 
-/** What a request to the path of a callback may get, by status. */
+/** The meaning of each status that a request to the path of a callback may get. */
 export const errorsOfCallbacks = meanings('callbacks', 'requests');
 
 /** Every status that a callback may get. */

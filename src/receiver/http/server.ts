@@ -15,7 +15,7 @@ import type { Log } from '../../common/log.ts';
 import { requests } from '../metrics.ts';
 import { NotFound, sendJson, sendProblem } from './responses.ts';
 
-/** Raised if the receiver cannot listen; the message names the variable to change. */
+/** The receiver cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
   constructor({ host, port }: Config, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {

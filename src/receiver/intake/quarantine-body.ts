@@ -34,7 +34,7 @@ export interface Quarantine {
   drained: () => Promise<void>;
 }
 
-/** Beyond as many bytes of a reason, bodies that were not acknowledged are only counted. */
+/** Beyond so many bytes of a reason, bodies that were not acknowledged are only counted. */
 const maxBytes = 32 * 1024 * 1024;
 
 const statement = `
@@ -74,7 +74,7 @@ where id not in (select id from kept) and id not in (select id from gated) group
 on conflict (name, key) do update set count = c.count + excluded.count, last_at = excluded.last_at`;
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** What PostgreSQL does for a subject takes as long as for so many bytes. */
+/** A subject takes PostgreSQL as long as so many bytes. */
 const bytesOfSubject = 100;
 
 interface QuarantineOptions {
@@ -120,7 +120,7 @@ export function createQuarantine({ pool, families, circuit, log }: QuarantineOpt
   };
 }
 
-/** What a rejected body contains, as far as it can be read. */
+/** The readable part of a rejected body. */
 interface RejectedContent {
   business_id: string | null;
   /** In milliseconds since 1970; null: none, or one of a wrong clock. */
@@ -145,7 +145,7 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
     const businessId = keyText({ kind: 'text' }, visible) ?? '';
     const subjects = subjectsOf({ data, beside }, family, businessId);
     const names = subjects.filter((subject) => subject.startsWith('p:'));
-    // What names nobody is of those whom its record names, or those that it refers to.
+    // A body that names no patient belongs to those whom its record names, or those that it refers to.
     const record = recordSubject(family.name, businessId, recordIdOf({ ...beside, data }, family) ?? '');
     const eventMs = readTime(beside.event_time);
     return {

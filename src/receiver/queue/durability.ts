@@ -4,17 +4,16 @@ import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 
-/** Whether Redis keeps deliveries that wait in it for PostgreSQL. */
 export interface FallbackState {
-  /** Whether a callback that is stored here is acknowledged. */
+  /** Whether a stored callback is acknowledged: Redis keeps it. */
   acknowledges: boolean;
   /** Why, or why not. */
   detail: string;
-  /** What to do; empty where nothing has to be done. */
+  /** The remedy; empty: none is needed. */
   todo: string;
 }
 
-/** Raised where Redis would not surely keep what is written to it: nothing was written, and nothing is acknowledged. */
+/** Redis would not surely keep what is written to it: nothing was written, and nothing is acknowledged. */
 export class NotKept extends StoreUnavailable {
   constructor(detail: string) {
     super('Redis as the fallback store', new Error(detail));
@@ -80,12 +79,12 @@ function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: S
       'appendfsync always, no-appendfsync-on-rewrite no',
     ],
   ];
-  const found = risks.filter(([isThere]) => isThere);
-  const settings = found.flatMap(([, , names]) => names ?? []).join(', ');
+  const present = risks.filter(([isThere]) => isThere);
+  const settings = present.flatMap(([, , names]) => names ?? []).join(', ');
   const safe = syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)';
   return {
-    acknowledges: found.length === 0,
-    detail: found.map(([, detail]) => detail).join('; ') || safe,
+    acknowledges: present.length === 0,
+    detail: present.map(([, detail]) => detail).join('; ') || safe,
     todo: settings && `Set in Redis: ${settings}; ${trustedOrOff}`,
   };
 }

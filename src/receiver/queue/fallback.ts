@@ -145,7 +145,7 @@ const ofAnother: FallbackState = {
 /** In ms since 1970, by Redis's clock. */
 const storedAt = (entryId: string) => Number.parseInt(entryId, 10);
 
-/** One that somebody else has added may lack fields: its bytes are drained, into the quarantine. */
+/** An entry of another program may lack fields: its bytes are drained, into the quarantine. */
 function toEntry([id, values]: [Buffer, Buffer[]]): SpilledEntry {
   const entryId = id.toString();
   const field = (name: string) => {

@@ -32,7 +32,7 @@ export function connectProducer(url: string, timeoutMs: number): Redis {
 export const connectConsumer = (url: string): Redis =>
   new Redis(url, { ...reconnecting, maxRetriesPerRequest: null, socketTimeout: 15_000 });
 
-/** Raised where Redis is available but refuses this REDIS_URL. */
+/** Redis is available but refuses this REDIS_URL. */
 export class RedisUnusable extends Error {
   constructor(cause: Error) {
     super(`REDIS_URL cannot be used: ${cause.message}`, { cause });
@@ -40,7 +40,7 @@ export class RedisUnusable extends Error {
   }
 }
 
-/** What no later attempt changes: the password, the rights, the number of the database, the certificate. */
+/** Faults that no later attempt mends: the password, the rights, the number of the database, the certificate. */
 const isFinal = ({ message, code = '' }: Error & { code?: string }) =>
   /^NOAUTH|^WRONGPASS|^NOPERM|invalid (username-)?password|DB index/i.test(message) ||
   /^ERR_(SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO_/.test(code);

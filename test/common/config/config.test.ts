@@ -264,7 +264,7 @@ it('every variable of the receiver is documented, and has a description', () => 
   expect(Object.keys(environmentSchema(families).shape).filter((name) => !names.has(name))).toEqual([]);
 });
 
-it('the documents of the variables and of the families are those that are written from them (otherwise: npm run docs)', () => {
+it('the documents of variables and families are written from them (otherwise: npm run docs)', () => {
   const read = (path: string) => readFileSync(path, 'utf8');
   const documents = configurationDocuments(documentedFamilies, read);
   const written = Object.fromEntries(Object.keys(documents).map((path) => [path, read(path)]));

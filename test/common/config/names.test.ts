@@ -33,7 +33,7 @@ it('the start ends with 78, and names former variables together with all other e
     expect(output()).toMatch(new RegExp(`${name} .*${rest}`));
 });
 
-it('a variable that is nearly one of ours is named, also in other case; ours, and those of others, are not', () => {
+it('a variable that is nearly one of ours is named; ours, and those of others, are not', () => {
   const meant = (name: string) => findMisspelt({ [name]: 'x' }, families)[0]?.match(/mean (\w+)/)?.[1];
   expect(
     [

@@ -107,8 +107,3 @@ test('a port that is in use says what to do', async () => {
   await expect(second).rejects.toThrow(PortUnavailable);
   await expect(second).rejects.toThrow(/set another PORT/);
 });
-
-test('the process is alive', async () => {
-  const { url } = await serve();
-  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'alive' });
-});

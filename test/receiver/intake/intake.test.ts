@@ -193,7 +193,7 @@ it('an event that no family lists is taken at the path of every event alone', as
   expect(await intake.receive(receipt(), routeOf('other'))).toMatchObject({ status: 'accepted' });
 });
 
-it('a callback that is older than what its family keeps is acknowledged, and stored only for a record that is there', async () => {
+it('a callback older than its family keeps is acknowledged, and stored only for a stored record', async () => {
   const config = testConfig({ retention: { receipt: 86_400_000 } });
   const intake = openIntake(database, { config });
   const old = receipt({}, { event_time: eventTime - 2 * 86_400 });
@@ -265,7 +265,7 @@ it('of a refused body that is no text its size and hash are kept, and no escape 
   expect(kept.join()).not.toContain('SECRET');
 });
 
-it('a full quarantine keeps the first bodies of each reason, counts the others, and keeps what was acknowledged', async () => {
+it('a full quarantine keeps the first bodies of each reason and what was acknowledged, and counts others', async () => {
   const intake = openIntake(database);
   const refuse = (body: string) =>
     expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toBeInstanceOf(Rejection);
@@ -343,7 +343,7 @@ it('a callback that another row stands in the way of is to be sent again, and is
   expect(await quarantine()).toEqual([]);
 });
 
-it('with PostgreSQL away a callback is acknowledged from the fallback, without its secrets, or not at all', async () => {
+it('with PostgreSQL away a callback is acknowledged from the fallback, or not at all', async () => {
   const spilled: unknown[] = [];
   const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
   const fallback = { append: async (deliveries: unknown[]) => void spilled.push(...deliveries) };
