@@ -41,14 +41,35 @@ const errors = (meanings: Record<string, string>) =>
     ]),
   );
 
+/** The schemas of the interface by the names of section 2. */
+const resources = {
+  ProfileToRegister: client.profileRequest,
+  Profile: client.profile,
+  AbhaProfile: client.abhaProfile,
+  ServiceIdentifier: client.serviceIdentifier,
+  Drug: client.drug,
+  LabTest: client.labTest,
+  Subscription: client.subscription,
+};
+
+/** The titles of section 4. */
+const titles: Record<string, string> = {
+  verifyAadhaarOtp: 'Verify OTP',
+  createAddressByMobile: 'Create health address by mobile',
+  createAddressByAadhaar: 'Create health address by Aadhaar',
+  searchDrugsAndLabs: 'Search drugs and laboratory tests',
+};
+
+type NamedOperation = client.Operation & { readonly name: string };
+
 /**
  * The callbacks (`webhooks`), the platform's operations and the feed of changes (`paths`) as an OpenAPI 3.1 document, from the
  * families' files and the client's schemas (service-interface sections 2, 4, 5 and 6). It requires what the receiver requires.
  */
 export function openApiDocument(families: readonly Family[], version: string) {
-  const operations = Object.values(client.operations).filter(({ group }) =>
-    ['registration', 'search'].includes(group),
-  );
+  const operations = Object.entries(client.operations)
+    .map(([name, operation]): NamedOperation => ({ name, ...operation }))
+    .filter(({ group }) => ['registration', 'search'].includes(group));
   return {
     openapi: '3.1.0',
     info: { title: 'Webhook receiver', version },
@@ -89,17 +110,17 @@ const server = (name: string, description: string, example: string) => ({
   variables: { [name]: { default: example, description } },
 });
 
-function operationOf({ name, summary, group, method, request, response, status }: client.Operation): object {
+function operationOf({ name, group, method, request, response }: NamedOperation): object {
   return {
     operationId: name,
-    summary,
+    summary: titles[name],
     parameters: [
       ...(group === 'registration' ? parametersOf('header', client.registrationHeaders) : []),
       ...(method === 'GET' && request ? parametersOf('query', request) : []),
     ],
     ...(method === 'POST' && { requestBody: { required: true, content: json(`${pascal(name)}Request`) } }),
     responses: {
-      [status]: { description: 'Success', ...(response && { content: json(`${pascal(name)}Response`) }) },
+      200: { description: 'Success', ...(response && { content: json(`${pascal(name)}Response`) }) },
       default: { description: 'An error; the interface shows no error statuses or bodies' },
     },
   };
@@ -160,7 +181,7 @@ function parametersOf(place: 'header' | 'query', schema: z.ZodType): object[] {
 /** Every schema by its name, as JSON Schema of its input. */
 function schemasOf(
   families: readonly Family[],
-  operations: readonly client.Operation[],
+  operations: readonly NamedOperation[],
 ): Record<string, object> {
   const named = z.registry<{ id: string }>();
   const add = (id: string, schema: z.ZodType) => named.add(schema, { id });
@@ -171,7 +192,7 @@ function schemasOf(
     if (method === 'POST' && request) add(`${pascal(name)}Request`, request);
     if (response) add(`${pascal(name)}Response`, response);
   }
-  for (const [name, schema] of Object.entries(client.resources)) add(name, schema);
+  for (const [name, schema] of Object.entries(resources)) add(name, schema);
   const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => ref(id).$ref });
   const ofFamilies = families.flatMap((family) => [
     [`${pascal(family.name)}Callback`, callbackOf(family)],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { withDeadline } from '../common/timeouts.ts';
 import type { Operation } from './operation.ts';
 import { registrationHeaders } from './registration-operations.ts';
@@ -7,7 +7,6 @@ import { type Endpoint, sendRequest } from './send-request.ts';
 import * as errors from './service-errors.ts';
 import { getToken, type TokenSource } from './token-source.ts';
 
-/** When a failed attempt is retried. */
 export interface RetryPolicy {
   /** Attempts in total, the first included. */
   readonly maxAttempts: number;
@@ -20,45 +19,48 @@ export interface Connection extends Endpoint {
   readonly retry: RetryPolicy;
 }
 
-/** Options of every operation. */
 export interface CallOptions {
-  /** Ends the call at once; it then raises the signal's reason. */
+  /** Ends the call at once, with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** Options of the registration operations: the optional headers of section 4.1. */
+/** The optional headers of section 4.1. */
 export interface RegistrationOptions extends CallOptions {
-  /** X-Pt-Id: the platform's user identifier (OID). */
   readonly ptId?: string;
-  /** X-Partner-Pt-Id: the partner's user identifier. */
   readonly partnerPtId?: string;
-  /** X-Hip-Id: the partner's HIP identifier. */
   readonly hipId?: string;
 }
 
 /** The total time of a read, also while the platform limits the rate of calls. */
 const readTimeoutMs = 300_000;
 
+const withTransaction = z.object({ txn_id: z.string() });
+
 /**
- * One call of an operation: validated, authorised, retried where that is safe, within its time-out.
+ * Validates a request, and sends it until it succeeds, must not be sent again or its time is over.
  *
  * @returns the response, see `ResponseOf`
  * @throws ServiceError; the reason of the options' signal
  */
 export async function call(
   connection: Connection,
-  operation: Operation,
+  operation: Operation & { name: string },
   input: unknown,
-  options: RegistrationOptions,
+  { ptId, partnerPtId, hipId, signal: outer }: RegistrationOptions,
 ): Promise<unknown> {
-  const { group, method, repeatable } = operation;
-  const context = { operation: operation.name, transactionId: transactionOf(input) };
+  const { group, method } = operation;
+  const transactionId = withTransaction.safeParse(input).data?.txn_id;
+  const context = { operation: operation.name, transactionId };
   const fields = operation.request && parse(operation.request, input, context);
-  const headers = group === 'registration' ? parseHeaders(options, context) : {};
+  const callerIds = { 'X-Pt-Id': ptId, 'X-Partner-Pt-Id': partnerPtId, 'X-Hip-Id': hipId };
+  const headers = group === 'registration' ? parse(registrationHeaders, callerIds, context) : {};
   const totalMs = group === 'reading' ? readTimeoutMs : 3 * connection.timeoutMs;
   let mayHaveReached = false;
 
-  async function attempt(signal: AbortSignal, refused?: RefusedToken): Promise<unknown> {
+  async function attempt(
+    signal: AbortSignal,
+    refused?: { token: string; error: errors.Unauthorized },
+  ): Promise<unknown> {
     const token = await getToken(connection.token, signal, context, refused?.token);
     if (token === refused?.token) throw refused.error;
     const reachedBefore = mayHaveReached;
@@ -68,7 +70,7 @@ export async function call(
     } catch (error) {
       if (error instanceof errors.Unavailable && !error.mayHaveReached) mayHaveReached = reachedBefore;
       if (!(error instanceof errors.Unauthorized) || refused) throw error;
-      if (repeatable) return attempt(signal, { token, error });
+      if (isRepeatable(operation)) return attempt(signal, { token, error });
       // The 401 may be about the OTP, which works once. The next call has a new token.
       await getToken(connection.token, signal, context, token).catch(() => {});
       throw error;
@@ -92,31 +94,26 @@ export async function call(
     }
   }
 
-  return withDeadline(totalMs, options.signal, attempts, () => {
+  return withDeadline(totalMs, outer, attempts, () => {
     return new errors.Unavailable(`timed out after ${totalMs} ms`, context, 'time-out', mayHaveReached);
   });
 }
 
-interface RefusedToken {
-  readonly token: string;
-  readonly error: errors.Unauthorized;
-}
+// An OTP works once, and a second subscription is an error.
+const isRepeatable = ({ method }: Operation) => method !== 'POST';
 
-/**
- * Milliseconds to wait before the retry, or undefined for none. A repeatable operation is retried after a 429, a 5xx, a
- * time-out or a network error; another one only if its request never reached the platform. A read goes on while the platform
- * limits the rate of calls.
- */
+/** Milliseconds to wait before the retry; undefined: there is none. */
 function pauseBeforeRetry(
   error: errors.ServiceError,
-  { group, repeatable }: Operation,
+  operation: Operation,
   attempt: number,
   { maxAttempts, firstPauseMs }: RetryPolicy,
 ): number | undefined {
   const isRateLimited = error.status === 429 || error.code === 'rate_limit_exceeded';
-  const isWaiting = group === 'reading' && isRateLimited;
-  const isRetryable =
-    error instanceof errors.Unavailable ? repeatable || !error.mayHaveReached : repeatable && isRateLimited;
+  const isWaiting = operation.group === 'reading' && isRateLimited;
+  const isUnsent = error instanceof errors.Unavailable && !error.mayHaveReached;
+  const isTemporary = error instanceof errors.Unavailable || isRateLimited;
+  const isRetryable = isUnsent || (isTemporary && isRepeatable(operation));
   if (!isWaiting && (attempt >= maxAttempts || !isRetryable)) return undefined;
   const bound = Math.min(firstPauseMs * 2 ** (attempt - 1), isWaiting ? 60_000 : 5_000);
   return (error.retryAfterMs ?? 0) + Math.random() * bound;
@@ -127,17 +124,4 @@ function parse<T>(schema: z.ZodType<T>, input: unknown, context: errors.ErrorCon
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((i) => ({ path: i.path.join('.') || 'input', message: i.message }));
   throw new errors.RefusedInput(issues, context);
-}
-
-function parseHeaders({ ptId, partnerPtId, hipId }: RegistrationOptions, context: errors.ErrorContext) {
-  const options = { 'X-Pt-Id': ptId, 'X-Partner-Pt-Id': partnerPtId, 'X-Hip-Id': hipId };
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(parse(registrationHeaders, options, context)))
-    if (value !== undefined) headers[name] = value;
-  return headers;
-}
-
-function transactionOf(input: unknown): string | undefined {
-  const id = (input as { txn_id?: unknown } | null | undefined)?.txn_id;
-  return typeof id === 'string' ? id : undefined;
 }

@@ -2,47 +2,35 @@ import { z } from 'zod';
 
 /** An operation of section 4, or of the platform's public documentation. */
 export interface Operation {
-  readonly name: string;
-  /** Its title in section 4. */
-  readonly summary?: string;
   /**
    * A registration takes the headers of section 4.1 and returns a service identifier. A reading takes the token in two
-   * headers, waits for a rate limit, and says when it was answered.
+   * headers, waits for a rate limit, and has the time of its response.
    */
   readonly group: 'registration' | 'search' | 'subscriptions' | 'reading' | 'login';
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path below the base address, without a leading slash; `{field}` stands for a field of the request. */
+  /** Path below the base address, without a leading slash; `{field}` stands for a field of its request. */
   readonly path: string;
-  /** Undefined: it has no parameters. */
-  readonly request: z.ZodType | undefined;
-  /** Undefined: no response body is documented, and none is read. */
-  readonly response: z.ZodType | undefined;
-  /** The documented status of a success. */
-  readonly status: 200 | 201;
-  /** Whether it may be sent twice. An OTP works once, so a registration is not repeatable. */
-  readonly repeatable: boolean;
+  /** Absent: it has no parameters. */
+  readonly request?: z.ZodType;
+  /** Absent: no response body is documented, and none is read. */
+  readonly response?: z.ZodType;
 }
 
-/** A response: the fields of the interface, and the body as received, for those that it does not name. */
 export type WithRaw<T> = T & {
-  /** It has every field, `svc` under its real name. Nothing of it was validated. */
+  /** The body as received, not validated: it has every field, `svc` under its real name. */
   readonly raw: Readonly<Record<string, unknown>>;
 };
 
-/** A response of a read operation. */
 export type Answered<T> = WithRaw<T> & {
   /** The `Date` of the response, accurate to a second; without one, when its request was sent. */
   readonly answeredAt: Date;
 };
 
-export type ResponseOf<O extends Operation> = O['response'] extends z.ZodType
+export type ResponseOf<O extends Operation> = O extends { response: z.ZodType }
   ? O['group'] extends 'reading'
     ? Answered<z.output<O['response']>>
     : WithRaw<z.output<O['response']>>
   : undefined;
-
-/** The members of operations that change nothing. */
-export const reads = { method: 'GET', status: 200, repeatable: true } as const;
 
 // Schemas of the platform's documents, in which most fields may be missing or null.
 export const text = z.string().nullish();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, type Operation, orEmpty, reads, text } from './operation.ts';
+import { id, type Operation, orEmpty, text } from './operation.ts';
 
 // From the platform's public documentation. A response requires only what identifies its record or says that a list has
 // ended; other statuses than the documented ones are valid.
@@ -8,7 +8,6 @@ const maybeId = id.nullish();
 const time = z.union([z.number(), z.string()]).nullish();
 const listOf = <T extends z.ZodType>(item: T) => z.array(item).nullish().transform(orEmpty);
 
-/** An appointment of a list. */
 export const appointment = z.object({
   appointment_id: id,
   partner_appointment_id: maybeId,
@@ -30,19 +29,17 @@ export const appointment = z.object({
 
 const day = z.iso.date().describe('YYYY-MM-DD');
 
-/** The query of List appointments. */
 export const listAppointmentsRequest = z.strictObject({
   start_date: day,
   end_date: day.describe('At most 7 days after start_date'),
   page_no: z.int().min(0).describe('From 0'),
 });
 
-/** Response of List appointments; null counts as no appointments, and a page with fewer than 30 is the last. */
+/** Null counts as no appointments; a page with fewer than 30 is the last. */
 export const listAppointmentsResponse = z.object({
   appointments: z.array(appointment).nullable().transform(orEmpty),
 });
 
-/** Response of Directory: the names of a business, its clinics and its doctors. */
 export const directoryResponse = z.object({
   data: z.object({
     business: z.object({ business_id: id, name: text }).nullish(),
@@ -51,25 +48,18 @@ export const directoryResponse = z.object({
   }),
 });
 
+const reads = { group: 'reading', method: 'GET' } as const;
+
 export default {
   /** A page of the appointments of some days. Like every read, it is retried like the search, and waits for a rate limit. */
   listAppointments: {
     ...reads,
-    group: 'reading',
-    name: 'listAppointments',
     path: 'dr/v1/appointment',
     request: listAppointmentsRequest,
     response: listAppointmentsResponse,
   },
   /** The names of the business, its clinics and doctors. */
-  directory: {
-    ...reads,
-    group: 'reading',
-    name: 'directory',
-    path: 'dr/v1/business/entities',
-    request: undefined,
-    response: directoryResponse,
-  },
+  directory: { ...reads, path: 'dr/v1/business/entities', response: directoryResponse },
 } as const satisfies Record<string, Operation>;
 
 export type Appointment = z.output<typeof appointment>;

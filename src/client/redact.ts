@@ -2,19 +2,17 @@ const maxBody = 500;
 const maxScanned = 4000;
 
 /**
- * A response body as text that may go into an error: cut to 500 characters, without strings of the request (token, OTP, names,
- * addresses), JWTs, signing keys, and numbers of six digits or more, however grouped. A platform that echoes the request or
- * masks badly must not put an Aadhaar-linked number into a log.
+ * The beginning of a response body, without values of the request, JWTs, signing keys, addresses and numbers of six digits or
+ * more, however grouped: a platform that echoes the request or masks badly must not put an Aadhaar-linked number into a log.
  */
 export function redact(body: string, secrets: readonly string[]): string {
-  let text = normalizeEscapes(body);
+  const json = parseJson(body);
+  // JSON may write a character as \uXXXX; writing it again leaves one spelling to look for.
+  let text = json === undefined ? body : JSON.stringify(json);
   // Removing a short secret inside a longer one would leave the rest of the longer one.
-  const longestFirst = [...new Set(secrets)].filter((s) => s.length > 0).sort((a, b) => b.length - a.length);
-  for (const secret of longestFirst) {
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
       text = text.replaceAll(form, '[redacted]');
-    }
-  }
   const cut = text.length > maxScanned;
   text = text
     // The patterns below take quadratic time on a long run of one kind.
@@ -36,11 +34,11 @@ export function secretsOf(value: unknown): string[] {
   return Object.values(value).flatMap(secretsOf);
 }
 
-// JSON may write a character as \uXXXX; parsing and writing it again leaves one spelling to look for.
-function normalizeEscapes(body: string): string {
+export function parseJson(text: string): unknown {
   try {
-    return JSON.stringify(JSON.parse(body));
+    return JSON.parse(text);
   } catch {
-    return body;
+    // Not the parser's own error: it quotes the text.
+    return undefined;
   }
 }

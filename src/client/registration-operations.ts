@@ -4,16 +4,13 @@ import { type Operation, text, type WithRaw } from './operation.ts';
 // Responses require only skip_state, and svc at abha_end: an OTP works once, so rejecting a response that lacks a hint
 // would cost the user a registration.
 
-export const skipStates = ['abha_end', 'confirm_mobile_otp', 'abha_select', 'abha_create'] as const;
-export type SkipState = (typeof skipStates)[number];
-
 const transactionId = z.string().min(1).describe('Transaction id from the previous response');
 const address = z
   .string()
   .regex(/^[^\s@]+@[^\s@]+$/, 'must have the form <name>@<domain>')
   .describe('Health address, form <name>@<domain>');
 
-/** The profile that mobile creation sends (sections 2.5 and 4.2); which fields are required is not shown. */
+/** Sections 2.5 and 4.2; which fields are required is not shown. */
 export const profileRequest = z
   .strictObject({
     address: z.string().describe('Street address'),
@@ -31,7 +28,7 @@ export const profileRequest = z
   })
   .partial();
 
-/** The profile of every registration response (section 2.5): any field may be null. */
+/** Section 2.5: any field may be null. */
 export const profile = z.object({
   abha_address: text.describe('Health address, form <name>@<domain>'),
   abha_addresses: z.array(z.string()).nullish().describe('Addresses available to the user'),
@@ -49,10 +46,10 @@ export const profile = z.object({
   pincode: text.describe('Postal code'),
 });
 
-/** One item of abha_profiles in the response to Verify OTP (section 2.5). */
+/** An item of abha_profiles (section 2.5). */
 export const abhaProfile = z.object({ abha_address: text, kyc_verified: text, name: text });
 
-/** The service-identifier object (section 2.5); the field's real name is configured. */
+/** Section 2.5; the real name of the field that has it is configured. */
 export const serviceIdentifier = z.object({
   min_token: z.string(),
   oid: z.unknown().optional().describe('Nullable; its type is not shown'),
@@ -64,7 +61,7 @@ const headerValue = z
   .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, 'must be printable ASCII without outer blanks')
   .optional();
 
-/** The optional headers of the registration operations (section 4.1). */
+/** Section 4.1. */
 export const registrationHeaders = z.strictObject({
   'X-Pt-Id': headerValue.describe("The platform's user identifier (OID)"),
   'X-Partner-Pt-Id': headerValue.describe('Partner user identifier'),
@@ -91,18 +88,17 @@ export const createAddressByAadhaarRequest = z.strictObject({
   txn_id: transactionId,
 });
 
+const hint = text.describe('Hint for the mobile number');
+
 export const verifyAadhaarOtpResponse = byState({
   abha_profiles: z.array(abhaProfile).nullish(),
-  hint: text.describe('Hint for the mobile number'),
+  hint,
   txn_id: text.describe('Transaction id, required for the next call'),
 });
 
 export const createAddressByMobileResponse = byState({ success: z.boolean().nullish() });
 
-export const createAddressByAadhaarResponse = byState({
-  hint: text.describe('Hint for the mobile number'),
-  txn_id: text.describe('Transaction id'),
-});
+export const createAddressByAadhaarResponse = byState({ hint, txn_id: text.describe('Transaction id') });
 
 /** A response as a union on skip_state: it has a service identifier at the end. */
 function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -126,15 +122,13 @@ function byState<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   ]);
 }
 
-const registers = { group: 'registration', method: 'POST', status: 200, repeatable: false } as const;
+const registers = { group: 'registration', method: 'POST' } as const;
 const path = 'abdm/na/v1/registration';
 
 export default {
   /** Section 4.1. Like every registration, it is not sent again once it may have reached the platform: an OTP works once. */
   verifyAadhaarOtp: {
     ...registers,
-    name: 'verifyAadhaarOtp',
-    summary: 'Verify OTP',
     path: `${path}/aadhaar/verify`,
     request: verifyAadhaarOtpRequest,
     response: verifyAadhaarOtpResponse,
@@ -142,8 +136,6 @@ export default {
   /** Section 4.2. */
   createAddressByMobile: {
     ...registers,
-    name: 'createAddressByMobile',
-    summary: 'Create health address by mobile',
     path: `${path}/mobile/create-phr`,
     request: createAddressByMobileRequest,
     response: createAddressByMobileResponse,
@@ -151,8 +143,6 @@ export default {
   /** Section 4.3. */
   createAddressByAadhaar: {
     ...registers,
-    name: 'createAddressByAadhaar',
-    summary: 'Create health address by Aadhaar',
     path: `${path}/aadhaar/create-phr`,
     request: createAddressByAadhaarRequest,
     response: createAddressByAadhaarResponse,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Operation, reads, text, type WithRaw } from './operation.ts';
+import { type Operation, text, type WithRaw } from './operation.ts';
 
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
-/** A drug of the medical database (section 2.6). Any field may be missing or null, but has its documented type. */
+/** Section 2.6. Any field may be missing or null, but has its documented type. */
 export const drug = z.object({
   id: text,
   name: text,
@@ -21,7 +21,7 @@ export const drug = z.object({
   is_otc: z.boolean().nullish(),
 });
 
-/** A laboratory test of the medical database (section 2.6). */
+/** Section 2.6. */
 export const labTest = z.object({
   id: text,
   name: text,
@@ -31,23 +31,21 @@ export const labTest = z.object({
   preparation: text,
 });
 
-/** Query of the search (sections 4.4 and 8), with the documented defaults. */
+/** Sections 4.4 and 8, with the documented defaults. */
 export const searchRequest = z.strictObject({
   q: z.string().min(1).describe('Search query'),
   limit: z.int().min(1).max(100).default(10).describe('Maximum number of results'),
   s_type: z.enum(['drug', 'lab']).default('drug'),
 });
 
-/** Response of the search (section 4.4): both arrays are required; which one is filled is not shown. */
+/** Section 4.4: both arrays are required; which one is filled is not shown. */
 export const searchResponse = z.object({ drugs: z.array(drug), lab_tests: z.array(labTest) });
 
 export default {
   /** Section 4.4. Retried after network errors, time-outs, 429 (respecting Retry-After) and 5xx. */
   searchDrugsAndLabs: {
-    ...reads,
-    name: 'searchDrugsAndLabs',
-    summary: 'Search drugs and laboratory tests',
     group: 'search',
+    method: 'GET',
     path: 'medical-db/v1/drugs-and-labs',
     request: searchRequest,
     response: searchResponse,

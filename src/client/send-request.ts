@@ -1,12 +1,12 @@
 import { withDeadline } from '../common/timeouts.ts';
 import type { Operation } from './operation.ts';
-import { redact, secretsOf } from './redact.ts';
+import { parseJson, redact, secretsOf } from './redact.ts';
 import * as errors from './service-errors.ts';
 
 export interface EndpointOptions {
-  /** Base address of the platform, http or https, a path prefix included; no credentials in it. */
+  /** http or https, with or without a path prefix, without credentials. */
   readonly baseUrl: string | URL;
-  /** The client id, which reads send in a header. Default: not sent. */
+  /** Sent with reads. */
   readonly clientId?: string | undefined;
   /** The real name of the response field that the interface calls svc (section 2.5). Default: svc. */
   readonly serviceIdentifierField?: string;
@@ -14,17 +14,14 @@ export interface EndpointOptions {
   readonly timeoutMs?: number;
 }
 
-/** Where requests go. */
 export interface Endpoint extends Required<EndpointOptions> {
   readonly baseUrl: URL;
 }
 
-/** A valid request. */
 export interface OutgoingRequest {
   /** An object; undefined: it has none. */
   readonly fields: unknown;
-  /** Headers of the caller. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** Undefined: the operation takes none. */
   readonly token?: string;
   readonly context: errors.ErrorContext;
@@ -61,12 +58,10 @@ const connectErrors =
 const maxBytes = 2 * 1024 * 1024;
 
 /**
- * One attempt: sends a request and reads its response of at most 2 MiB; redirects are not followed.
+ * One attempt. Redirects are not followed.
  *
- * @returns the parsed body of a 2xx, if one is documented: its known fields, the service identifier under the name svc, and
- *   `raw`, the body as received
- * @throws Unauthorized (401), Rejected (another 4xx), Unavailable (5xx, time-out, network), UnreadableResponse; the outer
- *   signal's reason
+ * @returns see `ResponseOf`; the service identifier has the name svc
+ * @throws Unauthorized, Rejected, Unavailable, UnreadableResponse; the outer signal's reason
  */
 export function sendRequest(
   endpoint: Endpoint,
@@ -83,40 +78,37 @@ export function sendRequest(
       const code = codeOf(error);
       throw unavailable(`no response (${code})`, 'network', !connectErrors.test(code));
     });
-    const body = await readText(response).catch((error: unknown) => ({ failure: codeOf(error) }));
-    return readResponse(endpoint, operation, request, { response, sentAt, ...body });
+    const text = await readText(response).catch((error: Error) => error);
+    return readResponse(endpoint, operation, request, { response, sentAt, text });
   };
   const timedOut = () => unavailable(`timed out after ${endpoint.timeoutMs} ms`, 'time-out');
   return withDeadline(endpoint.timeoutMs, outer, send, timedOut);
 }
 
-/** The arguments of fetch. */
 function encodeRequest(
   { baseUrl, clientId }: Endpoint,
   { method, group, path }: Operation,
   request: OutgoingRequest,
 ) {
-  const fields = new Map(Object.entries(request.fields ?? {}).filter(([, value]) => value !== undefined));
-  const filled = path.replace(/\{(\w+)\}/g, (_, field) => {
-    const value = fields.get(field);
-    fields.delete(field);
-    return encodeURIComponent(value);
-  });
+  const fields = withoutUndefined(request.fields);
+  const filled = path.replace(/\{(\w+)\}/, (_, name) => encodeURIComponent(fields[name]));
   const url = new URL(filled, baseUrl);
-  const headers: Record<string, string> = { ...request.headers, accept: 'application/json' };
+  const headers: Record<string, string> = withoutUndefined(request.headers);
+  headers.accept = 'application/json';
   if (request.token !== undefined) headers.authorization = `Bearer ${request.token}`;
   // The older read operations take the token here.
   if (request.token !== undefined && group === 'reading') headers.auth = request.token;
   if (clientId !== undefined && group === 'reading') headers['client-id'] = clientId;
-  if (method !== 'POST') {
-    url.search = new URLSearchParams([...fields]).toString();
-    return { method, url, headers };
-  }
+  if (method === 'GET') url.search = new URLSearchParams(fields).toString();
+  if (method !== 'POST') return { method, url, headers };
   headers['content-type'] = 'application/json';
-  return { method, url, headers, body: JSON.stringify(Object.fromEntries(fields)) };
+  return { method, url, headers, body: JSON.stringify(fields) };
 }
 
-async function readText({ body }: Response): Promise<{ text: string }> {
+const withoutUndefined = (record: unknown) =>
+  Object.fromEntries(Object.entries(record ?? {}).filter(([, value]) => value !== undefined));
+
+async function readText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
@@ -125,32 +117,25 @@ async function readText({ body }: Response): Promise<{ text: string }> {
     chunks.push(chunk);
   }
   // It takes a byte order mark away, which JSON.parse refuses.
-  return { text: new TextDecoder().decode(Buffer.concat(chunks)) };
-}
-
-interface Reply {
-  readonly response: Response;
-  /** Milliseconds since 1970. */
-  readonly sentAt: number;
-  /** Undefined: the body could not be read, because of the failure. */
-  readonly text?: string;
-  readonly failure?: string;
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function readResponse(
   { serviceIdentifierField }: Endpoint,
   { group, response: schema }: Operation,
-  { fields, headers: sent, token = '', context: ofRequest }: OutgoingRequest,
-  { response: { status, headers }, sentAt, text, failure }: Reply,
+  { fields, headers: sent, token, context: ofRequest }: OutgoingRequest,
+  { response, sentAt, text }: { response: Response; sentAt: number; text: string | Error },
 ): unknown {
-  const secrets = [token, ...secretsOf(fields), ...Object.values(sent)];
+  const { status, headers } = response;
+  const secrets = secretsOf([token, fields, sent]);
+  const isRead = typeof text === 'string';
   // Tokens, a person's profile and signing keys, which no pattern recognises.
   const isSecret = status < 300 && group !== 'search';
   const context = {
     ...ofRequest,
     status,
-    code: text === undefined || status < 400 ? undefined : readErrorCode(text, secrets),
-    body: text === undefined || isSecret ? undefined : redact(text, secrets),
+    code: isRead && status >= 400 ? readErrorCode(text, secrets) : undefined,
+    body: isRead && !isSecret ? redact(text, secrets) : undefined,
     retryAfterMs: retryAfterMs(headers.get('retry-after')),
   };
   const message = `the platform responded with ${status}`;
@@ -159,7 +144,7 @@ function readResponse(
   if (status >= 500) throw new errors.Unavailable(message, context, 'status', true);
   if (status < 200 || status > 299) throw new errors.UnreadableResponse(`${message}, not followed`, context);
   if (!schema) return undefined;
-  if (text === undefined) throw new errors.UnreadableResponse(`incomplete body (${failure})`, context);
+  if (!isRead) throw new errors.UnreadableResponse(`incomplete body (${codeOf(text)})`, context);
 
   const raw = parseJson(text);
   if (raw === undefined) throw new errors.UnreadableResponse('the body is not JSON', context);
@@ -189,21 +174,12 @@ function readErrorCode(text: string, secrets: readonly string[]): string | undef
   return /^[\w.-]{1,64}$/.test(code) && redact(code, secrets) === code ? code : undefined;
 }
 
-/** A Retry-After header (seconds or a date, RFC 9110) in milliseconds; undefined if invalid. */
+/** A Retry-After header (seconds or a date, RFC 9110) in milliseconds. */
 export function retryAfterMs(header: string | null, now = Date.now()): number | undefined {
   if (header === null) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1000;
   const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not the parser's own error: it quotes the text.
-    return undefined;
-  }
 }
 
 /** The code or name of an error, or of its cause, which quotes nothing. */

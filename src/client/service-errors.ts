@@ -1,13 +1,5 @@
-/** The members of every error of the client. */
 export type ErrorContext = Pick<ServiceError, 'operation'> &
   Partial<Pick<ServiceError, 'transactionId' | 'status' | 'code' | 'body' | 'retryAfterMs'>>;
-
-/** The code of an error of the platform; the documented ones, and any other. */
-export type ErrorCode =
-  | 'rate_limit_exceeded'
-  | 'TRANSACTION_ID_NOT_FOUND'
-  | 'INVALID_REQUEST'
-  | (string & {});
 
 /** Base of the client's errors. None has a `cause`: a library's error may quote the response or the token. */
 export abstract class ServiceError extends Error {
@@ -16,8 +8,8 @@ export abstract class ServiceError extends Error {
   /** The txn_id of the request, if it has one. */
   readonly transactionId: string | undefined;
   readonly status: number | undefined;
-  /** The code in the response's body, if it has one, without values of the request and long numbers. */
-  readonly code: ErrorCode | undefined;
+  /** The code in the response's body, such as rate_limit_exceeded; none that has a value of the request or a long number. */
+  readonly code: string | undefined;
   /** The response body, redacted: at most 500 characters, without strings of the request and long numbers. */
   readonly body: string | undefined;
   /** From the Retry-After of the response, milliseconds. */
@@ -45,7 +37,7 @@ export class Unauthorized extends ServiceError {
   readonly name = 'Unauthorized';
 }
 
-/** The platform rejected the request: a 4xx other than 401. */
+/** A 4xx other than 401. */
 export class Rejected extends ServiceError {
   readonly name = 'Rejected';
 }
@@ -80,8 +72,8 @@ export class UnreadableResponse extends ServiceError {
   }
 
   /**
-   * The body where it was JSON, personal data and tokens included: an OTP works once, so the response to a
-   * registration must not be lost because of one unexpected field. Printing the error never shows it.
+   * The body if it was JSON, personal data and tokens included: an OTP works once, so one unexpected field must not lose the
+   * response to a registration. Printing the error never shows it.
    */
   received(): unknown {
     return this.#received;

@@ -7,17 +7,11 @@ export interface ServiceClientOptions extends EndpointOptions {
   readonly retry?: Partial<RetryPolicy>;
 }
 
-/** The environment lacks the platform's address or token; the message says what to set. */
 export class MissingSettings extends Error {
   override readonly name = 'MissingSettings';
 }
 
-/**
- * The client's options from the environment: SERVICE_BASE_URL, SERVICE_TOKEN or SERVICE_CLIENT_ID with SERVICE_CLIENT_SECRET,
- * SERVICE_IDENTIFIER_FIELD (svc).
- *
- * @throws MissingSettings, without any value
- */
+/** @throws MissingSettings: its message says which variables to set, and quotes no value */
 export function parseSettings(env: Record<string, string | undefined>): ServiceClientOptions {
   const { SERVICE_BASE_URL: baseUrl = '', SERVICE_TOKEN: token } = env;
   const { SERVICE_CLIENT_ID: clientId = '', SERVICE_CLIENT_SECRET: clientSecret = '' } = env;

@@ -1,21 +1,16 @@
 import { z } from 'zod';
 import { callbackEvents } from '../callbacks/families/family.ts';
 import { families } from '../callbacks/families/index.ts';
-import { id, type Operation, orEmpty, reads, text, type WithRaw } from './operation.ts';
+import { id, type Operation, orEmpty, text, type WithRaw } from './operation.ts';
 
 // From the platform's public documentation, which shows few types: only the id of a subscription is required.
 
 const unknown = z.unknown().optional().describe('Its type is not shown');
 const notEmpty = z.string().min(1);
 
-type EventsOf<F> = F extends { events: infer E }
-  ? { [Name in keyof E]: E[Name] extends 'reconciled' ? never : Name }[keyof E]
-  : never;
-
 /** The documented events. The platform adds others, so that requests may name any. */
-export const eventNames = families.flatMap(callbackEvents) as readonly EventsOf<(typeof families)[number]>[];
+export const eventNames: readonly string[] = families.flatMap(callbackEvents);
 
-/** A subscription: which events the platform sends to an endpoint, signed with which key. */
 export const subscription = z.object({
   id: id.describe('Its type is not shown'),
   event_names: z.array(z.string()).nullish(),
@@ -29,13 +24,13 @@ export const subscription = z.object({
   updated_by: unknown,
 });
 
-/** Response of List subscriptions; null counts as no subscriptions. */
+/** Null counts as no subscriptions. */
 export const listSubscriptionsResponse = z.object({
   data: z.array(subscription).nullable().transform(orEmpty),
   msg: unknown,
 });
 
-/** Request of Create subscription. Without a signing key, callbacks are not signed. */
+/** Without a signing key, callbacks are not signed. */
 export const createSubscriptionRequest = z.strictObject({
   endpoint: notEmpty.describe('Where callbacks are sent to; at most one subscription each'),
   event_names: z.array(notEmpty).min(1).optional(),
@@ -57,33 +52,20 @@ const ofSubscriptions = {
 
 export default {
   /** Retried like the search. The response contains the signing keys: do not log it. */
-  listSubscriptions: {
-    ...reads,
-    ...ofSubscriptions,
-    name: 'listSubscriptions',
-    request: undefined,
-    response: listSubscriptionsResponse,
-  },
+  listSubscriptions: { ...ofSubscriptions, method: 'GET', response: listSubscriptionsResponse },
   /** Not retried once it may have reached the platform. Rejected (400) if the endpoint has a subscription already. */
   createSubscription: {
     ...ofSubscriptions,
-    name: 'createSubscription',
     method: 'POST',
     request: createSubscriptionRequest,
     response: createSubscriptionResponse,
-    status: 201,
-    repeatable: false,
   },
   /** Retried like the search. Rejected (404) if there is none, unless an attempt without a response may have deleted it. */
   deleteSubscription: {
     ...ofSubscriptions,
-    name: 'deleteSubscription',
     method: 'DELETE',
     path: `${ofSubscriptions.path}/{id}`,
     request: deleteSubscriptionRequest,
-    response: undefined,
-    status: 200,
-    repeatable: true,
   },
 } as const satisfies Record<string, Operation>;
 

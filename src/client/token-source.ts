@@ -9,17 +9,13 @@ export type TokenFunction = (request: {
   readonly signal: AbortSignal;
 }) => string | Promise<string>;
 
-/** The bearer token (section 5), or a function that is asked for it with each call. */
+/** The bearer token (section 5), or a function that is called for it with each call. */
 export type TokenSource = string | TokenFunction;
 
 // RFC 6750. The HTTP library rejects other header values, and quotes them.
 const bearerToken = /^[\w.~+/-]+=*$/;
 
-/**
- * The token for the next request.
- *
- * @throws Unauthorized; Unavailable if the platform could not be reached for a token. Neither has the token in its message
- */
+/** @throws Unauthorized; Unavailable if the platform could not be reached for a token. Neither quotes the token */
 export async function getToken(
   source: TokenSource,
   signal: AbortSignal,
@@ -45,7 +41,6 @@ export async function getToken(
 }
 
 export interface LoginOptions {
-  /** As for createServiceClient. */
   readonly baseUrl: string | URL;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -53,7 +48,7 @@ export interface LoginOptions {
   readonly timeoutMs?: number;
 }
 
-const session = z.looseObject({
+const session = z.object({
   access_token: z.string().regex(bearerToken),
   // Without a plausible lifetime a token is used until the platform rejects it.
   expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
@@ -61,26 +56,21 @@ const session = z.looseObject({
 
 // Not among `operations`: it takes no token.
 const login: Operation = {
-  name: 'login',
   group: 'login',
   method: 'POST',
   path: 'connect-auth/v1/account/login',
-  request: undefined,
   response: session,
-  status: 200,
-  repeatable: true,
 };
 
 /**
- * A token source that logs in for its first token, when a fifth of the token's lifetime is left, and after a 401. Calls that
- * need a token meanwhile share one login. Its errors have neither the secret nor a token.
+ * Logs in for its first token, when a fifth of the token's lifetime is left, and after a 401; concurrent calls share a login.
  *
  * @throws TypeError for an invalid base address or number
  */
 export function loginTokenSource(options: LoginOptions): TokenFunction {
   const endpoint = parseEndpoint(options);
   const fields = { client_id: options.clientId, client_secret: options.clientSecret };
-  const request = { fields, headers: {}, context: { operation: login.name } };
+  const request = { fields, headers: {}, context: { operation: 'login' } };
   let current: { readonly token: string; readonly renewAt: number } | undefined;
   let pending: Promise<string> | undefined;
 

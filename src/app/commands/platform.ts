@@ -110,8 +110,7 @@ async function addSubscription(
   { url, events }: AddFlags,
   existingKey: string | undefined,
 ): Promise<void> {
-  const documented: readonly string[] = client.eventNames;
-  const undocumented = events.filter((name) => !documented.includes(name));
+  const undocumented = events.filter((name) => !client.eventNames.includes(name));
   if (undocumented.length > 0) explain(`Not a documented event: ${undocumented.join(', ')}`);
   // Hexadecimal: no character that .env or the list of keys gives a meaning to.
   const signing_key = existingKey ?? randomBytes(32).toString('hex');
