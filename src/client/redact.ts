@@ -10,9 +10,12 @@ export function redact(body: string, secrets: readonly string[]): string {
   // JSON may write a character as \uXXXX; writing it again leaves one spelling to look for.
   let text = json === undefined ? body : JSON.stringify(json);
   // Removing a short secret inside a longer one would leave the rest of the longer one.
-  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
-    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
+    const inPath = encodeURIComponent(secret.toWellFormed());
+    const inQuery = new URLSearchParams([['', secret]]).toString().slice(1);
+    for (const form of [secret, inPath, inQuery, JSON.stringify(secret).slice(1, -1)])
       text = text.replaceAll(form, '[redacted]');
+  }
   const cut = text.length > maxScanned;
   text = text
     // The patterns below take quadratic time on a long run of one kind.
