@@ -8,7 +8,6 @@ import * as errors from './service-errors.ts';
 import { getToken, type TokenSource } from './token-source.ts';
 
 export interface RetryPolicy {
-  /** Attempts in total, the first included. */
   readonly maxAttempts: number;
   /** Upper bound of the first pause, milliseconds. It doubles each time up to 5 s; the pause is random below it. */
   readonly firstPauseMs: number;

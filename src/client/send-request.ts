@@ -51,7 +51,6 @@ export function parseEndpoint(options: EndpointOptions): Endpoint {
   return { baseUrl, clientId, serviceIdentifierField, timeoutMs };
 }
 
-/** Codes of errors before a request is sent. */
 const connectErrors =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 

@@ -42,7 +42,6 @@ export class Rejected extends ServiceError {
   readonly name = 'Rejected';
 }
 
-/** 5xx, time-out or network. */
 export class Unavailable extends ServiceError {
   readonly name = 'Unavailable';
   readonly reason: 'status' | 'time-out' | 'network';

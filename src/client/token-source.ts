@@ -54,7 +54,6 @@ const session = z.object({
   expires_in: z.coerce.number().positive().catch(Number.POSITIVE_INFINITY),
 });
 
-// Not among `operations`: it takes no token.
 const login: Operation = {
   group: 'login',
   method: 'POST',

@@ -43,7 +43,7 @@ export function addClientCommands(program: Command, env: Environment): void {
     .description('subscribe an endpoint to events, signed with the first of SIGNING_KEYS, or with a new key')
     .requiredOption('--url <address>', 'the endpoint: where the platform sends callbacks to', httpAddress)
     .addOption(events.argParser(parseEvents).default(client.eventNames, 'all'))
-    .action(run((platform, flags: AddFlags) => addSubscription(platform, flags, firstSigningKey(env))));
+    .action(run((platform, flags) => addSubscription(platform, flags, firstSigningKey(env))));
   subscriptions
     .command('remove')
     .description('delete a subscription: the platform then sends nothing for it')
@@ -59,16 +59,13 @@ export function addClientCommands(program: Command, env: Environment): void {
 const printJson = (value: unknown) => print(printable(JSON.stringify(value, undefined, 2)));
 const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
-interface SearchFlags {
-  limit: number;
-  type: 'drug' | 'lab';
-  json?: true;
-}
-
-async function search(platform: client.ServiceClient, q: string, flags: SearchFlags): Promise<void> {
-  const { limit, type } = flags;
+async function search(
+  platform: client.ServiceClient,
+  q: string,
+  { limit, type, json }: { limit: number; type: 'drug' | 'lab'; json?: true },
+): Promise<void> {
   const { drugs, lab_tests: tests, raw } = await platform.searchDrugsAndLabs({ q, limit, s_type: type });
-  if (flags.json) return printJson(raw);
+  if (json) return printJson(raw);
   if (drugs.length + tests.length === 0) return print('No results.');
   const drugRows = drugs.map((d) => {
     const otc = d.is_otc == null ? '' : d.is_otc ? 'yes' : 'no';
@@ -97,17 +94,11 @@ async function listSubscriptions(platform: client.ServiceClient, { json }: { jso
   printTable(['Id', 'Events', 'Endpoint', 'Protocol', 'Created'], rows);
 }
 
-/** The first of SIGNING_KEYS, which a sender signs with. */
 export const firstSigningKey = (env: Environment) => partsOf(env.SIGNING_KEYS ?? '')[0];
-
-interface AddFlags {
-  url: string;
-  events: readonly string[];
-}
 
 async function addSubscription(
   platform: client.ServiceClient,
-  { url, events }: AddFlags,
+  { url, events }: { url: string; events: readonly string[] },
   existingKey: string | undefined,
 ): Promise<void> {
   const undocumented = events.filter((name) => !client.eventNames.includes(name));
@@ -153,7 +144,7 @@ const mayBeSubscribed = (error: Error): boolean =>
   (error instanceof client.UnreadableResponse ||
     (error instanceof client.Unavailable ? error.mayHaveReached : error.status === 400));
 
-/** Parses an option's value. @throws InvalidArgumentError */
+/** @throws InvalidArgumentError */
 export function httpAddress(text: string): string {
   if (/^https?:\/\/./i.test(text) && URL.canParse(text)) return text;
   throw new InvalidArgumentError('It must be an http(s) address.');
