@@ -18,7 +18,7 @@ const assets = {
   'icon.svg': read(join(folder, 'icon.svg')),
 };
 
-export type AssetName = keyof typeof assets;
+type AssetName = keyof typeof assets;
 export const assetNames = Object.keys(assets) as AssetName[];
 
 /** The address of an asset. It changes with the content, so that a browser may cache it forever. */

@@ -37,7 +37,6 @@ const setHeaders = helmet({
   referrerPolicy: { policy: 'same-origin' },
 });
 
-/** For every page: own files only, no inline scripts or styles, no caching. */
 const pageHeaders: RequestHandler = (req, res, next) => {
   res.setHeader('Cache-Control', 'no-store');
   setHeaders(req, res, next);

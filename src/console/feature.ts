@@ -2,7 +2,7 @@ import { type Express, Router } from 'express';
 import type { Config } from '../common/config/config.ts';
 import type { Check, Feature } from '../receiver/feature.ts';
 
-/** The pages for people, where somebody can sign in. Their code is loaded with the first request: commands do without. */
+/** The code of the pages is loaded with the first request: commands do without. */
 export const console: Feature = {
   name: 'console',
   routes: (core) => {

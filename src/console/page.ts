@@ -9,11 +9,10 @@ import { type Frame, visitOf } from './ui/context.ts';
 export class PageNotFound extends Error {}
 export class BadInput extends Error {}
 export class TooManyDownloads extends Error {}
-/** The user has none of the roles that a page takes. */
 export class NotAllowed extends Error {}
 
 /** The least role of a route; `anyone`: no session. */
-export type LeastRole = Role | 'anyone';
+type LeastRole = Role | 'anyone';
 
 type AddRoute = (path: string, role: LeastRole, handler: RequestHandler) => void;
 
@@ -42,10 +41,9 @@ const includes: Record<Role, readonly Role[]> = {
 export const isAllowed = (roles: readonly Role[], least: LeastRole): boolean =>
   least === 'anyone' || roles.some((role) => role === least || includes[role].includes(least));
 
-/** Whether the signed-in user has a role, or one that includes it. */
 export const hasRole = (res: Response, role: Role): boolean => isAllowed(visitOf(res).roles, role);
 
-/** Routes that check the role, and read a form after it; `may` tells whether roles open one. */
+/** Routes that check the role, and read a form after it. */
 export function createRoutes(app: Express, config: Config): Routes & { may: Frame['may'] } {
   const added: { method: string; path: RegExp; role: LeastRole }[] = [];
   const add =

@@ -13,7 +13,6 @@ export const guid = z.guid('An id must be a UUID.');
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, values.length > 12 ? 'Unknown value.' : `Choose one of ${values.join(', ')}.`);
 
-/** A field to choose one of several values; `any` is the choice of none. */
 export const choice = <const Value extends string>(label: string, options: readonly Value[], any = 'any') =>
   oneOf(options).meta({ label, options, any });
 
@@ -32,7 +31,6 @@ export const localTime = (timezone: string, label?: string) =>
 export interface Form {
   fields: FormField[];
   entered: Record<string, string>;
-  /** By field name. */
   faults: Record<string, string>;
 }
 
@@ -41,11 +39,7 @@ interface ParsedForm<Shape extends z.ZodRawShape> extends Form {
   status: 200 | 400;
 }
 
-/**
- * Parses the fields of a form or an address; empty fields count as absent, unknown ones are ignored.
- *
- * @param aliases with them, the name of a business, a clinic or a doctor is read as its id
- */
+/** Ignores empty and unknown fields. With aliases, the name of a business, a clinic or a doctor is read as its id. */
 export function parseForm<Shape extends z.ZodRawShape>(
   form: Record<string, unknown>,
   shape: Shape,

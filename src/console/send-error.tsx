@@ -42,11 +42,7 @@ const kinds: readonly Kind[] = [
   [() => true, 500, 'Internal error', 'See the log of the receiver.'],
 ];
 
-/**
- * Sends an error page; without a session it is the bare one.
- *
- * @returns the status
- */
+/** @returns the status */
 export function sendError(res: Response, error: Error): number {
   if (res.headersSent) {
     res.destroy();

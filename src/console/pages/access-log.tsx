@@ -12,7 +12,6 @@ import { formatCount, Moment, Nothing } from '../ui/values.tsx';
 
 const maxEntries = 500;
 
-/** Who saw or did what. Reading it is an entry, too. */
 export const accessLog: Page = (routes, { config: { reportTimezone: timezone }, read, logAccess }) => {
   const shape = {
     actor: text.meta({ label: 'Person' }),
@@ -105,7 +104,6 @@ export function Entries({ entries, empty }: { entries: readonly AccessEntry[]; e
   );
 }
 
-/** Who is signed in. */
 export const sessions: Page = (routes, { db, read, logAccess }) => {
   routes.get('/sessions', 'privacy', async (_req, res) => {
     const rows = await read(listSessions);

@@ -21,7 +21,6 @@ import { RecordLink } from './records.tsx';
 
 const pageRows = 50;
 
-/** The stored callbacks, and whether they were applied. */
 export const deliveries: Page = (routes, core) => {
   const names = core.families.map(({ name }) => name);
   const family = choice('Family', names);

@@ -25,7 +25,6 @@ export const pages: readonly Page[] = [
   sessions,
 ];
 
-/** The places of the console; a user sees those that the roles open. */
 export const navigation: readonly Group[] = [
   {
     title: 'Clinic',

@@ -23,7 +23,7 @@ const answerAfterMs = 10_000;
 const maxShown = 500;
 const maxLooks = 20;
 
-/** What is stored about a patient: access, erasure and holds. Ids are posted, so that they are in no address. */
+/** Ids are posted, so that they are in no address. */
 export const patients: Page = (routes, core) => {
   const { config, log } = core;
 
@@ -109,11 +109,7 @@ export const patients: Page = (routes, core) => {
 
 const subjectsText = z.array(z.string().startsWith('p:')).min(1);
 
-/**
- * The subjects of the patient that a form means: those that one of our own pages has posted, or those of the ids that were entered.
- *
- * @throws BadInput; PageNotFound where nobody or several people are meant
- */
+/** @throws BadInput; PageNotFound where no patient or several are meant */
 async function identify(core: PageContext, res: Response, form: Record<string, unknown>): Promise<string[]> {
   if (typeof form.subjects === 'string') return subjectsText.parse(JSON.parse(form.subjects));
   const { patient } = readForm(form, { patient: text }).data;

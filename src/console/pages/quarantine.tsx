@@ -23,7 +23,6 @@ import { Facts, formatCount, formatTimes, IdLink, Moment, Named, Verbatim } from
 const maxRows = 200;
 type Body = NonNullable<Awaited<ReturnType<typeof readQuarantined>>>;
 
-/** Bodies that were refused behind the access checks: look, correct, replay, drop. */
 export const quarantine: Page = (routes, core) => {
   routes.get('/quarantine', 'viewer', async (req, res) => {
     const { aliases } = visitOf(res);
@@ -51,7 +50,6 @@ export const quarantine: Page = (routes, core) => {
   routes.get('/quarantine/:id', 'viewer', async (req, res) => sendBody(res, await load(req), false));
   routes.post('/quarantine/:id/personal', 'desk', async (req, res) => sendBody(res, await load(req), true));
 
-  /** Leads to the delivery, or says why the body is refused again. */
   const replay = async (req: Request, res: Response, corrected?: string) => {
     const body = await load(req);
     const { id, subjects } = body;

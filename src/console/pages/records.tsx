@@ -19,7 +19,6 @@ import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import { Amount, Empty, Id, IdLink, linkOf, Moment, Named, Nothing, Status } from '../ui/values.tsx';
 
-/** A record: each field with the callback that decided it, and all callbacks. */
 export const records: Page = (routes, core) => {
   const show = async (req: Request, res: Response, revealed: boolean) => {
     const { data } = readForm(revealed ? req.body : req.query, { business: text, id: text });
@@ -60,7 +59,7 @@ export function RecordLink({ businessId, ...record }: RecordLinkProps) {
   return <a href={recordHref(record.family.name, businessId, record.id)}>{nameOf(record)}</a>;
 }
 
-/** What a record is, in one line, without personal data. */
+/** Without personal data. */
 export function Headline({ family, row }: HeadlineProps) {
   const shown = maskRow(row ?? {}, family);
   const names = (family.headline ?? []).filter((name) => shown[name] && shown[name] !== hidden);
@@ -80,7 +79,6 @@ export function Headline({ family, row }: HeadlineProps) {
 
 const isAmount = ({ fields }: Family, name: string) => fields[name]?.kind === 'amount';
 
-/** A value for people: codes by their meaning, links by their names. */
 function Value({ family, name, row }: { family: Family; name: string; row: Row }) {
   const value = row[name];
   const { kind, refersTo } = family.fields[name] ?? {};
@@ -140,7 +138,6 @@ function RecordBody(props: RecordBodyProps) {
   );
 }
 
-/** First what people read, then every other field that has a value, or had one. */
 function Fields({ family, record, row }: { family: Family; record: RecordPage; row: Row }) {
   const shown = Object.values(family.labels ?? {}).flatMap((group) => Object.keys(group ?? {}));
   const names = [
@@ -182,7 +179,7 @@ interface VersionsProps {
 }
 
 function Versions({ family, versions, revealed }: VersionsProps) {
-  /** Names that nobody has documented may be personal. */
+  /** Undocumented names may be personal. */
   const labels = (keys: readonly string[]) => {
     const shown = keys.filter((key) => revealed || Object.hasOwn(family.fields, key));
     const others = keys.length - shown.length;

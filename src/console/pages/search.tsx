@@ -7,7 +7,6 @@ import { Table } from '../ui/table.tsx';
 import { IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
 import { Headline, RecordLink } from './records.tsx';
 
-/** Finds records by ids, names and phones, and messages by their ids. */
 export const search: Page = (routes, core) => {
   routes.get('/search', 'viewer', async (req, res) => {
     const { q = '' } = readForm(req.query, { q: text }).data;

@@ -100,7 +100,6 @@ const signed = new Intl.NumberFormat('en-IN', {
   maximumFractionDigits: 0,
 });
 
-/** By how much an amount differs from the usual one. */
 function changeOf({ now, usual }: Comparison): string | undefined {
   if (usual === null || Number(usual) === 0) return undefined;
   return signed.format((Number(now) - Number(usual)) / Number(usual));

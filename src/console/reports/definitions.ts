@@ -4,12 +4,8 @@ import type { RangeName } from './ranges.ts';
 
 type FamilyName = (typeof families)[number]['name'];
 
-/**
- * A view of the schema `reporting`, as the console shows it. Its filters follow from its columns, and its description is the
- * view's comment.
- */
+/** A view of the schema `reporting`. Its filters follow from its columns, and its description is the view's comment. */
 export interface Report extends Order, Options {
-  /** The view's name; the address of the page too. */
   view: string;
   line: string;
   families: readonly FamilyName[];
@@ -18,9 +14,9 @@ export interface Report extends Order, Options {
 interface Order {
   /** No two rows are equal in it, so that pages do not overlap. */
   order: string;
-  /** Whether `order` begins with a time, newest first, that the column `day` is the day of. */
+  /** `order` begins with a time, newest first, that the column `day` is the day of. */
   newestDayFirst?: boolean;
-  /** Whether the indexes below the view begin with the business, so that a query has to name one. */
+  /** The indexes below the view begin with the business, so that a query has to name one. */
   leadsWithBusiness?: boolean;
 }
 
@@ -32,11 +28,10 @@ interface Options {
   rowsOf?: string;
   /** The days that are shown if none are asked for, instead of the last 30. */
   range?: RangeName;
-  /** Whether its days may be to come. */
   hasDaysToCome?: boolean;
   /** Columns that are shown among all of them only, besides those of every report. */
   details?: readonly string[];
-  /** Whether amounts are of versions or of deleted receipts too, so that their sum says nothing. */
+  /** Amounts are of versions or of deleted receipts too, so that their sum says nothing. */
   withoutTotals?: boolean;
 }
 
@@ -204,7 +199,6 @@ const operations = reportsOf({
   ],
 });
 
-/** A clinic's reports, by subject; and those about the receiver itself. */
 export const reportGroups = {
   money: { title: 'Money', reports: money },
   appointments: { title: 'Appointments', reports: appointments },
@@ -217,5 +211,4 @@ export type ReportGroup = keyof typeof reportGroups;
 
 export const reports: readonly Report[] = Object.values(reportGroups).flatMap(({ reports }) => reports);
 
-/** The view's name in words: Receipts per day. */
 export const titleOf = ({ view, title = view.replace(/_daily$/, '_per_day') }: Report) => titled(title);

@@ -20,7 +20,6 @@ interface Download {
   /** Logs the download, before the first row is sent. */
   logAccess: (summary: RowsSummary) => Promise<void>;
   format: FormatName;
-  /** @param rows their number */
   content: (rows: number) => FileContent;
   /** The file's name, without its ending. */
   name: string;
@@ -72,7 +71,6 @@ export async function sendDownload(res: Response, { pool, config }: Core, downlo
   }
 }
 
-/** A statement that fails where the server does not respond in time. */
 const within = (query_timeout: number, text: string, values: readonly unknown[] = []) => ({
   text,
   values: [...values],
@@ -88,9 +86,6 @@ const disconnected = () =>
 /**
  * Sends a stream as a response. It ends when the client disconnects, also before the first byte: Node's pipeline through
  * a `Duplex.from` into a closed response never does.
- *
- * @param open opens the stream, unless the client has disconnected
- * @throws an error for which `isDisconnected` is true
  */
 async function sendStream(to: Writable, open: () => readonly [Readable, ...Duplex[]]): Promise<void> {
   if (to.destroyed) throw disconnected();

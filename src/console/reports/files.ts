@@ -17,18 +17,15 @@ import {
 } from './report-columns.ts';
 import { type CellKind, type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
-/** A file without its rows. */
 export interface FileContent {
   request: ReportRequest;
   aliases: Aliases | undefined;
-  /** Lines that describe it. */
   about: readonly (readonly [name: string, text: string])[];
 }
 
 interface Format {
   label: string;
   type: string;
-  /** The stages between the rows and the response. */
   write: (content: FileContent) => Duplex[];
 }
 
@@ -46,7 +43,6 @@ interface Around {
   timezone: string;
 }
 
-/** A file with the lines that say which rows it has, as of when. */
 export function describeFile(request: ReportRequest, around: Around): FileContent {
   const { report, filter, hasDays, entered, fields } = request;
   const { comment, revealed, rows, aliases, timezone } = around;
@@ -75,7 +71,6 @@ export function describeFile(request: ReportRequest, around: Around): FileConten
   };
 }
 
-/** The columns with ids of businesses, clinics and doctors, each with the column of their aliases if its kind has some. */
 const aliasesOf = (columns: readonly TypedColumn[], aliases: Aliases | undefined) =>
   columns.flatMap(({ name: id }) => {
     const kind = aliasKindOf(id);

@@ -13,11 +13,9 @@ export const maxPages = 50;
 
 const keysOf = <Key extends string>(record: Record<Key, unknown>) => Object.keys(record) as Key[];
 
-/** A query, with the form that it was entered in. */
 export interface ReportRequest extends ReportQuery, Form {
   /** Undefined where other days are entered. */
   range: RangeName | undefined;
-  /** Whether the report has days to filter by, and ages. */
   hasDays: boolean;
   hasAges: boolean;
   isWide: boolean;
@@ -29,8 +27,7 @@ interface Around {
 }
 
 /**
- * Reads the rows of a report, and their order, from the address of its page. `from` and `to` are both included, and take
- * precedence over a range; a receipt is looked for in all days. What the report has no column for does not filter it.
+ * `from` and `to` are both included, and take precedence over a range; a receipt is looked for in all days.
  *
  * @throws BadInput where a field is wrong that the form does not show
  */

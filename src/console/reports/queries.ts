@@ -11,7 +11,6 @@ export const maxCounted = 100_000;
 
 export type ReportRow = Readonly<Record<string, string | null>>;
 
-/** The rows of a report, and their order. Absent fields do not filter. */
 export interface ReportFilter {
   /** Days such as 2026-11-22, both included. */
   from?: string | undefined;
@@ -100,12 +99,7 @@ const shortOf = (name: RawBuilder<unknown>, type: string) =>
     ? sql`case when length(${name}::text) > ${maxText} then left(${name}::text, ${maxText - 1}) || '…' else ${name}::text end`
     : sql`${name}::text`;
 
-/**
- * The query for the rows of a report, every value cast to text. Rows that are equal in the column they are sorted by
- * have the report's own order.
- *
- * @param page from 1, with the first row of the next one; without it, all rows
- */
+/** Every value is cast to text. @param page from 1, with the first row of the next one; without it, all rows */
 export function queryRows(query: ReportQuery, page?: number, newest?: RawBuilder<unknown>) {
   const { report, columns, filter } = query;
   const names = columns.map(({ name }) => sql.ref(name));
@@ -123,8 +117,6 @@ const windows = [1, 3, 9, 27, 81, 243, 729];
 /**
  * Reads a page of a report, and the first row of the next one: of ever more of the newest days, where these come first, as far as
  * they are fewer than the days of the filter.
- *
- * @param page from 1
  */
 export async function readPage(db: Db, query: ReportQuery, page: number): Promise<ReportRow[]> {
   const { report, filter } = query;
@@ -145,7 +137,6 @@ export interface Totals {
   sums: ReportRow;
 }
 
-/** The number of a report's rows, and the sums of the columns that have one, of all pages. */
 export async function readTotals(db: Db, query: ReportQuery): Promise<Totals> {
   const summed = query.report.withoutTotals ? [] : query.columns.filter(isSummable).map(({ name }) => name);
   const names = summed.length > 0 ? sql.join(summed.map((name) => sql.ref(name))) : sql`1`;
@@ -165,7 +156,6 @@ export interface AgeSum {
   due: string;
 }
 
-/** The number and amount of dues of each age, also where the filter has one. */
 export async function readAges(db: Db, query: ReportQuery): Promise<AgeSum[]> {
   const names = Object.keys(ages) as Age[];
   const cases = names.map((age) => sql`when ${isOfAge(age)} then ${age}`);
@@ -183,11 +173,7 @@ export interface RowsSummary {
   patients: string[];
 }
 
-/**
- * The query for the number of rows and the subjects of their patients, unless there are too many for a download.
- *
- * @param source the part of a query that begins with `from`, up to its conditions
- */
+/** No patients are listed if there are too many rows for a download. @param source begins with `from` */
 export function summaryOf(columns: readonly ReportColumn[], source: RawBuilder<unknown>, maxRows = pageRows) {
   const plain = (column: string) => sql`lower(replace(trim(${sql.ref(column)}), '-', ''))`;
   const subjects: Record<string, RawBuilder<unknown>> = {

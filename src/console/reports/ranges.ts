@@ -23,7 +23,6 @@ export const ranges = {
 } as const satisfies Record<string, Range>;
 export type RangeName = keyof typeof ranges;
 
-/** The first and the last day of a range; `today` is a day such as 2026-11-22. */
 export const daysOfRange = (range: RangeName, today: string): readonly [from?: string, to?: string] =>
   ranges[range](today);
 

@@ -35,7 +35,6 @@ const comparisonOf = (column: string) => {
       'yesterday', (${sum} filter (where day = reporting.today() - 1))::text) as ${sql.ref(column)}`;
 };
 
-/** Takings up to this time of the day: the sums of all, then of the clinics with the largest. */
 const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
     select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
       ${sql.join(['net', 'paid', 'due'].map(comparisonOf))}
@@ -55,7 +54,6 @@ const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
     order by "isTotal" desc, coalesce(sum(net) filter (where day = reporting.today()), 0) desc, clinic nulls last
     limit ${maxClinics + 1}`;
 
-/** Appointments whose last change was received today. */
 export interface StateCount {
   state: string;
   appointments: number;
@@ -80,7 +78,6 @@ async function readAppointments(db: Db): Promise<StateCount[]> {
   return read(db, query);
 }
 
-/** Appointments of today or tomorrow, as far as their start is known. */
 export interface DayCount {
   day: string;
   isToday: boolean;
@@ -96,7 +93,6 @@ const startingQuery = (businesses: RawBuilder<string[]>) => sql<DayCount>`
   where business_id = any(${businesses}) and day between reporting.today() and reporting.today() + 1
   group by day order by day`;
 
-/** A receipt of today or yesterday. */
 export interface NewestReceipt {
   business: string;
   id: string;
@@ -120,7 +116,6 @@ const newestQuery = sql<NewestReceipt>`
     join public.receipts using (business_id, receipt_id)
     where deleted_at is null order by at desc limit 10`;
 
-/** Dues that are as many days old today. */
 export interface DueSum {
   days: number;
   day: string;
@@ -137,7 +132,7 @@ const duesQuery = (businesses: RawBuilder<string[]>) => sql<DueSum>`
   ) as r on r.day = reporting.today() - days
   group by days order by days`;
 
-/** The figures of the page Today. Undefined: the query timed out. */
+/** Undefined: the query timed out. */
 export interface Figures {
   takings: Takings[] | undefined;
   appointments: StateCount[] | undefined;

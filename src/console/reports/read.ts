@@ -17,13 +17,11 @@ export async function readBusinesses(db: Db): Promise<RawBuilder<string[]>> {
   return sql`${rows.map(({ business_id }) => business_id)}::text[]`;
 }
 
-/** A page out of rows that were read with one more than its size. */
 export const takePage = <Row>(rows: readonly Row[], size: number) => ({
   rows: rows.slice(0, size),
   more: rows.length > size,
 });
 
-/** A query without which a page is still of use; undefined: it timed out. */
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
   query.catch((error) => {
     if (!isTimeout(error)) throw error;

@@ -17,7 +17,6 @@ export interface ReportColumn extends TypedColumn {
   personal: boolean;
 }
 
-/** The comments of the views, and of the functions that are reports. */
 export async function readComments(db: Db): Promise<ReadonlyMap<string, string>> {
   const comments = sql<{ name: string; comment: string }>`
     select relname as name, obj_description(oid, 'pg_class') as comment
@@ -44,7 +43,6 @@ const aliased: Record<AliasKind, readonly string[]> = {
   doctor: ['doctor_id', 'doctor_oid', 'docid'],
 };
 
-/** The kind of the ids in a column of this name, if they can have an alias. */
 export const aliasKindOf = (name: string): AliasKind | undefined =>
   aliasKinds.find((kind) => aliased[kind].includes(name));
 
@@ -53,7 +51,7 @@ export const isId = (name: string) => /(^|_)(id|oid|number|archive)$/.test(name)
 export const isAmount = ({ name, type }: TypedColumn) =>
   type === 'numeric' && !isId(name) && !/_(seconds|hours|share|callbacks)$|^quantity$/.test(name);
 
-/** Whether the digits of a column are to be compared, so that they stand on the right. */
+/** Its digits are compared: they stand on the right. */
 export const isNumeric = ({ name, type }: TypedColumn) =>
   ['numeric', 'bigint', 'integer', 'double precision', 'interval'].includes(type) && !isId(name);
 
@@ -118,11 +116,7 @@ const ranks: readonly ((column: ReportColumn, lead: string) => boolean | number)
 const details =
   /^(client_id|last_event|archive|flavour|actor|aid|action|remarks|transaction_reference|rrn|asked_at|(updated|modified|created|received|applied)_at|event_time|partner_.*|.*_(link|url|version)|.*_discount_.*|deleted_(receipts|net_amount)|cancelled_by_.*|.*_without_prescription|.*_(share|hours))$/;
 
-/**
- * The columns of a report's page, in the order in which a row is read: time, money, people and places, state; ids last.
- *
- * @param all otherwise without those that are read on a record's page
- */
+/** Time, money, people and places, state; ids last. @param all with those that are read on a record's page */
 export function layOut(
   report: Report,
   columns: readonly ReportColumn[],

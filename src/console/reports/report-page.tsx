@@ -83,7 +83,6 @@ function describeRows({ totals }: ReportProps): string {
     : `${formatCountOf(totals.rows, ['row', 'rows'])}.`;
 }
 
-/** Leads to the same rows with all columns, or with those that are read first. */
 function ColumnsLink({ report, columns, entered, isWide }: ReportProps) {
   if (layOut(report, columns, false).length === columns.length) return null;
   return (
@@ -190,7 +189,6 @@ const mostUsed = [
   { name: 'Receipts of last month', href: reportHref('receipts', { range: 'last_month' }) },
 ];
 
-/** The reports by subject. @param group the one that is shown; without it, all of a clinic's */
 export function ReportList({ group }: { group?: ReportGroup | undefined }) {
   const { roles } = useVisit();
   const { operations: _, ...clinic } = reportGroups;

@@ -35,7 +35,6 @@ const relations = (targets: readonly (readonly [type: string, target: string])[]
 // Excel refuses a file with a longer cell.
 const maxText = 32_767;
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** Characters that XML cannot hold are replaced. */
 const escapeXml = (value: string) =>
   value
     .slice(0, maxText)
@@ -113,7 +112,6 @@ function serial(value: string) {
   return days > 60 ? days : undefined;
 }
 
-/** The number that a cell holds; undefined: it holds the value as text. */
 function numberOf(kind: CellKind, value: string): number | string | undefined {
   if (kind === 'date' || kind === 'moment') return serial(value);
   if (kind === 'duration') {

@@ -24,8 +24,6 @@ export class ForeignForm extends Error {}
 /**
  * Rejects the forms of other sites, by the `Sec-Fetch-Site` of the browser, which it sends over TLS, or else by comparing
  * its `Origin` with PUBLIC_URL, or with the host of the request or of a trusted proxy.
- *
- * @returns a handler that throws ForeignForm
  */
 export function requireSameOrigin({ config, log }: Core): RequestHandler {
   const refuse = (details: Record<string, string>, message: string): never => {

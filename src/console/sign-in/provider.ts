@@ -22,12 +22,8 @@ export interface Account extends User {
 export interface Provider {
   /** Why the provider cannot be used; undefined: it responds. */
   findFault: () => Promise<string | undefined>;
-  /** @returns the address of the provider's page, and the attempt */
   begin: (redirectUri: string) => Promise<{ address: URL; attempt: Attempt }>;
-  /**
-   * @param address of the request that the provider sent the browser with
-   * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
-   */
+  /** @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log */
   finish: (address: URL, attempt: Attempt) => Promise<Account>;
   /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
   signOutAddress: (back: string) => Promise<string | undefined>;
@@ -139,12 +135,7 @@ export function faultOfProvider(fault: unknown): { code: string; text: string; i
 /** The claims that may have roles: arrays, or texts with spaces or commas. */
 const rolesClaims = ['roles', 'groups'];
 
-/**
- * The roles of a user.
- *
- * @param sources claims of the ID token, and of userinfo
- * @param map the roles of values, e-mail addresses and domains; undefined: the values themselves are roles
- */
+/** @param map the roles of values, e-mail addresses and domains; undefined: the values themselves are roles */
 export function rolesOf(sources: readonly Claims[], map: Oidc['rolesMap']): Role[] {
   const values = sources.flatMap((claims) => rolesClaims.flatMap((name) => valuesOf(claims[name])));
   const email = verifiedEmail(sources);
@@ -169,7 +160,6 @@ function missingIn(sources: readonly Claims[], map: Oidc['rolesMap']): string {
 const valuesOf = (claim: unknown): unknown[] =>
   typeof claim === 'string' ? claim.split(/[\s,]+/) : [claim].flat();
 
-/** The e-mail address of the first claims that say it is verified, in lower case. */
 function verifiedEmail(sources: readonly Claims[]): string | undefined {
   for (const { email, email_verified } of sources)
     if (typeof email === 'string' && email_verified === true) return email.toLowerCase();

@@ -39,7 +39,6 @@ export const sessionMs = 8 * 3_600_000;
 const timeoutMs = 5_000;
 const isValid = sql<boolean>`begun_at > now() - ${sql.lit(sessionMs)} * interval '1 ms'`;
 
-/** The user of a session; undefined: there is none, it was ended or has expired. @throws the database's error */
 export async function readSession({ db, pool }: Core, hash: Buffer): Promise<User | undefined> {
   const query = db
     .selectFrom('receiver.sessions')
@@ -70,7 +69,6 @@ export async function endSessions(db: Db, column: 'hash' | 'actor', value: Buffe
   await db.deleteFrom('receiver.sessions').where(column, '=', value).execute();
 }
 
-/** The last sign-in first. */
 export const listSessions = (db: Db) =>
   db
     .selectFrom('receiver.sessions')
@@ -82,7 +80,6 @@ export const listSessions = (db: Db) =>
 
 type Way = 'admin token' | 'identity provider';
 
-/** Common to the ways to sign in. */
 export interface Entrance {
   /** Begins a session, after its entry in the access log. */
   enter: (req: Request, res: Response, user: User, way: Way) => Promise<void>;

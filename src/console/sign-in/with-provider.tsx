@@ -91,7 +91,6 @@ export function addProviderSignIn(
   });
 }
 
-/** The attempt that the browser has kept; the state in it must be that of the provider's answer. */
 function readAttempt(cookie = ''): (Attempt & { next: unknown }) | undefined {
   try {
     const attempt = JSON.parse(Buffer.from(cookie, 'base64url').toString());

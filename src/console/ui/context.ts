@@ -25,14 +25,12 @@ export interface Group {
 /** The same for every user. */
 export interface Frame {
   navigation: readonly Group[];
-  /** Whether one of the roles may open an address of the console, or post a form to it. */
   may: (roles: readonly Role[], method: 'GET' | 'POST', address: string) => boolean;
   timezone: string;
 }
 
 /** The request of a signed-in user: any component of its page may need it. */
-export interface Visit extends Frame {
-  /** The user, and from where. */
+interface Visit extends Frame {
   actor: Actor;
   roles: readonly Role[];
   /** The hash of its cookie. */
@@ -61,13 +59,12 @@ export const VisitContext = createContext({} as Visit);
 
 export const useVisit = () => useContext(VisitContext);
 
-/** Tells whether the user may open a page of the console, by its path below /console. */
+/** Takes the path below /console. */
 export function useMayOpen(): (path: string) => boolean {
   const { may, roles } = useVisit();
   return (path) => may(roles, 'GET', path);
 }
 
-/** Whether the user may post a form to an address of the console. */
 export function useMayPost(address: string): boolean {
   const { may, roles } = useVisit();
   return may(roles, 'POST', address);

@@ -6,15 +6,12 @@ import { useVisit } from './context.ts';
 import { Fields, type FormField, Hidden, Submit } from './forms.tsx';
 
 interface FiltersProps extends Form {
-  /** The page's address, which holds the filter. */
   action: string;
-  /** Further fields of the address. */
   hidden?: Record<string, string | undefined>;
   folded?: boolean;
   children?: ComponentChildren;
 }
 
-/** The filter of a list, in its page's address. A keyboard can skip it. */
 export function Filters(props: FiltersProps) {
   const { action, fields, entered, faults, hidden = {}, folded = false, children } = props;
   const { aliases } = useVisit();
@@ -63,7 +60,6 @@ interface LinkListProps {
   children?: ComponentChildren;
 }
 
-/** Links in a row; the current one is marked. */
 export function LinkList({ label, links, children }: LinkListProps) {
   return (
     <nav class="actions" aria-label={label}>

@@ -16,7 +16,7 @@ interface PostFormProps {
   children: ComponentChildren;
 }
 
-/** A form that is posted. It is shown to users only who may post it. */
+/** It is shown only to users who may post it. */
 export function PostForm({ action, values = {}, children, class: name, label }: PostFormProps) {
   if (!useMayPost(action)) return null;
   return (
@@ -54,7 +54,6 @@ export function Hidden({ values }: { values: Values }) {
   );
 }
 
-/** Submits its form. `kind` is its style; the main action of a page has none. */
 export function Submit({ kind, children }: { kind?: string | undefined; children: ComponentChildren }) {
   return (
     <button type="submit" class={kind}>
@@ -70,9 +69,8 @@ export interface FormField {
   required?: boolean;
   autocomplete?: string;
   kind?: 'text' | 'password' | 'date' | 'datetime-local' | AliasKind;
-  /** Whether an alias may be entered as well as the id; the field then holds the alias. */
+  /** An alias may be entered as well as the id; the field then holds the alias. */
   byName?: boolean;
-  /** It is a choice of these. */
   options?: readonly string[];
   /** The choice of none; false: there is no such choice. */
   any?: string | false;
@@ -164,7 +162,6 @@ interface EntryFormProps extends FieldsProps {
   submit: string;
 }
 
-/** A card with fields to fill in, which are posted. */
 export function EntryForm({ action, values = {}, title, hint, submit, ...fields }: EntryFormProps) {
   return (
     <PostForm {...{ action, values }} class="card" label={title}>
@@ -190,7 +187,6 @@ export function ShowPersonal(props: PersonalProps & { values?: Values; what?: st
   return <PostButton action={`${address}/personal`} values={values} text={`Show ${what}`} />;
 }
 
-/** Says that a page shows personal data; where it does not, the text inside, and what showing it takes. */
 export function PersonalNote(props: PersonalProps & { hiddenAt?: string; children: ComponentChildren }) {
   const { revealed, address, hiddenAt = address, children } = props;
   const mayShow = useMayPost(`${address}/personal`);

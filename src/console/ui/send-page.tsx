@@ -95,7 +95,6 @@ function findEntry(groups: readonly Group[], path: string): Entry | undefined {
     .toSorted((one, other) => other.at.length - one.at.length)[0]?.entry;
 }
 
-/** Search, the user's menu, and the navigation, which is a menu on a narrow screen. */
 function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
   const { navigation, actor, roles, problems } = useVisit();
   const mayOpen = useMayOpen();

@@ -10,11 +10,9 @@ export interface Column<Row> {
   rowHead?: boolean;
   /** The name by which the table is sorted; undefined: not by this column. */
   sort?: string | undefined;
-  /** The sum of the whole column, where it has one. */
   total?: ComponentChildren;
 }
 
-/** How a table is sorted, and the address of the page that sorts otherwise. */
 export interface Sorting {
   by: string;
   descending: boolean;

@@ -38,14 +38,12 @@ export function Empty() {
   return <span class="nothing">empty</span>;
 }
 
-/** An id: its ends, where it is long. */
 export function Id({ id, href }: { id: string; href?: string }) {
   const short = id.length > 12 ? `${id.slice(0, 4)}…${id.slice(-4)}` : id;
   const text = { class: 'id', title: id, children: short };
   return href ? <a {...text} href={href} /> : <span {...text} />;
 }
 
-/** A business, a clinic or a doctor by its alias; without one, its id. */
 export function Named({ kind, id }: { kind: AliasKind; id: string | null | undefined }) {
   const { aliases } = useVisit();
   if (!id) return <Nothing />;
@@ -80,7 +78,6 @@ export function Verbatim({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** A link to the page of a delivery or of a rejected body: its id, or a time of it. */
 export function IdLink({ to, id, at }: { to: 'deliveries' | 'quarantine'; id: string; at?: Date }) {
   return (
     <a class={at ? undefined : 'id'} href={hrefTo(`/${to}/${id}`)}>
@@ -95,7 +92,6 @@ export function Amount({ value }: { value: number | string | null | undefined })
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 
-/** A link to a document; undefined for a text that is no address. */
 export function linkOf(value: string, name: string) {
   if (!/^https?:\/\/\S+$/.test(value)) return undefined;
   return (
@@ -110,7 +106,6 @@ interface FieldValueProps {
   row: Readonly<Record<string, string | null>>;
 }
 
-/** A value that PostgreSQL cast to text, for people to read. */
 export function FieldValue({ column, row }: FieldValueProps) {
   const { name, type } = column;
   const value = name === 'receipt_number' ? row[name] || row.receipt_id : row[name];
@@ -136,7 +131,6 @@ export function FieldValue({ column, row }: FieldValueProps) {
   return name === 'state' ? words(value) : typed(type, value);
 }
 
-/** A value whose type says how it is read. */
 function typed(type: string, value: string) {
   if (['numeric', 'bigint', 'integer'].includes(type)) return formatCount(value);
   if (type === 'boolean') return value === 'true' ? 'yes' : 'no';
