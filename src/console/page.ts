@@ -8,7 +8,9 @@ import { type Frame, visitOf } from './ui/context.ts';
 
 export class PageNotFound extends Error {}
 export class BadInput extends Error {}
-export class TooManyDownloads extends Error {}
+export class TooManyDownloads extends Error {
+  override readonly message = 'The maximum number of downloads is running. Try again later.';
+}
 export class NotAllowed extends Error {}
 
 /** The least role of a route; `anyone`: no session. */

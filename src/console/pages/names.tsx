@@ -71,14 +71,9 @@ async function readIds(
   return rows;
 }
 
-interface AliasesProps {
-  ids: readonly KnownId[];
-  form: Form;
-}
-
 const action = '/console/aliases';
 
-function AliasesPage({ ids, form }: AliasesProps) {
+function AliasesPage({ ids, form }: { ids: readonly KnownId[]; form: Form }) {
   const mayEdit = useMayPost(action);
   const filter = new URLSearchParams(form.entered).toString();
   return (

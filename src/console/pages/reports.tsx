@@ -16,7 +16,7 @@ import {
   summarize,
   summaryOf,
 } from '../reports/queries.ts';
-import { readBusinesses, takePage } from '../reports/read.ts';
+import { readBusinesses } from '../reports/read.ts';
 import { readColumns, readComments } from '../reports/report-columns.ts';
 import { ReportFilters, ReportList, ReportPage } from '../reports/report-page.tsx';
 import { visitOf } from '../ui/context.ts';
@@ -54,11 +54,12 @@ export const reports: Page = (routes, context) => {
       const { request } = opened;
       const { filter, columns, hasAges } = request;
       if (Object.keys(request.faults).length > 0) return { ...opened, page: undefined };
-      const { rows, more } = takePage(await readPage(tx, request, filter.page ?? 1), pageRows);
+      const readRows = await readPage(tx, request, filter.page ?? 1);
+      const rows = readRows.slice(0, pageRows);
       const totals = await readTotals(tx, request);
       const ages = hasAges && !filter.receipt ? await readAges(tx, request) : undefined;
       const { patients } = await summarize(tx, columns, rows);
-      return { ...opened, page: { rows, more, totals, ages, patients } };
+      return { ...opened, page: { rows, more: readRows.length > pageRows, totals, ages, patients } };
     });
     const title = titleOf(request.report);
     if (!page) return sendPage(res, title, <ReportFilters {...request} />, { status: 400 });
@@ -82,8 +83,7 @@ export const reports: Page = (routes, context) => {
     const { aliases, timezone } = visitOf(res);
     const around = { comment, revealed: isPersonal, aliases, timezone };
     const details = { format, personal: isPersonal };
-    if (running >= maxDownloads)
-      throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
+    if (running >= maxDownloads) throw new TooManyDownloads();
     running += 1;
     try {
       await sendDownload(res, context, {

@@ -38,7 +38,7 @@ export async function sendDownload(res: Response, { pool, config }: Core, downlo
   const { downloads: limits, reportTimezone: timezone } = config;
   const settings = `set local timezone = '${timezone}'; set local statement_timeout = ${limits.totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const client = await pool.connect().catch(() => {
-    throw new TooManyDownloads('The maximum number of downloads is running. Try again later.');
+    throw new TooManyDownloads();
   });
   const watch = abortWhenStalled(res, limits);
   let broken: Error | undefined;

@@ -4,7 +4,7 @@ import { formatLocal, parseLocal } from '../../common/local-times.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { choice, type Form, localTime, oneOf, parseForm, receiptId, text } from '../read-form.ts';
-import { hrefTo } from '../ui/context.ts';
+import { hrefTo, type Values } from '../ui/context.ts';
 import { filtersOf, type ReportFilter, type ReportQuery, type ReportSource } from './queries.ts';
 import { ages, daysOfRange, type RangeName, ranges } from './ranges.ts';
 
@@ -21,11 +21,6 @@ export interface ReportRequest extends ReportQuery, Form {
   isWide: boolean;
 }
 
-interface Around {
-  timezone: string;
-  aliases?: Aliases;
-}
-
 /**
  * `from` and `to` are both included, and take precedence over a range; a receipt is looked for in all days.
  *
@@ -34,7 +29,7 @@ interface Around {
 export function readReportForm(
   form: Record<string, unknown>,
   source: ReportSource,
-  { timezone, aliases }: Around,
+  { timezone, aliases }: { timezone: string; aliases?: Aliases },
 ): ReportRequest {
   const { report, columns } = source;
   const filters = filtersOf(source);
@@ -83,5 +78,4 @@ export function readReportForm(
   };
 }
 
-export const reportHref = (view: string, fields?: Readonly<Record<string, string | undefined>>) =>
-  hrefTo(`/reports/${view}`, fields);
+export const reportHref = (view: string, fields?: Values) => hrefTo(`/reports/${view}`, fields);

@@ -4,6 +4,7 @@ import type { Report } from './definitions.ts';
 import { type Age, ages } from './ranges.ts';
 import { allOf, read } from './read.ts';
 import { isSummable, type ReportColumn } from './report-columns.ts';
+import { maxText } from './xlsx.ts';
 
 export const pageRows = 200;
 /** More rows are neither counted nor summed, nor sorted by a column. */
@@ -92,8 +93,7 @@ function isOfAge(age: Age): RawBuilder<boolean> {
     and coalesce(reporting.today() - ${min}::int, 'infinity'))`;
 }
 
-/** As many characters as a cell of Excel takes: a field may have a hundred thousand, and a page or a batch has hundreds of rows. */
-const maxText = 32_767;
+/** Cuts a text as Excel does: a field may have a hundred thousand characters, and a page or a batch has hundreds of rows. */
 const shortOf = (name: RawBuilder<unknown>, type: string) =>
   type === 'text' || type === 'jsonb'
     ? sql`case when length(${name}::text) > ${maxText} then left(${name}::text, ${maxText - 1}) || '…' else ${name}::text end`

@@ -17,11 +17,6 @@ export async function readBusinesses(db: Db): Promise<RawBuilder<string[]>> {
   return sql`${rows.map(({ business_id }) => business_id)}::text[]`;
 }
 
-export const takePage = <Row>(rows: readonly Row[], size: number) => ({
-  rows: rows.slice(0, size),
-  more: rows.length > size,
-});
-
 export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
   query.catch((error) => {
     if (!isTimeout(error)) throw error;

@@ -33,7 +33,7 @@ const relations = (targets: readonly (readonly [type: string, target: string])[]
     .join('')}</Relationships>`;
 
 // Excel refuses a file with a longer cell.
-const maxText = 32_767;
+export const maxText = 32_767;
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeXml = (value: string) =>
   value

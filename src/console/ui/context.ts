@@ -70,10 +70,10 @@ export function useMayPost(address: string): boolean {
   return may(roles, 'POST', address);
 }
 
-type Query = Readonly<Record<string, string | undefined>>;
+export type Values = Readonly<Record<string, string | undefined>>;
 
 /** The address of a page of the console. Undefined and empty fields are left out. */
-export function hrefTo(path: string, fields: Query = {}): string {
+export function hrefTo(path: string, fields: Values = {}): string {
   const filled = Object.entries(fields).flatMap(([name, value]) => (value ? [[name, value]] : []));
   return `/console${path}${filled.length > 0 ? `?${new URLSearchParams(filled)}` : ''}`;
 }

@@ -2,9 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { words } from '../../common/words.ts';
 import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
-import { useMayPost, useVisit } from './context.ts';
-
-type Values = Readonly<Record<string, string | undefined>>;
+import { useMayPost, useVisit, type Values } from './context.ts';
 
 interface PostFormProps {
   action: string;

@@ -7,16 +7,11 @@ import { type Entry, type Group, hrefTo, useMayOpen, useVisit, VisitContext, vis
 import { PostForm, Submit } from './forms.tsx';
 import { formatCount, Moment } from './values.tsx';
 
-interface PageOptions {
-  status?: number;
-  query?: string;
-}
-
 export function sendPage(
   res: Response,
   title: string,
   children: ComponentChildren,
-  { status = 200, query }: PageOptions = {},
+  { status = 200, query }: { status?: number; query?: string } = {},
 ): void {
   const visit = visitOf(res);
   const { path } = res.req;

@@ -3,6 +3,7 @@ import { formatDay } from '../../common/days.ts';
 import { formatDuration, formatInterval, formatMoment, parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
+import type { ReportRow } from '../reports/queries.ts';
 import {
   aliasKindOf,
   familyOfId,
@@ -101,12 +102,7 @@ export function linkOf(value: string, name: string) {
   );
 }
 
-interface FieldValueProps {
-  column: TypedColumn;
-  row: Readonly<Record<string, string | null>>;
-}
-
-export function FieldValue({ column, row }: FieldValueProps) {
+export function FieldValue({ column, row }: { column: TypedColumn; row: ReportRow }) {
   const { name, type } = column;
   const value = name === 'receipt_number' ? row[name] || row.receipt_id : row[name];
   if (value === null || value === undefined) return <Nothing />;
