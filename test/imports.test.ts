@@ -39,8 +39,8 @@ const allowed = table({
 /** The parts of a room, from the ground: each imports only parts before it. */
 const orders = table({
   receiver: 'store gate metrics.ts queue intake worker http stores.ts receiver.ts feature.ts',
-  callbacks: `decimal.ts times.ts families callback.ts authoring.ts rejection.ts canonical-json.ts plain-digest.ts identify.ts
-    delivery.ts read-data.ts subjects.ts cut-secrets.ts unstorable.ts explain.ts reduce.ts parse.ts read-callback.ts`,
+  callbacks: `exact-json.ts times.ts families callback.ts authoring.ts rejection.ts plain-digest.ts identify.ts delivery.ts
+    subjects.ts cut-secrets.ts unstorable.ts parse.ts read-callback.ts reduce.ts`,
 });
 
 /** Files of src, each with what it imports; paths are relative to src. */

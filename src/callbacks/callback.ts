@@ -3,9 +3,8 @@ import { type Family, isKeyedByEnvelope, keyFieldOf, takesEveryEvent } from './f
 import { type Field, idFault, isIdType, keyText, type ValueOf } from './families/field.ts';
 import type { families as documented } from './families/index.ts';
 
-// Messages that begin with `expected` are completed with what was received, see explain.ts.
+// Messages that begin with `expected` are completed with what was received, see parse.ts.
 
-/** Why `keyText` cannot read a key. */
 function keyFault({ kind }: Field, input: unknown): string | undefined {
   const fault = idFault(input);
   if (kind !== 'integer') return input === '' ? 'must not be empty' : (fault ?? 'expected text');
@@ -24,7 +23,7 @@ const ownId = z
   .custom<string | number>((value) => !idFault(value), { error: ({ input }) => idFault(input) })
   .nullish();
 
-/** The envelope of every callback (service-interface section 2.1), as tolerant as callbacks differ. */
+// Section 2.1 of service-interface, as tolerant as callbacks differ.
 const envelope = {
   event_time: z.custom<number | string>(
     isIdType,
@@ -37,19 +36,15 @@ const envelope = {
   partition_id: z.unknown().optional(),
 };
 
-const publicNames = ['event', 'event_type', 'service'];
-
-/** The documented members of a callback, with their other names. */
+const publicNames = 'event event_type service event_time timestamp client_id business_id'.split(' ');
+/** The members that cannot identify a patient. */
+export const publicMembers: ReadonlySet<string> = new Set(publicNames);
+/** The documented members, with their other names. */
 export const envelopeMembers: ReadonlySet<string> = new Set([
   ...publicNames,
   'data',
   ...Object.keys(envelope),
 ]);
-
-/** The members that cannot identify a patient. */
-export const publicMembers: ReadonlySet<string> = new Set(
-  publicNames.concat('event_time', 'timestamp', 'client_id', 'business_id'),
-);
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;
@@ -61,21 +56,19 @@ type DataOf<F extends Fields, Key> = { [K in keyof ValuesOf<F>]?: ValuesOf<F>[K]
   Key & keyof ValuesOf<F>
 > & { [unknown: string]: unknown };
 
-/** A callback of one family. */
 export type CallbackOf<F> =
   F extends Family<string, infer E, infer Fs, infer Key>
     ? Envelope & { event: keyof E & string; data: DataOf<Fs, Key> }
     : never;
 
-/** A callback of any of these families: a union discriminated by `event`. */
-export type CallbackOfAny<List extends readonly unknown[]> = {
+/** A union discriminated by `event`. */
+type CallbackOfAny<List extends readonly unknown[]> = {
   [I in keyof List]: CallbackOf<List[I]>;
 }[number];
 
 /** A callback (service-interface section 2). */
 export type Callback = CallbackOfAny<typeof documented>;
 
-/** A callback of any list of families. */
 export interface AnyCallback extends Envelope {
   event: string;
   data: Record<string, unknown>;
@@ -95,7 +88,6 @@ function optionOf(family: Family) {
   });
 }
 
-/** The key may have its other name. */
 const renamed = (data: z.ZodType, name: string, alias: string) =>
   z.preprocess((value) => {
     if (typeof value !== 'object' || value === null) return value;
@@ -103,10 +95,7 @@ const renamed = (data: z.ZodType, name: string, alias: string) =>
     return { ...members, [name]: members[name] ?? members[alias] };
   }, data);
 
-/**
- * The schema of a callback: a union over the families, discriminated by `event` (service-interface sections 2 and 6). It
- * requires what identifies the record; all other fields are read by `readField`, so their types hold in what `parse` returns.
- */
+/** Requires what identifies the record (service-interface sections 2 and 6); `readField` reads all other fields. */
 export function callbackSchema<const List extends readonly Family[]>(
   families: List,
 ): z.ZodType<CallbackOfAny<List>> {
@@ -115,7 +104,7 @@ export function callbackSchema<const List extends readonly Family[]>(
   return z.discriminatedUnion('event', [first!, ...rest]) as unknown as z.ZodType<CallbackOfAny<List>>;
 }
 
-/** The schema of a callback whose event no family lists. */
+/** For events that no family lists. */
 export const otherSchema = z.looseObject({
   event: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters'),
   ...envelope,

@@ -1,27 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import { canonicalJson } from './canonical-json.ts';
-import { Decimal, withDecimals } from './decimal.ts';
+import { canonicalJson, Decimal, withDecimals } from './exact-json.ts';
 
 const mark = '[redacted]';
 // A one-time password, and the keys of an exchange of health records.
 const names = 'token|key[-_. ]?information';
 const key = new RegExp(`^(?:${names})$`, 'i');
-/** Only JSON with these is searched: an escape may hide a key. */
+// An escape may hide a key.
 const maybe = new RegExp(`${names}|\\\\`, 'i');
-/** In a text that is JSON itself. */
+// In a text that is JSON itself.
 const nested = new RegExp(`"(?:${names})\\\\*"\\s*:`, 'i');
-/** In a body that is no JSON; the parameter of an address is no key. */
+// In a body that is no JSON; the parameter of an address is no key.
 const mentioned = new RegExp(`(?<![a-z\\d?&])(?:${names})(?=\\W*[:=])`, 'i');
 
-// Only callbacks about health accounts are searched.
+// Only callbacks about health accounts have some.
 const mayHaveSecrets = (event: string) => /^\W*abha/i.test(event);
 
 /** The body of a valid callback without the values of secret keys, at any depth. */
 export const withoutSecrets = (body: Buffer, event: string): Buffer =>
   mayHaveSecrets(event) ? redacted(body) : body;
 
-/** A rejected body without secrets: a binary body becomes its size and hash; what is no JSON ends behind the first secret key. */
+/** A binary body becomes its size and hash; what is no JSON ends behind the first secret key. */
 export function rejectedWithoutSecrets(body: Buffer): Buffer {
   if (!isUtf8(body) || body.includes(0))
     return Buffer.from(`${body.length} bytes that are no text, SHA-256 ${hash('sha256', body)}`);
@@ -32,7 +31,6 @@ export function rejectedWithoutSecrets(body: Buffer): Buffer {
       return body;
     return redacted(body);
   } catch {
-    // No JSON, or nested too deeply.
     return withoutEnd(body);
   }
 }
@@ -43,7 +41,7 @@ function redacted(body: Buffer): Buffer {
   return maybe.test(json) ? Buffer.from(canonicalJson(redact(parseRejected(json)))) : body;
 }
 
-/** JSON with all digits of its numbers. @throws SyntaxError */
+/** @throws SyntaxError */
 export function parseRejected(json: string): unknown {
   const value = JSON.parse(json);
   return json.includes('\\u0000') ? value : withDecimals(json, value);
@@ -57,7 +55,7 @@ function redact(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Escapes may hide a key. */
+/** @param body no JSON, or nested too deeply */
 function withoutEnd(body: Buffer): Buffer {
   const text = unescaped(body.toString());
   const match = mentioned.exec(text);

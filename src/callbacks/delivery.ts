@@ -1,4 +1,3 @@
-/** The key of a record. */
 export interface RecordKey {
   family: string;
   /** Empty where a callback has none, as is `clientId`. */
@@ -9,13 +8,12 @@ export interface RecordKey {
 
 /** A callback that passed the access checks and was read: a row of `inbox`. */
 export interface Delivery extends RecordKey {
-  /** A UUID of the event time and the content. */
   id: string;
   event: string;
   clientId: string;
   /** Its place among the callbacks of its record: sorts bytewise. */
   version: string;
-  /** The time of its event, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   eventMs: number;
   /** The patients and other records that it names, see subjects.ts. */
   subjects: readonly string[];
@@ -23,19 +21,11 @@ export interface Delivery extends RecordKey {
   body: Buffer;
   /** JSON of what is merged; null: it is the `data` of the body. */
   data: string | null;
-  /** When it was received, in microseconds since 1970. */
+  /** In microseconds since 1970. */
   receivedAt: number;
   /** When the database that it is moved from stored it: SQL. */
   storedAt?: string;
 }
 
-/** Two parameters of a statement: the businesses and the ids of records. */
-export const keysOf = (
-  records: readonly { businessId: string; recordId: string }[],
-): [string[], string[]] => [
-  records.map(({ businessId }) => businessId),
-  records.map(({ recordId }) => recordId),
-];
-
-/** A delivery in the fallback store: the rest is read from its body again. */
+/** In the fallback store; the rest is read from its body again. */
 export type SpilledDelivery = Pick<Delivery, 'id' | 'family' | 'body' | 'receivedAt'>;

@@ -1,14 +1,14 @@
 import { hash as hashOf } from 'node:crypto';
 import { uuidV8 } from '../common/uuid.ts';
 import type { AnyCallback } from './callback.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from './exact-json.ts';
 import { classOf, eventClasses, type Family, keyFieldOf } from './families/family.ts';
 import { keyText } from './families/field.ts';
 import { isMember } from './plain-digest.ts';
 import { isAfterEvent, readTime } from './times.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
-// Where `data` alone does not identify it: parts of two admissions may be equal but for these.
+// Parts of two admissions may be equal but for these.
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
@@ -17,7 +17,7 @@ export const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string>
     ? membersWithTransaction
     : members;
 
-/** The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of what identifies a callback. */
+/** Hexadecimal SHA-256 of the canonical JSON of what identifies a callback. */
 export function digestOf(callback: AnyCallback, family: Family): string {
   const wanted = identifyingMembers(family);
   const identifying = Object.entries(callback).filter(
@@ -26,11 +26,11 @@ export function digestOf(callback: AnyCallback, family: Family): string {
   return hashOf('sha256', canonicalJson(Object.fromEntries(identifying)));
 }
 
-/** The id of a delivery: a UUID (version 8) of its event time and its digest. Ids sort by time. */
+/** A UUID of version 8, so that ids sort by the time of the event. */
 export const idOf = (eventMs: number, digest: string): string =>
   uuidV8(eventMs.toString(16).padStart(12, '0'), digest);
 
-/** The record that a callback is about; undefined: it is a record of its own. */
+/** @returns undefined where each callback is a record of its own */
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
   const { key = '' } = family;
   const field = keyFieldOf(family);
@@ -44,18 +44,15 @@ const scratch = Buffer.alloc(26);
 const maxSecond = 0xff_ffff_ffff;
 
 /**
- * The version of a callback: hexadecimal digits that sort bytewise by the second of its event, the second of the record's
- * change, the class of its event, then by those times with their milliseconds, `timestamp`, its arrival and its id. Seconds
- * come before the class because some times have milliseconds and others do not.
- *
- * @param arrival `eventMs` in milliseconds, `receivedAt` in microseconds since 1970; `id` of the delivery
+ * Hexadecimal digits that sort bytewise by the second of the event, the second of the record's change, the class of the
+ * event, then by those times with their milliseconds, `timestamp`, arrival and id. Seconds come before the class because some
+ * times have milliseconds and others do not. `receivedAt` is in microseconds.
  */
 export function versionOf(
   callback: AnyCallback,
   family: Family,
-  arrival: { eventMs: number; receivedAt: number; id: string },
+  { eventMs, receivedAt, id }: { eventMs: number; receivedAt: number; id: string },
 ): string {
-  const { eventMs, receivedAt, id } = arrival;
   const eventClass = classOf(family, callback.event);
   const changed = family.changeTime === undefined ? undefined : readTime(callback.data[family.changeTime]);
   const isAbsent = changed == null || isAfterEvent(changed, eventMs);
@@ -76,6 +73,5 @@ export function versionOf(
 
 // The end of the digest is enough of an id.
 const endOf = (id: string) => id.slice(24);
-/** The version of the same callback with another id. */
 export const versionWith = (version: string, id: string): string =>
   version.slice(0, -endOf(id).length) + endOf(id);

@@ -1,40 +1,34 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type AnyCallback, callbackSchema, otherSchema } from './callback.ts';
-import { Decimal, withDecimals } from './decimal.ts';
-import { explain } from './explain.ts';
+import { Decimal, withDecimals } from './exact-json.ts';
 import { callbackEvents, type Family, takesEveryEvent } from './families/family.ts';
 import { idFault } from './families/field.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
-import { type FieldError, InvalidCallback, NotJson } from './rejection.ts';
+import { type FieldError, InvalidCallback, NotJson, pointer } from './rejection.ts';
 import { lacksOffset, readTime } from './times.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
 const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
 
-/** Its values as received, with a Decimal for each number that a double cannot represent. */
-export interface ParsedCallback {
+interface ParsedCallback {
+  /** As received, with a Decimal for each number that a double cannot represent. */
   callback: AnyCallback;
   family: Family;
-  /** The time of the event, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   eventMs: number;
   id: string;
 }
 
-/**
- * Creates the function that parses, validates and identifies callbacks, in linear time.
- *
- * @param readsOwn also the receiver's own events
- */
+/** Parses, validates and identifies a callback, in linear time. @param readsOwn also the receiver's own events */
 export function createParse(families: readonly Family[], readsOwn: boolean) {
   const schema: z.ZodType = callbackSchema(families);
   const familyOf = new Map(
     families.flatMap((family) => Object.keys(family.events).map((event) => [event, family] as const)),
   );
 
-  /** @throws InvalidCallback that names the right path */
   const route = (event: unknown, expected: Family | undefined): Family | undefined => {
     if (typeof event !== 'string') return undefined;
     const family = familyOf.get(event);
@@ -43,19 +37,15 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
     // From outside it would pass for one of the receiver's.
     if (!readsOwn && family?.events[event] === 'reconciled')
       throw InvalidCallback.at('/event', 'is an event of the receiver itself, which no callback may have');
-    if (!expected) return family;
+    if (!expected || family === expected) return family;
     if (takesEveryEvent(expected)) return family ?? expected;
-    if (family === expected) return family;
     const events = callbackEvents(expected).join(', ');
     if (!family) throw InvalidCallback.at('/event', `is not a known event: this path takes ${events}`);
     const message = `must be one of ${events} at this path; send ${event} to ${pathOf(family)}`;
     throw InvalidCallback.at('/event', message, 'wrong_family');
   };
 
-  /**
-   * @param expected the family of the path (service-interface section 4.5); undefined: any that lists the event
-   * @throws NotJson, InvalidCallback
-   */
+  /** @throws NotJson, InvalidCallback */
   return (body: Buffer, expected?: Family): ParsedCallback => {
     if (!isUtf8(body)) throw new NotJson('The body is not UTF-8.');
     const json = body.toString('utf8');
@@ -86,7 +76,6 @@ const pathOf = ({ path: { variable, default: documented } }: Family) =>
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
-
 // Some callbacks call it `event_type`.
 const eventOf = (value: unknown) => (isObject(value) ? (value.event ?? value.event_type) : undefined);
 
@@ -120,4 +109,30 @@ function parseJson(json: string): unknown {
     const at = json.indexOf('\ufeff');
     throw new NotJson(`The body is not valid JSON${at < 0 ? '' : `: character ${at + 1} is U+FEFF`}.`);
   }
+}
+
+/** The place of a fault, what is expected there, and the type of the value: never the value, nor the validator's own text. */
+function explain(issue: z.core.$ZodIssue): FieldError {
+  // The input of a union by `event` is the whole callback.
+  const isUnion = issue.code === 'invalid_union' && issue.discriminator !== undefined;
+  const received = isUnion ? (issue.input as { event?: unknown }).event : issue.input;
+  return { path: pointer(issue.path), message: messageOf(issue, received) };
+}
+
+function messageOf(issue: z.core.$ZodIssue, received: unknown): string {
+  if (received === undefined) return 'is required';
+  if (issue.message.startsWith('must ')) return issue.message;
+  const expected = issue.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : 'text';
+  const message = issue.message.startsWith('expected ') ? issue.message : `expected ${expected}`;
+  return `${message}, got ${typeOf(received)}`;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value instanceof Decimal) return 'a number';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
+  if (typeof value === 'boolean') return 'true or false';
+  return typeof value === 'string' ? 'text' : 'an object';
 }

@@ -1,5 +1,5 @@
 import { hash as hashOf } from 'node:crypto';
-import { sortedOrder } from './canonical-json.ts';
+import { sortedOrder } from './exact-json.ts';
 
 // Longer bodies, objects with more members, and deeper ones are parsed by `digestOf`.
 const maxBytes = 16 * 1024;
@@ -8,11 +8,10 @@ const maxDepth = 8;
 
 /** The JSON, and behind it the canonical form of each of its objects, inner ones first. */
 const bytes = new Uint8Array((maxDepth + 2) * maxBytes);
-/** For each member of each open object: the start and end of its key, and of its value. */
+/** Of each member of each open object: the start and end of its key, and of its value. */
 const members = new Int32Array(4 * maxMembers * maxDepth);
-/** The end of what is written in `bytes`. */
 let written = 0;
-/** Where the last value that was read ends, and where its canonical form is. */
+/** The end of the last value that was read, and the place of its canonical form. */
 let position = 0;
 let valueStart = 0;
 let valueEnd = 0;
@@ -32,13 +31,9 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The SHA-256, in hexadecimal digits, of the canonical JSON (RFC 8785) of those members of a callback that identify it.
- * Where the JSON spells each key, text and number as its canonical form does, that form is made by copying bytes.
- * That makes a tenth more callbacks a second.
+ * `digestOf` where the JSON spells each key, text and number as its canonical form does: that form is made by copying bytes,
+ * which makes a tenth more callbacks a second. `event_type` counts as `event`.
  *
- * @param json valid JSON in UTF-8
- * @param value the result of JSON.parse
- * @param members the names of the members that identify it; `event_type` counts as `event`
  * @returns undefined where the canonical form needs more than copying: escapes, arrays, exponents, other notations of
  *   numbers, repeated keys, keys beyond ASCII. So JSON that has a digest has nothing that PostgreSQL's jsonb rejects, and
  *   no number that a double cannot represent
@@ -53,7 +48,7 @@ export function plainDigest(json: Buffer, value: unknown, members: ReadonlySet<s
   return hashOf('sha256', bytes.subarray(valueStart, valueEnd));
 }
 
-/** Reads the object at a position, and writes its canonical form. @returns false: copying is not enough */
+/** Reads an object, and writes its canonical form. @returns false: copying is not enough */
 function readObject(
   value: unknown,
   start: number,
@@ -86,7 +81,7 @@ function readObject(
   // Without a repeated key, the text has as many members as the value, in the same order.
   if (bytes[at] !== closeBrace) return false;
   position = at + 1;
-  if (event >= 0) rename(first + 4 * event);
+  if (event >= 0) renameToEvent(first + 4 * event);
   valueStart = written;
   write(first, identifying ? places.filter((place) => isIncluded(keys[place]!, value, identifying)) : places);
   valueEnd = written;
@@ -100,8 +95,7 @@ export const isMember = (name: string, value: unknown): boolean =>
 const isIncluded = (key: string, value: object, identifying: ReadonlySet<string>) =>
   identifying.has(key) && isMember(key, (value as Record<string, unknown>)[key]);
 
-/** Makes `event` the key of a member. */
-function rename(member: number): void {
+function renameToEvent(member: number): void {
   bytes.set(eventKey, written);
   members[member] = written;
   written += eventKey.length;
@@ -124,7 +118,7 @@ function endOfText(start: number): number {
   return at + 1;
 }
 
-/** The end of `true`, `false` or `null`; `start` if it is none of them, but an array. */
+/** The end of `true`, `false` or `null`; `start` of an array. */
 function endOfWord(start: number): number {
   let at = start;
   while (bytes[at]! >= 0x61 && bytes[at]! <= 0x7a) at += 1;

@@ -1,29 +1,26 @@
 import { uuidV8 } from '../common/uuid.ts';
 import { type AnyCallback, envelopeMembers, publicMembers } from './callback.ts';
-import { canonicalJson } from './canonical-json.ts';
-import { Decimal, withDecimals } from './decimal.ts';
 import type { Delivery } from './delivery.ts';
+import { canonicalJson, Decimal, withDecimals } from './exact-json.ts';
 import type { Family } from './families/family.ts';
 import { kinds, unfit } from './families/field.ts';
 import { versionWith } from './identify.ts';
-import { fieldNamed } from './read-data.ts';
+import { fieldNamed } from './read-callback.ts';
 
-/** Among the subjects of a callback that was reduced. */
+/** Among the subjects of a reduced callback. */
 export const reducedMark = 'reduced';
 export const isReduced = ({ subjects }: { subjects: readonly string[] }) => subjects.includes(reducedMark);
 /** A salted hash of a patient, among the subjects of a reduced callback. */
 export const hashedPrefix = 'e:';
 
-/** The id of a callback that was reduced. */
 export const reducedId = (id: string, hash: (text: string) => string): string =>
   uuidV8(id.slice(0, 13).replace('-', ''), hash(`reduced:${id}`));
 
 /**
- * A callback without what is personal: each personal field becomes null, because without the key an earlier person would come
- * back. Unknown keys, which may be names themselves, are removed. `transaction_id` and `partition_id` count as personal. The id
- * is a new one, and salted hashes stay in place of the patients.
+ * A callback without what is personal, with a new id: each personal field becomes null, because without the key an earlier
+ * person would come back. Unknown keys, which may be names themselves, are removed.
  *
- * @param patientHashes the salted hashes of its patients
+ * @param patientHashes salted; they stay in place of its patients
  */
 export function reduce(
   delivery: Delivery,
@@ -59,11 +56,10 @@ export function reduce(
   };
 }
 
-/** A member of a callback with nothing personal. */
 export const isPublicMember = (name: string, value: unknown): boolean =>
   publicMembers.has(name) && isScalar(value);
 
-/** A value of `data` with nothing personal. An unfit value may be anything. */
+/** An unfit value of `data` may be anything, so it is not public. */
 export function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
   const { field } = (family && fieldNamed(family, name)) ?? {};
   if (field?.personal !== false) return false;
@@ -73,7 +69,7 @@ export function isPublicValue(family: Family | undefined, name: string, value: u
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;
 
-/** @param map returns undefined to remove the key */
+/** Removes the keys for which `map` returns undefined. */
 function mapKnown(from: object, map: (key: string, value: unknown) => unknown) {
   const mapped = Object.entries(from).map(([key, value]) => [key, map(key, value)] as const);
   return Object.fromEntries(mapped.filter(([, value]) => value !== undefined));

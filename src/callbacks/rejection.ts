@@ -14,25 +14,18 @@ export interface FieldError {
   message: string;
 }
 
-/** A JSON pointer (RFC 6901); keys that do not look like a field's name are replaced by `<key>`. */
-export function pointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${name(String(part))}`).join('');
-}
+/** A JSON pointer (RFC 6901) of names as `fieldName` gives them. */
+export const pointer = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${placeName(String(part))}`).join('');
 
-function name(part: string): string {
-  return /^\d{1,6}$/.test(part) ? part : fieldName(part.replaceAll('\ufeff', ''));
-}
+const placeName = (part: string) =>
+  /^\d{1,6}$/.test(part) ? part : fieldName(part.replaceAll('\ufeff', ''));
 
-const identifier = /^[A-Za-z_]\w{0,39}$/;
-// A phone number or an id has more.
-const maxDigits = 6;
-const digitsIn = (key: string) => key.replace(/\D/g, '').length;
-
-/** A key that looks like a field's name, or `<key>`: it may be a value, such as a name, a phone number or an id. */
+/** A key that looks like a field's name, else `<key>`: a phone number or an id has more than six digits. */
 export const fieldName = (key: string): string =>
-  identifier.test(key) && digitsIn(key) <= maxDigits ? key : '<key>';
+  /^[A-Za-z_]\w{0,39}$/.test(key) && key.replace(/\D/g, '').length <= 6 ? key : '<key>';
 
-/** A body that is not accepted; it is stored in the quarantine. */
+/** It is stored in the quarantine. */
 export class Rejection extends Error {
   readonly reason: QuarantineReason;
   readonly errors: readonly FieldError[];
@@ -47,7 +40,6 @@ export class Rejection extends Error {
     this.errors = errors;
   }
 
-  /** Each fault with its place, in one line. */
   describe(): string {
     return this.errors.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') || this.message;
   }
@@ -59,7 +51,7 @@ export class NotJson extends Rejection {
   }
 }
 
-/** A body of another media type, charset or encoding, refused before it is read. */
+/** Another media type, charset or encoding. */
 export class UnsupportedMedia extends Rejection {
   constructor(advice: string) {
     super('unsupported_media', advice);
@@ -83,7 +75,7 @@ export class DataRefused extends Rejection {
   }
 }
 
-/** A callback of a client or business that is not allowed. It is not stored. */
+/** It is not stored. */
 export class TenantNotAllowed extends Error {
   constructor(field: 'client_id' | 'business_id') {
     super(`This ${field} is not allowed.`);

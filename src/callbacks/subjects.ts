@@ -6,26 +6,21 @@ import { isContainer, keyText } from './families/field.ts';
 // exports, holds, the search by patient and the gate read this and nothing else.
 
 type KeyKind = 'platform' | 'partner' | 'abha';
-/** The kind of id under a key. */
 type IdKind = KeyKind | 'patient' | 'other';
 
-/** The keys under which callbacks name a patient, or others, without case and separators. */
-const keyKinds = new Map<string, IdKind>([
-  ['patientoid', 'platform'],
-  ['patientid', 'platform'],
-  ['pid', 'platform'],
-  ['oid', 'platform'],
-  ['partnerpatientid', 'partner'],
-  ['abhaaddress', 'abha'],
-  ['abhanumber', 'abha'],
+/** Keys that name a patient, or others, without case and separators. */
+const keysOfKinds: [IdKind, string][] = [
+  ['platform', 'patientoid patientid pid oid'],
+  ['partner', 'partnerpatientid'],
+  ['abha', 'abhaaddress abhanumber'],
   // Under these, an object names a patient by its `id`, and a text is an id.
-  ['patient', 'patient'],
-  ['patients', 'patient'],
+  ['patient', 'patient patients'],
   // An `oid` in these is that of a doctor, of staff, or of a place.
-  ...['doc', 'doctor', 'doctors', 'refer', 'by', 'addedby', 'completedby', 'facility', 'department'].map(
-    (key) => [key, 'other'] as const,
-  ),
-]);
+  ['other', 'doc doctor doctors refer by addedby completedby facility department'],
+];
+const keyKinds = new Map(
+  keysOfKinds.flatMap(([kind, keys]) => keys.split(' ').map((key) => [key, kind] as const)),
+);
 const plain = (key: string) => key.toLowerCase().replace(/[_\-. ]/g, '');
 
 // Nearly every key was seen before. Senders choose keys: their number and length are limited.
@@ -41,13 +36,12 @@ function kindOf(key: string): IdKind | undefined {
   return kind;
 }
 
-// A longer text is no id.
-const maxLength = 200;
+const maxIdLength = 200;
 
-/** The subject of a patient's id; undefined: it is no id. */
+/** @returns undefined: it is no id */
 export function patientSubject(kind: KeyKind, id: unknown, businessId: string): string | undefined {
   const text = (typeof id === 'string' ? id : keyText({ kind: 'text' }, id))?.trim();
-  if (!text || text.length > maxLength) return undefined;
+  if (!text || text.length > maxIdLength) return undefined;
   if (kind === 'platform') return `p:platform:${text}`;
   if (kind === 'partner') return `p:partner:${businessId}:${text}`;
   // As people type it: with blanks, hyphens of any kind, or fullwidth digits.
@@ -60,11 +54,7 @@ export function patientSubject(kind: KeyKind, id: unknown, businessId: string): 
 export const recordSubject = (family: string, businessId: string, recordId: string): string =>
   `r:${family}:${businessId}:${recordId}`;
 
-/**
- * The subjects of a callback, each once: at any depth, in linear time and without a stack.
- *
- * @param callback `data` with the fields that are read from the envelope; `beside`: its unknown members
- */
+/** At any depth, in linear time and without a stack. @param callback `beside`: undocumented members of its envelope */
 export function subjectsOf(
   { data, beside }: { data: Record<string, unknown>; beside?: object | undefined },
   family: Family,

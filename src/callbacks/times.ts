@@ -1,22 +1,17 @@
-import { Decimal } from './decimal.ts';
+import { Decimal } from './exact-json.ts';
 
 const isoTime =
   /^(\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?) ?(Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)(?:\[(?:!?(?:[a-z]+\/[\w+/-]{1,40}|utc|[+-]\d\d:\d\d)|u-ca=[a-z\d]{1,20})\])*$/i;
 
-/** Whether a time would be one if it had an offset. */
 export const lacksOffset = (value: unknown): boolean =>
   typeof value === 'string' && !Number.isNaN(parseIsoTime(`${value.replace(/\[.*/, '')}Z`));
 
-/** A valid time as PostgreSQL reads it: it takes no comma and no zone in brackets. */
+/** A valid time for PostgreSQL, which takes no comma and no zone in brackets. */
 export const plainTime = (text: string): string =>
   /[,[]|:60/.test(text) ? new Date(parseIsoTime(text)).toISOString() : text;
 
-/**
- * Parses ISO 8601 with an offset, also with a space in place of the T, a comma, a leap second, and a zone in brackets.
- *
- * @returns milliseconds since 1970; NaN if it is no such time, or no day of the calendar
- */
-export function parseIsoTime(text: string): number {
+/** Milliseconds since 1970; NaN unless it is ISO 8601 with an offset; also with a space for the T, or a zone in brackets. */
+function parseIsoTime(text: string): number {
   const [, day, written, offset] = isoTime.exec(text) ?? [];
   if (!day || !written || !offset) return Number.NaN;
   const midnight = Date.parse(`${day}T00:00Z`);
@@ -29,17 +24,15 @@ export function parseIsoTime(text: string): number {
   return Date.parse(`${day}T${clock.replace(':60', ':59')}Z`) + (clock.includes(':60') ? 1_000 : 0) - aheadMs;
 }
 
-/** What lies before it says nothing about when something was done: 2000-01-01 UTC. */
-const earliestMs = 946_684_800_000;
-/** The years 1900 to 2999, which columns have. */
+/** An earlier time says nothing about when something was done. */
+const earliestMs = Date.UTC(2000, 0);
+// Columns take the years 1900 to 2999.
 const [firstMs, lastMs] = [Date.UTC(1900, 0), Date.UTC(3000, 0) - 1];
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * The moment of a value, in milliseconds since 1970. The unit of numbers is not documented: one above 1e11 is in milliseconds,
- * else in seconds (service-interface section 2.1).
- *
- * @returns null: null or blank; undefined: it is no time
+ * Milliseconds since 1970; null: null or blank; undefined: no time. The unit of numbers is not documented: one above 1e11 is
+ * in milliseconds, else in seconds (service-interface section 2.1).
  */
 function momentOf(value: unknown): number | null | undefined {
   const plain = value instanceof Decimal ? Number(value.canonical) : value;
@@ -51,17 +44,16 @@ function momentOf(value: unknown): number | null | undefined {
   return ms <= lastMs ? ms : undefined;
 }
 
-/** When something was done, in milliseconds since 1970. @returns null: before 2000, null or blank; undefined: it is no time */
+/** When something was done, in milliseconds since 1970; null: before 2000, null or blank; undefined: no time. */
 export function readTime(value: unknown): number | null | undefined {
   const ms = momentOf(value);
   return ms != null && ms < earliestMs ? null : ms;
 }
 
-/** Whether a column takes a time: of the years 1900 to 2999, null or blank. */
 export function isStorableTime(value: unknown): boolean {
   const ms = momentOf(value);
   return ms === null || (ms !== undefined && ms >= firstMs);
 }
 
-/** Whether a time is more than a day after another: then it does not say when something was done before that. */
+/** More than a day after the event, it does not say when something was done before that. */
 export const isAfterEvent = (ms: number, eventMs: number): boolean => ms > eventMs + dayMs;

@@ -1,26 +1,18 @@
-import { Decimal } from './decimal.ts';
+import { Decimal } from './exact-json.ts';
 import { type FieldError, pointer } from './rejection.ts';
 
 const maxDepth = 64;
-// Limits the response: a body may have a fault in every other byte.
+// A body may have a fault in every other byte.
 const maxErrors = 20;
 
 // Cheap checks that rule out nearly every callback; only the others are searched.
 const mayBreakText = /\ufeff|\\u(?:0000|d[89a-f]|feff)/i;
 
-/** Finds valid JSON that PostgreSQL's jsonb rejects: U+0000, unpaired surrogates, and deep nesting; and names with U+FEFF. */
-export function findUnstorable(json: string, value: unknown): FieldError[] {
-  const errors: FieldError[] = [];
-  if (mayBeTooDeep(json) || mayBreakText.test(json)) walk(value, [], errors);
-  return errors;
-}
+/** Finds what jsonb rejects of valid JSON: U+0000, unpaired surrogates, and deep nesting; and names with U+FEFF. */
+export const findUnstorable = (json: string, value: unknown): FieldError[] =>
+  mayBeTooDeep(json) || mayBreakText.test(json) ? walk(value) : [];
 
-/** Finds the Decimals that cannot be stored. */
-export function findUnstorableNumbers(value: unknown): FieldError[] {
-  const errors: FieldError[] = [];
-  walk(value, [], errors);
-  return errors;
-}
+export const findUnstorableNumbers = (value: unknown): FieldError[] => walk(value);
 
 function mayBeTooDeep(json: string): boolean {
   let brackets = 0;
@@ -33,15 +25,15 @@ function mayBeTooDeep(json: string): boolean {
   return false;
 }
 
-/** @param path of the value; the list is reused for all values */
-function walk(value: unknown, path: string[], errors: FieldError[]): void {
+/** @param path one list for all values */
+function walk(value: unknown, path: string[] = [], errors: FieldError[] = []): FieldError[] {
   if (typeof value !== 'object' || value === null || value instanceof Decimal) {
     note(check(value), path, errors);
   } else if (path.length >= maxDepth) {
     note(`must not be nested deeper than ${maxDepth} levels`, path.slice(0, 2), errors);
   } else {
     for (const [key, inner] of Object.entries(value)) {
-      if (errors.length >= maxErrors) return;
+      if (errors.length >= maxErrors) return errors;
       note(check(key), path, errors);
       path.push(key);
       // The first column of a sender's table may begin with a byte order mark: then no field would have its value.
@@ -50,6 +42,7 @@ function walk(value: unknown, path: string[], errors: FieldError[]): void {
       path.pop();
     }
   }
+  return errors;
 }
 
 function note(message: string | undefined, path: readonly string[], errors: FieldError[]): void {

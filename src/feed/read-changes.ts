@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import { withDecimals } from '../callbacks/decimal.ts';
+import { withDecimals } from '../callbacks/exact-json.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';

@@ -1,4 +1,4 @@
-import { Decimal, withDecimals } from '../callbacks/decimal.ts';
+import { Decimal, withDecimals } from '../callbacks/exact-json.ts';
 import { commonColumns, type Family } from '../callbacks/families/family.ts';
 import { isPublicMember, isPublicValue } from '../callbacks/reduce.ts';
 import type { Row } from './read-record.ts';

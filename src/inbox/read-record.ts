@@ -1,8 +1,7 @@
 import type pg from 'pg';
-import { keysOf } from '../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
-import { unfitMark } from '../callbacks/read-data.ts';
+import { unfitMark } from '../callbacks/read-callback.ts';
 import { hashedPrefix } from '../callbacks/reduce.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/uuid.ts';
@@ -10,6 +9,7 @@ import type { Core } from '../receiver/feature.ts';
 import { readOwners } from '../receiver/gate/owners.ts';
 import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import { keysOf } from '../receiver/store/statements/merge-records.ts';
 
 /** A record of a known family. */
 export interface FamilyRecord {

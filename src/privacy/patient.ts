@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { canonicalJson } from '../callbacks/canonical-json.ts';
-import { Decimal, withDecimals } from '../callbacks/decimal.ts';
-import { type Delivery, keysOf } from '../callbacks/delivery.ts';
+import type { Delivery } from '../callbacks/delivery.ts';
+import { canonicalJson, Decimal, withDecimals } from '../callbacks/exact-json.ts';
 import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
@@ -10,6 +9,7 @@ import { subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { heldSubjects } from './holds.ts';
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import { keysOf, type RecordKey } from '../callbacks/delivery.ts';
+import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import type { Core } from '../receiver/feature.ts';
 import { checkFamilies, gateLock } from '../receiver/gate/gate.ts';
@@ -8,7 +8,7 @@ import { readOwners, referencesOf, subjectOf } from '../receiver/gate/owners.ts'
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { recordsAfter } from '../receiver/store/records-after.ts';
-import { mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
+import { keysOf, mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
 import { findOrphans } from '../receiver/worker/rebuild.ts';
 import { isUnanswered } from './user-deletions.ts';
 

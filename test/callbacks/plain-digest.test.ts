@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/callbacks/canonical-json.ts';
-import { withDecimals } from '../../src/callbacks/decimal.ts';
+import { canonicalJson, withDecimals } from '../../src/callbacks/exact-json.ts';
 import { receipt } from '../../src/callbacks/families/receipt.ts';
 import { identifyingMembers } from '../../src/callbacks/identify.ts';
 import { plainDigest } from '../../src/callbacks/plain-digest.ts';

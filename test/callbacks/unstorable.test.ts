@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/callbacks/canonical-json.ts';
-import { withDecimals } from '../../src/callbacks/decimal.ts';
+import { canonicalJson, withDecimals } from '../../src/callbacks/exact-json.ts';
 import { findUnstorable, findUnstorableNumbers } from '../../src/callbacks/unstorable.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 

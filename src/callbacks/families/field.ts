@@ -1,4 +1,4 @@
-import { Decimal } from '../decimal.ts';
+import { Decimal } from '../exact-json.ts';
 import { isAfterEvent, isStorableTime, plainTime, readTime } from '../times.ts';
 
 /** A value that does not fit its column: it goes to `extra` under its name. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { type Delivery, keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { hashedPrefix, isReduced } from '../../callbacks/reduce.ts';
 import { recordSubject } from '../../callbacks/subjects.ts';
+import { keysOf } from '../store/statements/merge-records.ts';
 
 // To whom a callback belongs: the patients that it names. If it names nobody, those whom the callback of its record with the
 // nearest earlier version names, else the next. If its record names nobody, those of the records that it refers to, by the

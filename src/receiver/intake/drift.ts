@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type AnyCallback, envelopeMembers } from '../../callbacks/callback.ts';
 import type { Family } from '../../callbacks/families/family.ts';
-import { fieldNamed } from '../../callbacks/read-data.ts';
+import { fieldNamed } from '../../callbacks/read-callback.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { gate } from '../store/statements/insert.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { classOf, commonColumns, type Family } from '../../callbacks/families/family.ts';
 import { kinds } from '../../callbacks/families/field.ts';
-import { unfitMark } from '../../callbacks/read-data.ts';
+import { unfitMark } from '../../callbacks/read-callback.ts';
 
 /** The columns of a family's table, with their types, in order. */
 export function columnsOf({ fields, key }: Family): Record<string, string> {

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { keysOf, type RecordKey } from '../../callbacks/delivery.ts';
+import type { RecordKey } from '../../callbacks/delivery.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
 import { faultOf } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { findStale } from '../store/statements/find-stale.ts';
-import { planSettings } from '../store/statements/merge-records.ts';
+import { keysOf, planSettings } from '../store/statements/merge-records.ts';
 import { putBack } from '../store/statements/pending.ts';
 import { type Db, writeSettings } from '../store/tables.ts';
 

@@ -1,10 +1,9 @@
 import type pg from 'pg';
-import { keysOf } from '../../callbacks/delivery.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { type MergeCounts, type MergeTotals, mergeLock } from '../store/statements/merge-records.ts';
+import { keysOf, type MergeCounts, type MergeTotals, mergeLock } from '../store/statements/merge-records.ts';
 import {
   growingPause,
   putOff,

@@ -54,6 +54,14 @@ export const mergeLock = ({ mergeLockMs, idleMs } = { mergeLockMs: 10_000, idleM
   set local idle_in_transaction_session_timeout = ${idleMs}; set local tcp_user_timeout = ${idleMs};
   lock table receiver.merge_lock in exclusive mode`;
 
+/** Two parameters of a statement. */
+export const keysOf = (
+  records: readonly { businessId: string; recordId: string }[],
+): [businessIds: string[], recordIds: string[]] => [
+  records.map(({ businessId }) => businessId),
+  records.map(({ recordId }) => recordId),
+];
+
 /** The settings of a transaction that merges: its plans, which are kept, do not depend on how large a table once was. */
 export const planSettings = `set local jit = off; set local enable_seqscan = off; set local enable_bitmapscan = off;
   set local plan_cache_mode = force_generic_plan`;

@@ -1,4 +1,4 @@
-// The limit of PostgreSQL's numeric.
+// The limits of PostgreSQL's numeric.
 const maxFractionDigits = 16_383;
 const maxExponent = 400;
 
@@ -7,15 +7,9 @@ const isShort = /^-?[\d.]{1,15}(?:[eE][+-]?\d{1,2})?$/;
 
 /** A number of JSON that a double cannot represent; PostgreSQL stores all its digits. */
 export class Decimal {
-  /**
-   * The canonical form of its value: the significant digits as a whole number, and a power of ten.
-   * `0.10000000000000000010` and `1000000000000000001e-19` are both `1000000000000000001e-19`.
-   */
+  /** Significant digits and a power of ten: `0.10000000000000000010` is `1000000000000000001e-19`. */
   readonly canonical: string;
-  /**
-   * It is within the limits of PostgreSQL's numeric and the range of a double. PostgreSQL writes
-   * numbers without an exponent, so a large one would turn a few bytes into thousands.
-   */
+  /** PostgreSQL writes numbers without an exponent: a large one would turn a few bytes into thousands. */
   readonly isStorable: boolean;
 
   private constructor(canonical: string, isStorable: boolean) {
@@ -23,7 +17,7 @@ export class Decimal {
     this.isStorable = isStorable;
   }
 
-  /** Its digits, of a whole number that is not too long; else undefined. */
+  /** The digits of a whole number that is not too long. */
   plain(): string | undefined {
     const [, digits, zeros] = /^(-?\d{1,200})(?:e(\d{1,2}))?$/.exec(this.canonical) ?? [];
     return digits && digits + '0'.repeat(Number(zeros ?? 0));
@@ -33,10 +27,7 @@ export class Decimal {
     return this.plain() ?? this.canonical;
   }
 
-  /**
-   * @param literal a JSON number
-   * @returns undefined where the nearest double, in its shortest form, has the same value
-   */
+  /** @returns undefined where the nearest double, in its shortest form, has the same value */
   static of(literal: string): Decimal | undefined {
     if (isShort.test(literal)) return undefined;
     const { canonical, fractionDigits, exponent } = partsOf(literal);
@@ -73,12 +64,7 @@ const mayContainDecimals = /[:,[]\s*-?(?:\d[\d.]{15}|[\d.]+[eE])/;
 // Matches quotes, not strings: a pattern for a whole string would use memory for each of its escapes.
 const token = /\\.|"|-?\d[\d.eE+-]*/g;
 
-/**
- * The value of JSON.parse, with a Decimal for each number that a double cannot represent.
- *
- * @param json valid JSON without U+0000, which marks those numbers during parsing
- * @param value the result of JSON.parse
- */
+/** @param json without U+0000, which marks the Decimals during parsing @param value its JSON.parse */
 export function withDecimals(json: string, value: unknown): unknown {
   if (!mayContainDecimals.test(json)) return value;
   const decimals: Decimal[] = [];
@@ -93,4 +79,54 @@ export function withDecimals(json: string, value: unknown): unknown {
   return JSON.parse(marked, (_, inner) =>
     typeof inner === 'string' && inner[0] === '\0' ? decimals[Number(inner.slice(1))] : inner,
   );
+}
+
+/** RFC 8785: keys sorted by UTF-16 code units, numbers and strings as JSON.stringify writes them; and all digits of Decimals. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return plain.test(value) ? `"${value}"` : JSON.stringify(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof Decimal) return value.canonical;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const keys = Object.keys(value);
+  if (keys.length === 0) return '{}';
+  const values: unknown[] = Object.values(value);
+  const { places, heads } = sortedOrder(keys);
+  let text = '';
+  for (let at = 0; at < places.length; at += 1) text += heads[at] + canonicalJson(values[places[at]!]);
+  return `${text}}`;
+}
+
+// Nothing that JSON.stringify escapes: surrogates may be unpaired, which it escapes too.
+const plain = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+
+interface Order {
+  keys: readonly string[];
+  /** The position of each value, and the text before it. */
+  places: readonly number[];
+  heads: readonly string[];
+  /** The keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
+  isPlain: boolean;
+}
+
+// Callbacks of one event have their keys in the same order, so the last order of each number of keys is cached. Senders choose
+// keys: their number and length are limited.
+const orders: Order[] = [];
+const maxKeys = 100;
+const maxKeyLength = 40;
+
+export function sortedOrder(keys: readonly string[]): Order {
+  const last = orders[keys.length];
+  if (last && isSame(last.keys, keys)) return last;
+  const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
+  const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
+  const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
+  const order = { keys, places, heads, isPlain };
+  if (keys.length <= maxKeys && keys.every(({ length }) => length <= maxKeyLength))
+    orders[keys.length] = order;
+  return order;
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  for (let at = 0; at < some.length; at += 1) if (some[at] !== others[at]) return false;
+  return true;
 }
