@@ -31,9 +31,8 @@ export const admission = defineFamily({
   people: { names: ['patient.name'], phones: ['patient.phone'] },
   labels: {
     money: { totalbilled: 'Billed', totalpaid: 'Paid' },
-    people: { pid: 'Patient id', docid: 'Doctor', facilityid: 'Clinic' },
     time: { admission_date: 'Admitted', created_at: 'Written', updated_at: 'Last changed' },
-    more: { ipid: 'Number', stage: 'Stage', status: 'Status' },
+    more: { ipid: 'Number' },
   },
   fields: {
     id: notPersonal(text),
@@ -64,8 +63,6 @@ export const admission = defineFamily({
     updated_at: optional(actionTime),
   },
   sample: {
-    stage: 'ADMITTED',
-    status: 'ACTIVE',
     admission_date: '2023-11-14 07:25:18.779000+00:00',
     totalbilled: 12_500.5,
     totalpaid: 5_000,
@@ -73,18 +70,15 @@ export const admission = defineFamily({
     bed: { number: '12', ward: { name: 'A' } },
     doc: { name: 'Dr Asha Rao' },
     patient: { name: patientName.sample, phone: patientPhone.sample, gender: 'F' },
-    insurance: { payer: 'none' },
-    procedures: [{ name: 'Appendectomy' }],
     created_at: '2023-11-14 07:25:18.779000+00:00',
     updated_at: '2023-11-14 08:25:18.779000+00:00',
   },
 });
 
-/** The admission that a `transaction_id` names. */
 export const admissionOf = (transactionId: unknown): string | undefined =>
   /\/admissions\/([^/]{1,200})(?:\/|$)/u.exec(String(transactionId ?? ''))?.[1];
 
-/** The admission that a part belongs to: only `transaction_id` names it. */
+/** Only `transaction_id` names the admission of a part. */
 const admissionId = {
   ...idOf('admission'),
   fromEnvelope: ({ transaction_id }) => admissionOf(transaction_id),
@@ -92,7 +86,6 @@ const admissionId = {
 
 const staff = { id: 'nurse-1', name: 'Nurse One' };
 
-/** Events during an admission. */
 export const admissionEvent = defineFamily({
   name: 'admission_event',
   events: { 'ipd_admissions_events.created': 'created', 'ipd_admissions_events.updated': 'updated' },
@@ -100,10 +93,7 @@ export const admissionEvent = defineFamily({
   table: 'admission_events',
   key: 'id',
   headline: ['kind'],
-  labels: {
-    time: { at: 'When' },
-    more: { kind: 'What', to: 'To', clearance_type: 'Clearance', admission_id: 'Admission' },
-  },
+  labels: { time: { at: 'When' }, more: { kind: 'What', clearance_type: 'Clearance' } },
   fields: {
     id: notPersonal(text),
     admission_id: admissionId,
@@ -132,10 +122,7 @@ export const admissionClearance = defineFamily({
   dependentFields: { status: ['completed_at', 'completed_by'] },
   changeTime: 'updated_at',
   headline: ['type', 'status'],
-  labels: {
-    time: { completed_at: 'Completed', updated_at: 'Last changed' },
-    more: { type: 'Kind', status: 'Status', admission_id: 'Admission' },
-  },
+  labels: { time: { completed_at: 'Completed', updated_at: 'Last changed' }, more: { type: 'Kind' } },
   fields: {
     transaction_id: {
       ...notPersonal(text),
@@ -156,7 +143,6 @@ export const admissionClearance = defineFamily({
   },
 });
 
-/** Estimates of what an admission will cost. */
 export const admissionEstimate = defineFamily({
   name: 'admission_estimate',
   events: { 'ipd_admissions_estimates.created': 'created', 'ipd_admissions_estimates.updated': 'updated' },
@@ -166,9 +152,8 @@ export const admissionEstimate = defineFamily({
   changeTime: 'updated_at',
   headline: ['rate'],
   labels: {
-    money: { rate: 'Rate' },
     time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' },
-    more: { name: 'For', quantity: 'Quantity', remarks: 'Remarks', admission_id: 'Admission' },
+    more: { name: 'For' },
   },
   fields: {
     id: notPersonal(text),
@@ -187,10 +172,7 @@ export const admissionEstimate = defineFamily({
   sample: {
     transaction_id: 'ipd/business-1/admissions/admission-1/estimates/admission_estimate-1',
     name: 'Room',
-    quantity: 3,
-    rate: 1_500.5,
     discount: { category: 'amount', value: 100 },
-    remarks: '',
     added_by: staff,
   },
 });

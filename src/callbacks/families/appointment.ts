@@ -36,7 +36,6 @@ const statuses = {
   RED: 'rescheduled by the doctor',
 };
 
-/** Appointments: all their events are about one record. */
 export const appointment = defineFamily({
   name: 'appointment',
   events: {
@@ -59,10 +58,8 @@ export const appointment = defineFamily({
   changeTime: 'modified_at',
   headline: ['status'],
   labels: {
-    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
     time: { created_at: 'Booked', modified_at: 'Last changed' },
     more: {
-      status: 'Status',
       partner_appointment_id: 'Clinic’s own number',
       prev_aids: 'Rescheduled from',
       next_aid: 'Rescheduled to',

@@ -10,10 +10,7 @@ export const consentForm = defineFamily({
   key: 'id',
   title: 'certificate',
   headline: ['type'],
-  labels: {
-    people: { patientid: 'Patient id', docid: 'Doctor' },
-    more: { type: 'Kind', url: 'PDF', sendurlpdf: 'PDF for the patient' },
-  },
+  labels: { more: { type: 'Kind', url: 'PDF', sendurlpdf: 'PDF for the patient' } },
   fields: {
     id: notPersonal(text),
     docid: doctorId,
@@ -22,9 +19,5 @@ export const consentForm = defineFamily({
     sendurlpdf: text,
     url: text,
     type: codes({ mcert: 'medical certificate', consent: 'consent' }),
-  },
-  sample: {
-    sendurlpdf: 'https://files.invalid/consent_form-1-send.pdf',
-    url: 'https://files.invalid/consent_form-1.pdf',
   },
 });

@@ -1,10 +1,7 @@
 import { titled, words } from '../../common/words.ts';
 import type { Field, ValueOf } from './field.ts';
 
-/**
- * What an event is in the order of a record's versions of the same second: a read of the reconciliation comes first, a
- * deletion last.
- */
+/** The order of a record's versions of the same second: a read of the reconciliation comes first. */
 export const eventClasses = ['reconciled', 'created', 'updated', 'deleted'] as const;
 export type EventClass = (typeof eventClasses)[number];
 
@@ -12,7 +9,7 @@ type Events = Readonly<Record<string, EventClass>>;
 type Fields = Readonly<Record<string, Field>>;
 type Name<F> = keyof F & string;
 
-/** The groups of labels, in the order in which people read a record. */
+/** In the order in which people read a record. */
 export const labelGroups = ['money', 'people', 'time', 'more'] as const;
 type LabelGroup = (typeof labelGroups)[number];
 
@@ -24,18 +21,16 @@ export interface Family<
   Key extends string = string,
   Table extends string = string,
 > {
-  /** `inbox.family`: letters, digits and underscores. */
   name: N;
   /** The values of `event`. Empty: those that no family lists. */
   events: E;
-  /** The registered paths, and a variable that sets others. Each path takes every event of the family. */
+  /** Registered paths, and a variable that sets others. Each takes every event of the family. */
   path: {
     variable?: string;
     default: readonly string[];
-    /** Where only unguessable paths protect callbacks: it has to be set, unless a path for every event is. */
+    /** Where only unguessable paths protect callbacks, `variable` has to be set, unless a path for every event is. */
     isBasic?: true;
   };
-  /** The table in `public`. */
   table: Table;
   fields: F;
   /** The field that identifies a record of a business; undefined: each delivery is a record of its own. */
@@ -44,24 +39,20 @@ export interface Family<
   changeTime?: string;
   /** Fields that belong to another: a callback with that one has them too, and those that it lacks are null. */
   dependentFields?: Readonly<Record<string, readonly string[]>>;
-  /** What people call a record; default: the name in words. */
+  /** What people call a record; default: the name. */
   title?: string;
-  /** What people call its fields, by group. */
+  /** What people call its fields; default: `label` of the field, or the name. */
   labels?: { [G in LabelGroup]?: Readonly<Record<string, string>> };
-  /** The field with the number that is printed on it. */
   printedNumber?: string;
-  /** The fields that describe a record in one line. */
+  /** Describes a record in one line. */
   headline?: readonly string[];
-  /** The names and phone numbers that people search for: fields, or keys of nested ones, such as `patient.name`. */
+  /** What people search for: fields, or keys of nested ones, such as `patient.name`. */
   people?: { names: readonly string[]; phones: readonly string[] };
-  /**
-   * Values of an example, for the sandbox and for tests: see sample.ts. A field without one has an example of its kind, a field
-   * with `undefined` is left out. `transaction_id` is that of the envelope.
-   */
+  /** Values of an example, see sample.ts; `undefined` leaves a field out. `transaction_id` is that of the envelope. */
   sample?: Readonly<Record<string, unknown>>;
 }
 
-/** Names that have to be those of fields. */
+/** Members with names of fields. */
 interface FieldNames<F extends Fields> {
   changeTime?: Name<F>;
   dependentFields?: { readonly [K in Name<F>]?: readonly Name<F>[] };
@@ -71,7 +62,7 @@ interface FieldNames<F extends Fields> {
   sample?: { readonly [K in Name<F>]?: ValueOf[F[K]['kind']] | undefined } & { transaction_id?: string };
 }
 
-/** Defines a family; the compiler checks the names of its fields. */
+/** The compiler checks the names of fields. */
 export const defineFamily = <
   const N extends string,
   const E extends Events,
@@ -82,29 +73,23 @@ export const defineFamily = <
   definition: Omit<Family<N, E, F, Key, Table>, keyof FieldNames<F>> & FieldNames<F>,
 ): Family<N, E, F, Key, Table> => definition as Family<N, E, F, Key, Table>;
 
-/** The class of an event; any other than those of the family is an update. */
+/** An event that the family does not list is an update. */
 export const classOf = ({ events }: Family, event: string): EventClass =>
   Object.hasOwn(events, event) ? events[event]! : 'updated';
 
-/** Its path takes every event, also one that no family lists. */
 export const takesEveryEvent = ({ events }: Family): boolean => Object.keys(events).length === 0;
 
-/** The events that callbacks may have: not those of the receiver itself. */
+/** Not the receiver's own ones. */
 export const callbackEvents = ({ events }: Family): string[] =>
   Object.keys(events).filter((event) => events[event] !== 'reconciled');
 
-/** The field that identifies a record; undefined: each delivery is a record of its own. */
 export const keyFieldOf = ({ fields, key }: Family): Field | undefined =>
   key === undefined ? undefined : fields[key];
 
-/** The key of its records comes from the envelope. */
 export const isKeyedByEnvelope = (family: Family): boolean => keyFieldOf(family)?.fromEnvelope !== undefined;
 
-/** The key of its records may identify a patient. */
-export const hasPersonalKey = (family: Family): boolean => {
-  const field = keyFieldOf(family);
-  return field !== undefined && field.personal !== false;
-};
+export const hasPersonalKey = (family: Family): boolean =>
+  family.key !== undefined && keyFieldOf(family)?.personal !== false;
 
 /** The columns of every family's table, besides its fields. */
 export const commonColumns = {
@@ -116,10 +101,10 @@ export const commonColumns = {
   delivery_id: 'uuid',
 } as const;
 
-/** The facts of a family that the configuration needs. */
+/** For the configuration. */
 export const pathsOf = ({ name, events, path }: Family) => ({ name, events: Object.keys(events), path });
 
-/** The documented path of an event: where a family has as many paths as events, each event has its own. */
+/** Where a family has as many paths as events, each event has its own. */
 export function documentedPath(family: Family, event: string): string {
   const events = callbackEvents(family);
   const paths = family.path.default;
@@ -127,7 +112,7 @@ export function documentedPath(family: Family, event: string): string {
   return paths[place] ?? paths[0]!;
 }
 
-/** The function with its results cached by its argument. */
+/** Caches the results by the argument. */
 export function cached<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const values = new WeakMap<Key, Value>();
   return (key) => {
@@ -140,13 +125,19 @@ export function cached<Key extends object, Value>(make: (key: Key) => Value): (k
   };
 }
 
-/** What people call a record of a family. */
 export const titleOf = ({ title, name }: Family): string => title ?? words(name);
 
-/** What people call a field. */
-export const labelOf = ({ labels = {} }: Family, field: string): string =>
-  Object.values(labels).find((fields) => fields[field])?.[field] ?? titled(field);
+export function labelOf({ fields, labels = {} }: Family, name: string): string {
+  const { label, refersTo = name } = fields[name] ?? {};
+  return Object.values(labels).find((group) => group[name])?.[name] ?? label ?? titled(refersTo);
+}
 
-/** The meaning of a field's value for people; default: the value itself. */
+/** The fields with labels, in the order in which people read a record. */
+export const labelledFields = ({ fields, labels = {} }: Family): string[] =>
+  labelGroups.flatMap((group) => [
+    ...Object.keys(labels[group] ?? {}),
+    ...Object.keys(fields).filter((name) => group === 'people' && fields[name]!.label),
+  ]);
+
 export const meaningOf = ({ fields }: Family, field: string, value: string): string =>
   fields[field]?.meanings?.[value] ?? value;

@@ -1,39 +1,37 @@
 import { Decimal } from '../exact-json.ts';
 import { isAfterEvent, isStorableTime, plainTime, readTime } from '../times.ts';
 
-/** A value that does not fit its column: it goes to `extra` under its name. */
+/** A value that does not fit its column goes to `extra` under its name. */
 export const unfit: unique symbol = Symbol('unfit');
-/** A value that says nothing: its key is dropped. */
+/** The key of a value without meaning is dropped. */
 export const absent: unique symbol = Symbol('absent');
 
 interface Kind {
-  /** The type of its column. */
   column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
-  /** SQL for the column's value of a member of merged data. @param key a literal */
+  /** SQL for the column's value. @param data SQL of merged data @param key a literal */
   select: (data: string, key: string) => string;
-  /** The value as it is merged, the same object where it fits; or `unfit`. Numbers that a double cannot represent are Decimals. */
+  /** The value as it is merged, the same object where it fits; or `unfit`. */
   read: (value: unknown) => unknown;
 }
 
-/** An object or a list. */
 export const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Decimal);
 const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
 const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
-// The spaces are those that PostgreSQL takes: JavaScript's \s has more.
+// The spaces that PostgreSQL takes: JavaScript's \s has more.
 const number = /^[ \t-\r]*-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,2})?[ \t-\r]*$/;
 const digits = /^[ \t-\r]*-?\d{1,30}[ \t-\r]*$/;
 const minBigint = -(2n ** 63n);
 const maxBigint = 2n ** 63n - 1n;
 
-/** An amount of money, or a count of things: a sum with any other number would be useless. */
+/** A sum with any other number would be useless. */
 function isAmount(value: unknown): boolean {
   const size = Math.abs(Number(value instanceof Decimal ? value.canonical : value));
   const isShort = typeof value === 'number' || String(value).length <= 60;
   return isShort && (size === 0 || (size >= 1e-30 && size <= 1e12));
 }
 
-/** A whole number that fits a bigint, from a number or digits in quotes; undefined: another value. */
+/** A whole number that fits a bigint, from a number or digits in quotes. */
 export function wholeNumber(value: unknown): bigint | undefined {
   const text = value instanceof Decimal ? value.plain() : typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !digits.test(text)) return undefined;
@@ -48,7 +46,6 @@ export function keyText({ kind }: { kind: KindName }, value: unknown): string | 
   return text && idFault(text) === undefined ? text : undefined;
 }
 
-/** The digits of a whole number of any length. */
 function longNumber(value: unknown): string | undefined {
   if (value instanceof Decimal) return value.plain();
   return typeof value === 'number' && Number.isInteger(value) ? String(BigInt(value)) : undefined;
@@ -73,13 +70,12 @@ export function idFault(value: unknown): string | undefined {
 }
 
 export const kinds = {
-  /** A text; also a number, whose digits are its text. */
   text: {
     column: 'text',
     select: (data, key) => `${data}->>${key}`,
     read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : unfit),
   },
-  /** A value of undocumented type, stored as text; unless it may be personal, no object or list. */
+  /** Unless it may be personal, no object or list. */
   untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
   integer: {
     column: 'bigint',
@@ -87,7 +83,6 @@ export const kinds = {
     read: (value) =>
       value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? unfit : value,
   },
-  /** A number, with all its digits: at most 10^12, so that one amount makes no sum useless. */
   amount: {
     column: 'numeric',
     select: (data, key) => `(${data}->>${key})::numeric`,
@@ -97,7 +92,6 @@ export const kinds = {
       return isNumeric && isAmount(value) ? value : unfit;
     },
   },
-  /** Seconds, milliseconds above 1e11, or ISO 8601 with an offset. */
   time: {
     column: 'timestamptz',
     select: (data, key) => `receiver.time_of(${data}->${key})`,
@@ -107,7 +101,6 @@ export const kinds = {
       return typeof value === 'string' ? plainTime(value) : value;
     },
   },
-  /** A name: a text, or an object with `salutation`, `first_name` and `last_name`. */
   name: {
     column: 'text',
     select: (data, key) => `receiver.name_of(${data}->${key})`,
@@ -116,7 +109,7 @@ export const kinds = {
       return value === null || typeof value === 'string' || isObject ? value : unfit;
     },
   },
-  /** An object or a list, whose content is not documented or is not needed as columns. */
+  /** Its content is not documented, or not needed as columns. */
   nested: {
     column: 'jsonb',
     select: (data, key) => `nullif(${data}->${key}, 'null')`,
@@ -126,25 +119,19 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds;
 
-/** The type of a kind's values in callbacks. */
-export interface ValueOf {
-  text: string | number;
-  untyped: unknown;
-  integer: number | string;
-  amount: number | string;
-  time: number | string;
+/** The types of values in callbacks. */
+export interface ValueOf extends Record<'text' | 'integer' | 'amount' | 'time', string | number> {
   name: string | { salutation?: unknown; first_name?: unknown; last_name?: unknown };
+  untyped: unknown;
   nested: unknown;
 }
 
-/** A documented field of a family. */
 export interface Field<K extends KindName = KindName> {
   kind: K;
-  /** When something was done to the record: 0, a blank text, a time before 2000 or, unless it is planned, after the event count as absent. */
+  /** When something was done: 0, a blank, a time before 2000 or, unless it is planned, after the event counts as absent. */
   isActionTime?: true | 'planned';
-  /** Another name that some callbacks have for it. */
   alias?: string;
-  /** Reads it from the envelope, for a field that is not in `data`. */
+  /** For a field that is not in `data`. */
   fromEnvelope?: (envelope: { transaction_id?: unknown }) => string | undefined;
   /** It may be missing, by its documentation: its absence is no drift. */
   optional?: true;
@@ -154,8 +141,10 @@ export interface Field<K extends KindName = KindName> {
   refersTo?: string;
   /** The known values of a short text, with what they mean. Others are valid, and counted as drift. */
   meanings?: Readonly<Record<string, string>>;
-  /** An example of its value; default: that of its kind, see sample.ts. */
+  /** An example of its value; default: see sample.ts. */
   sample?: string;
+  /** What people call it, without a label of its family. */
+  label?: string;
 }
 
 export const text = { kind: 'text' } satisfies Field;
@@ -165,41 +154,27 @@ export const personName = { kind: 'name' } satisfies Field;
 export const amount = { kind: 'amount', personal: false } satisfies Field;
 export const integer = { kind: 'integer', personal: false } satisfies Field;
 export const time = { kind: 'time', personal: false } satisfies Field;
-/** When something was done to the record. */
 export const actionTime = { ...time, isActionTime: true } satisfies Field;
-
-/** When something was, or will be, done to the record. */
 export const plannedTime = { ...time, isActionTime: 'planned' } satisfies Field;
-
-/** Marks a field that cannot identify a patient, such as the id of a clinic. */
 export const notPersonal = <F extends Field>(field: F) => ({ ...field, personal: false }) satisfies Field;
-
-/** Marks a field that may be missing, by its documentation. */
 export const optional = <F extends Field>(field: F) => ({ ...field, optional: true }) satisfies Field;
-
-/** A text that is the id of a record of another family. */
 export const idOf = (family: string) => ({ ...notPersonal(text), refersTo: family }) satisfies Field;
 
-/** Ids and people that every callback of a visit has in common. */
-export const patientId = { ...text, sample: 'patient-1' } satisfies Field;
-export const patientName = { ...text, sample: 'patient_name-1' } satisfies Field;
-export const patientPhone = { ...text, sample: 'patient_phone-1' } satisfies Field;
-export const doctorId = { ...notPersonal(text), sample: 'doctor-1' } satisfies Field;
-export const clinicId = { ...notPersonal(text), sample: 'clinic-1' } satisfies Field;
+// All callbacks of a visit have these in common.
+export const patientId = { ...text, sample: 'patient-1', label: 'Patient id' } satisfies Field;
+export const patientName = { ...text, sample: 'patient_name-1', label: 'Patient' } satisfies Field;
+export const patientPhone = { ...text, sample: 'patient_phone-1', label: 'Phone' } satisfies Field;
+export const doctorId = { ...notPersonal(text), sample: 'doctor-1', label: 'Doctor' } satisfies Field;
+export const clinicId = { ...notPersonal(text), sample: 'clinic-1', label: 'Clinic' } satisfies Field;
 export const businessId = { ...notPersonal(text), sample: 'business-1' } satisfies Field;
 
-/** A short text without personal data, with what its known values mean. */
+/** Short texts without personal data. */
 export const codes = (meanings: Readonly<Record<string, string>>) =>
   ({ ...notPersonal(text), meanings }) satisfies Field;
 
-/** A short text without personal data, whose values mean themselves. */
 export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
 
-/**
- * The value of a field of `data` as it is merged, `unfit` or `absent`: see `Kind.read`.
- *
- * @param eventMs the time of the callback's event, in milliseconds since 1970
- */
+/** The value as it is merged, `unfit` or `absent`. @param eventMs milliseconds since 1970 */
 export function readField(field: Field, value: unknown, eventMs: number): unknown {
   const { kind, isActionTime, personal } = field;
   if (isActionTime) {

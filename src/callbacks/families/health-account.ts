@@ -13,7 +13,6 @@ export const healthAccount = defineFamily({
   key: 'abha_address',
   labels: {
     people: {
-      oid: 'Patient id',
       partner_patient_id: 'Clinic’s own patient number',
       abha_address: 'Address',
       abha_number: 'Number',
@@ -40,8 +39,8 @@ export const careContext = defineFamily({
   headline: ['status'],
   dependentFields: { status: ['error'] },
   labels: {
-    people: { oid: 'Patient id', partner_patient_id: 'Clinic’s own patient number', abha_address: 'Address' },
-    more: { status: 'Status', error: 'Error', retry_count: 'Attempts' },
+    people: { partner_patient_id: 'Clinic’s own patient number', abha_address: 'Address' },
+    more: { retry_count: 'Attempts' },
   },
   fields: {
     care_context_id: notPersonal(text),

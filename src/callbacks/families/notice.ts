@@ -24,20 +24,12 @@ export const notice = defineFamily({
   labels: {
     people: {
       patient_name: 'Patient',
-      patient_id: 'Patient id',
       doc_name: 'Doctor’s name',
       doctor_name: 'Doctor’s name',
-      doctor_id: 'Doctor',
-      clinic_id: 'Clinic',
+      actor_oid: 'Actor',
     },
     time: { due_date: 'Due' },
-    more: {
-      appointment_id: 'Appointment',
-      prescription_id: 'Prescription',
-      prescription_url: 'PDF',
-      booking_link: 'Booking',
-      vaccines: 'Vaccines',
-    },
+    more: { prescription_url: 'PDF', booking_link: 'Booking' },
   },
   fields: {
     appointment_id: optional(idOf('appointment')),
@@ -56,10 +48,8 @@ export const notice = defineFamily({
     video_connect: optional(nested),
   },
   sample: {
-    prescription_url: 'https://files.invalid/prescription-1.pdf',
     doc_name: { salutation: 'Dr', first_name: 'Asha', last_name: 'Rao' },
     doctor_name: 'Dr Asha Rao',
-    booking_link: 'https://book.invalid/clinic-1',
     due_date: '2026-11-30',
     vaccines: 'MMR',
     video_connect: { meet_link: 'https://meet.invalid/appointment-1', vendor: 'sample' },

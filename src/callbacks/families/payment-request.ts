@@ -8,11 +8,7 @@ export const paymentRequest = defineFamily({
   path: { default: ['/registered_url_for_receipt_payment_requested_events'] },
   table: 'payment_requests',
   headline: ['net_amount'],
-  labels: {
-    money: { net_amount: 'Requested' },
-    people: { patient_id: 'Patient id', doctor_id: 'Doctor' },
-    more: { appointment_id: 'Appointment', url: 'Payment link' },
-  },
+  labels: { money: { net_amount: 'Requested' }, more: { url: 'Payment link' } },
   fields: {
     appointment_id: idOf('appointment'),
     doctor_id: doctorId,
@@ -20,5 +16,4 @@ export const paymentRequest = defineFamily({
     net_amount: amount,
     url: text,
   },
-  sample: { url: 'https://pay.invalid/payment_id-1' },
 });

@@ -11,10 +11,7 @@ export const practiceChange = defineFamily({
   },
   path: { default: ['/registered_url_for_doctor_events'] },
   table: 'practice_changes',
-  labels: {
-    people: { doctor_id: 'Doctor', clinic_id: 'Clinic' },
-    time: { created_at: 'Written', modified_at: 'Last changed' },
-  },
+  labels: { time: { created_at: 'Written', modified_at: 'Last changed' } },
   fields: {
     doctor_id: doctorId,
     partner_doctor_id: notPersonal(text),

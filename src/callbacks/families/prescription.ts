@@ -20,7 +20,6 @@ export const prescription = defineFamily({
   key: 'prescription_id',
   changeTime: 'modified_at',
   labels: {
-    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
     time: { created_at: 'Written', modified_at: 'Last changed' },
     more: {
       prescription_url: 'PDF',
@@ -45,9 +44,5 @@ export const prescription = defineFamily({
     created_at: actionTime,
     modified_at: actionTime,
     partner_meta: optional(nested),
-  },
-  sample: {
-    prescription_url: 'https://files.invalid/prescription-1.pdf',
-    prescription_url_print: 'https://files.invalid/prescription-1-print.pdf',
   },
 });

@@ -15,7 +15,7 @@ import {
   untyped,
 } from './field.ts';
 
-/** Receipts (service-interface sections 2.2, 4.5 and 6). */
+// Service-interface sections 2.2, 4.5 and 6.
 export const receipt = defineFamily({
   name: 'receipt',
   events: { 'receipt.created': 'created', 'receipt.updated': 'updated', 'receipt.deleted': 'deleted' },
@@ -36,24 +36,8 @@ export const receipt = defineFamily({
       amount_paid: 'Paid',
       amount_due: 'Due',
     },
-    people: {
-      name: 'Patient',
-      mobile: 'Phone',
-      patient_oid: 'Patient id',
-      doctor_oid: 'Doctor',
-      clinic_id: 'Clinic',
-    },
     time: { created_at: 'Issued', updated_at: 'Last changed' },
-    more: {
-      receipt_number: 'Receipt number',
-      aid: 'Appointment',
-      receipt_status: 'Status',
-      remarks: 'Remarks',
-      receipt_url: 'PDF',
-      payment_link: 'Payment link',
-      payment_id: 'Payment',
-      ref_trx_id: 'Transaction',
-    },
+    more: { receipt_status: 'Status', receipt_url: 'PDF', payment_id: 'Payment', ref_trx_id: 'Transaction' },
   },
   fields: {
     receipt_id: integer,
@@ -87,7 +71,6 @@ export const receipt = defineFamily({
   sample: {
     created_at: 1_700_000_000_123,
     updated_at: 1_700_000_000_456,
-    receipt_url: 'https://files.invalid/receipt-1.pdf',
     receipt_amount: 500.1,
     additional_discount_value: 10.05,
     additional_discount_amount: 10.05,
@@ -96,8 +79,5 @@ export const receipt = defineFamily({
     amount_paid: 400,
     amount_due: 90.05,
     archive: 0,
-    remarks: '',
-    ref_trx_id: '',
-    payment_link: 'https://pay.invalid/payment_id-1',
   },
 });

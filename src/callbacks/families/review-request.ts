@@ -11,10 +11,7 @@ export const reviewRequest = defineFamily({
     isBasic: true,
   },
   table: 'review_requests',
-  labels: {
-    people: { patient_id: 'Patient id', doctor_id: 'Doctor', clinic_id: 'Clinic' },
-    more: { appointment_id: 'Appointment', google_review_link: 'Link' },
-  },
+  labels: { more: { google_review_link: 'Link' } },
   fields: {
     doctor_id: doctorId,
     google_review_link: text,
@@ -22,5 +19,4 @@ export const reviewRequest = defineFamily({
     appointment_id: idOf('appointment'),
     clinic_id: clinicId,
   },
-  sample: { google_review_link: 'https://reviews.invalid/clinic-1' },
 });

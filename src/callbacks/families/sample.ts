@@ -1,8 +1,8 @@
 import { callbackEvents, type Family } from './family.ts';
 import type { Field, KindName } from './field.ts';
 
-/** An example of a callback, without the rest of its envelope. */
-export interface Sample {
+/** Without the rest of its envelope. */
+interface Sample {
   event: string;
   transaction_id?: string;
   data: Record<string, unknown>;
@@ -18,10 +18,7 @@ const examples: Record<KindName, unknown> = {
   nested: {},
 };
 
-/**
- * The sample of a family, with nearly all of its fields. An id is a text such as `patient-1`, the same in all samples: the
- * sandbox puts another in its place.
- */
+/** With nearly all fields. An id is a text such as `patient-1`, the same in all samples: the sandbox replaces it. */
 export function sampleOf(family: Family): Sample {
   const { fields, key, sample: { transaction_id, ...sample } = {} } = family;
   const values = Object.entries(fields)
@@ -39,5 +36,6 @@ export function sampleOf(family: Family): Sample {
 
 function exampleOf({ kind, sample, meanings, refersTo }: Field, name: string): unknown {
   if (sample !== undefined || kind !== 'text') return sample ?? examples[kind];
-  return meanings ? Object.keys(meanings)[0] : `${refersTo ?? name}-1`;
+  if (meanings) return Object.keys(meanings)[0];
+  return /url|link/.test(name) ? `https://files.invalid/${name}-1` : `${refersTo ?? name}-1`;
 }

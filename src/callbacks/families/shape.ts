@@ -29,9 +29,10 @@ const field = z.strictObject({
   refersTo: z.string().optional(),
   meanings: texts.optional(),
   sample: z.string().optional(),
+  label: z.string().optional(),
 });
 
-/** What the compiler checks of a `defineFamily`, for modules that are JavaScript. */
+/** Checks modules in JavaScript as the compiler does. */
 export const familySchema = z
   .strictObject({
     name,

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Family, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
+import { type Family, labelledFields, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
 import { titled } from '../../common/words.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
@@ -139,10 +139,8 @@ function RecordBody(props: RecordBodyProps) {
 }
 
 function Fields({ family, record, row }: { family: Family; record: RecordPage; row: Row }) {
-  const shown = Object.values(family.labels ?? {}).flatMap((group) => Object.keys(group ?? {}));
-  const names = [
-    ...new Set([...shown, ...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at']),
-  ];
+  const shown = [...labelledFields(family), ...(family.headline ?? []), ...Object.keys(family.fields)];
+  const names = [...new Set([...shown, 'business_id', 'client_id', 'deleted_at'])];
   const since = (name: string) => {
     const decided = record.since.get(name);
     return decided && <IdLink to="deliveries" {...decided} />;
