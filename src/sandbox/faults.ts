@@ -28,12 +28,11 @@ export function injectFaults(): RequestHandler {
   };
 }
 
-/** Sends an error response. The interface shows no error bodies (section 7): this shape is the sandbox's own. */
+/** The interface shows no error bodies (section 7): this shape is the sandbox's own. */
 export function sendError(response: Response, status: number, code: string, message: string): void {
   response.status(status).json({ error: { code, message } });
 }
 
-/** Sends that a request is not valid, with its fields. */
 export function sendInvalid(response: Response, status: number, code: string, { issues }: z.ZodError): void {
   const fields = issues.map(({ path }) => path.join('.') || 'body').join(', ');
   sendError(response, status, code, `invalid: ${fields}`);

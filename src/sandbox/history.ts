@@ -4,7 +4,6 @@ import { hexId, type Random, seededRandom } from './random.ts';
 import { type Scenario, startScenario } from './scenarios.ts';
 import { type Clinic, type Fields, newClinic } from './visit.ts';
 
-/** The envelope of section 2.1. */
 export interface Envelope {
   readonly event: string;
   readonly event_time: number;
@@ -17,44 +16,51 @@ export interface Envelope {
 }
 
 export interface Callback {
-  /** Position in the history, from 0. A duplicate has the number of its original. */
+  /** From 0. A duplicate has the number of its original. */
   readonly number: number;
   readonly family: Family;
   readonly event: string;
-  /** The body, sent and signed as UTF-8. */
   readonly body: string;
   readonly envelope: Envelope;
-  /** A deliberate duplicate: identical, or with another `timestamp`. */
   readonly duplicate?: 'same bytes' | 'new timestamp';
-  /** What is wrong with a deliberately invalid callback. */
+  /** The deliberate fault. */
   readonly invalid?: string;
 }
 
 export interface HistoryOptions {
   readonly seed: number;
-  /** Start of the history, milliseconds since 1970. Default: defaultStart. */
+  /** Milliseconds since 1970. Default: defaultStart. */
   readonly start?: number | undefined;
-  /** Its end. Default: it is endless. */
+  /** Default: it is endless. */
   readonly end?: number | undefined;
   /** As slow as real clinics; default: as fast as a test needs it. */
   readonly isReal?: boolean | undefined;
-  /**
-   * The present, milliseconds since 1970: once the history has reached it, each event happens in the present, a
-   * millisecond or more after the last one. Default: the history goes on into the future.
-   */
+  /** Once the history has reached the present, each event happens then. Default: it goes on into the future. */
   readonly present?: (() => number) | undefined;
   /** One clinic per business. Default: five, generated from the seed. */
   readonly businessIds?: readonly string[] | undefined;
-  /** The families of the callbacks. Default: receipts, consent forms and review requests. */
+  /** Default: receipts, consent forms and review requests. */
   readonly families?: readonly Family[] | undefined;
   /** Share of updates and deletions with nothing but the id and, of an update, what it changes, 0 to 1. */
   readonly lean?: number | undefined;
 }
 
+export interface CallbacksOptions extends HistoryOptions {
+  /** Drops callbacks of the history. */
+  readonly isSent?: ((callback: Callback) => boolean) | undefined;
+  /** Duplicates and invalid ones included. Default: all. */
+  readonly count?: number | undefined;
+  /** A share, 0 to 1. */
+  readonly duplicates?: number;
+  /** A share, 0 to 1: not JSON, or without a valid time. */
+  readonly invalid?: number;
+  /** Changes the order within a window of 1000. */
+  readonly shuffle?: boolean;
+}
+
 /** 6 January 2025, 09:00 in India. */
 export const defaultStart = Date.UTC(2025, 0, 6, 3, 30);
 
-/** The documented families that list events. */
 export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
 
 const hour = 3_600_000;
@@ -62,11 +68,10 @@ const day = 24 * hour;
 const opensAt = 3.5 * hour;
 const closesAt = 14.5 * hour;
 
-/** Milliseconds: a minute of a scenario, and the longest time until the next one begins. */
+/** A minute of a scenario, and the longest time until the next one begins, in milliseconds. */
 const fast = { minute: 100, pause: 3_000 };
 const real = { minute: 60_000, pause: 36 * 60_000 };
 
-/** The next step of a scenario. */
 interface Turn {
   at: number;
   clinic: Clinic;
@@ -74,8 +79,8 @@ interface Turn {
 }
 
 /**
- * A lazy sequence of believable callbacks of some clinics, interleaved. The same options give the same callbacks; no two have the
- * same content, even without their `timestamp`. Other seeds give other businesses.
+ * Believable callbacks of some clinics, interleaved, lazily. The same options give the same callbacks; no two have the same
+ * content, even without their `timestamp`. Other seeds give other businesses.
  */
 export function* history(options: HistoryOptions): Generator<Callback, void> {
   const { present = () => Number.POSITIVE_INFINITY, end = Number.POSITIVE_INFINITY } = options;
@@ -89,7 +94,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
   const clinics = businessIds.map((id) => newClinic(random, id));
   const scenarioOptions = { clock: () => now, families: wanted, isLean: () => leanRandom.chance(lean) };
-  /** The earliest is the last. */
+  // The earliest is the last.
   const turns: Turn[] = [];
   const enqueue = (turn: Turn) => {
     let place = turns.length;
@@ -120,7 +125,7 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
   }
 }
 
-export function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
+function callbackOf(number: number, family: Family, envelope: Envelope): Callback {
   return { number, family, event: envelope.event, body: JSON.stringify(envelope), envelope };
 }
 
@@ -136,4 +141,64 @@ function toOpeningHours(now: number): number {
   const time = now % day;
   if (time < opensAt) return now - time + opensAt + (time % 60_000);
   return time < closesAt ? now : now - time + day + opensAt + (time % 60_000);
+}
+
+const shuffleWindow = 1_000;
+const duplicateWindow = 200;
+
+/** A history, lazily and in bounded memory. The same options give the same sequence; without duplicates, bodies are distinct. */
+export function* callbacks(options: CallbacksOptions): Generator<Callback, void> {
+  const random = seededRandom(options.seed, 1);
+  const sequence = first(options.count ?? Number.POSITIVE_INFINITY, withFaults(options, random));
+  yield* options.shuffle ? shuffled(sequence, random) : sequence;
+}
+
+function* withFaults(options: CallbacksOptions, random: Random) {
+  const { duplicates = 0, invalid = 0, isSent = () => true } = options;
+  const recent: Callback[] = [];
+  for (const callback of history(options)) {
+    if (!isSent(callback)) continue;
+    while (recent.length > 0 && random.chance(duplicates)) yield duplicateOf(random.pick(recent), random);
+    if (random.chance(invalid)) {
+      yield invalidOf(callback, random);
+      continue;
+    }
+    if (duplicates > 0)
+      recent[recent.length < duplicateWindow ? recent.length : random.between(0, duplicateWindow - 1)] =
+        callback;
+    yield callback;
+  }
+}
+
+function invalidOf(callback: Callback, random: Random): Callback {
+  const { body, envelope } = callback;
+  if (random.chance(0.5)) return { ...callback, body: body.slice(0, -1), invalid: 'truncated' };
+  const invalid = JSON.stringify({ ...envelope, event_time: `at ${envelope.event_time}` });
+  return { ...callback, body: invalid, invalid: 'event_time is text' };
+}
+
+function duplicateOf(callback: Callback, random: Random): Callback {
+  if (random.chance(0.5)) return { ...callback, duplicate: 'same bytes' };
+  const { number, family, envelope } = callback;
+  const timestamp = envelope.timestamp + random.between(30, 3_600);
+  return { ...callbackOf(number, family, { ...envelope, timestamp }), duplicate: 'new timestamp' };
+}
+
+function* first(count: number, source: Iterable<Callback>) {
+  if (count <= 0) return;
+  let left = count;
+  for (const callback of source) {
+    yield callback;
+    if (--left <= 0) return;
+  }
+}
+
+function* shuffled(source: Iterable<Callback>, random: Random) {
+  const window: Callback[] = [];
+  const take = () => window.splice(random.between(0, window.length - 1), 1)[0]!;
+  for (const callback of source) {
+    window.push(callback);
+    if (window.length > shuffleWindow) yield take();
+  }
+  while (window.length > 0) yield take();
 }

@@ -1,20 +1,7 @@
-export { type CallbacksOptions, callbacks } from './callback-sequence.ts';
-export { type Callback, type Envelope, families, type HistoryOptions, history } from './history.ts';
+export type { Callback, CallbacksOptions, Envelope, HistoryOptions } from './history.ts';
+export { callbacks, families, history } from './history.ts';
 export { newRecords, type Records } from './platform-records.ts';
-export {
-  type ReceivedRequest,
-  type Sandbox,
-  type SandboxOptions,
-  sandboxCredentials,
-  sandboxToken,
-  startSandbox,
-} from './platform-server.ts';
-export {
-  type Attempt,
-  eventsUrl,
-  registeredUrls,
-  type SendOptions,
-  type Summary,
-  sendCallbacks,
-  type UrlOf,
-} from './sender.ts';
+export type { ReceivedRequest, Sandbox, SandboxOptions } from './platform-server.ts';
+export { sandboxCredentials, sandboxToken, startSandbox } from './platform-server.ts';
+export type { SendOptions, Summary, UrlOf } from './sender.ts';
+export { eventsUrl, registeredUrls, sendCallbacks } from './sender.ts';

@@ -35,16 +35,15 @@ const subscriptionRequest = z.object({
   protocol: z.string().default('https'),
 });
 
-/** The registration (sections 4.1 to 4.3), the search (section 4.4), and the subscriptions. */
 export function operations(identifierField: string): Router {
   const router = Router();
   const register = createRegistration(identifierField);
   const base = '/abdm/na/v1/registration';
   router.post(
     `${base}/aadhaar/verify`,
-    register(verifyRequest, ({ mobile = '' }) => ({
+    register(verifyRequest, ({ mobile }) => ({
       abha_profiles: [{ abha_address: 'asha.sample@sbx', kyc_verified: 'VERIFIED', name: 'Asha Sample' }],
-      hint: `******${mobile.slice(-4)}`,
+      hint: `******${mobile?.slice(-4)}`,
       txn_id: randomUUID(),
     })),
   );
@@ -76,7 +75,7 @@ const wrongOtp = '000000';
 interface RegistrationRequest {
   txn_id: string;
   otp?: string;
-  mobile?: string;
+  mobile?: string | null;
   abha_address?: string;
   profile?: object;
 }
@@ -110,57 +109,51 @@ function createRegistration(identifierField: string) {
     };
 }
 
-function profileOf({
-  abha_address: address = 'asha.sample@sbx',
-  mobile,
+const profileOf = ({
+  abha_address = 'asha.sample@sbx',
+  mobile = null,
   profile: sent,
-}: RegistrationRequest) {
-  return {
-    ...Object.fromEntries(Object.keys(profile.shape).map((field) => [field, null])),
-    abha_address: address,
-    abha_addresses: [address],
-    abha_number: '91-0000-0000-0000',
-    year_of_birth: 1990,
-    kyc_verified: true,
-    mobile: mobile ?? null,
-    // Real responses have undocumented fields too.
-    state_name: 'Sample State',
-    ...sent,
-  };
-}
+}: RegistrationRequest) => ({
+  ...Object.fromEntries(Object.keys(profile.shape).map((field) => [field, null])),
+  abha_address,
+  abha_addresses: [abha_address],
+  abha_number: '91-0000-0000-0000',
+  year_of_birth: 1990,
+  kyc_verified: true,
+  mobile,
+  // Real responses have undocumented fields too.
+  state_name: 'Sample State',
+  ...sent,
+});
 
 // The substances exist; the makers and products are fictitious.
 const makers = ['Nilgiri Remedies', 'Sample Pharma', 'Kaveri Labs'];
-const substances: [generic: string, common: string, form: string, isOverTheCounter: boolean][] = [
-  ['Paracetamol 500 mg', 'paracetamol', 'tablet', true],
-  ['Ibuprofen 400 mg', 'ibuprofen', 'tablet', false],
-  ['Amoxicillin 500 mg', 'amoxicillin', 'capsule', false],
-  ['Cetirizine 10 mg', 'cetirizine', 'syrup', true],
+const substances = [
+  { generic_name: 'Paracetamol 500 mg', common_name: 'paracetamol', product_type: 'tablet', is_otc: true },
+  { generic_name: 'Ibuprofen 400 mg', common_name: 'ibuprofen', product_type: 'tablet', is_otc: false },
+  { generic_name: 'Amoxicillin 500 mg', common_name: 'amoxicillin', product_type: 'capsule', is_otc: false },
+  { generic_name: 'Cetirizine 10 mg', common_name: 'cetirizine', product_type: 'syrup', is_otc: true },
 ];
-const drugs = substances.flatMap(([generic_name, common_name, product_type, is_otc], s) =>
+const drugs = substances.flatMap((substance, s) =>
   makers.map((maker, m) => ({
+    ...substance,
     id: `drug-${s + 1}${m + 1}`,
-    name: `${maker.slice(0, 3)}${common_name} ${product_type}`,
+    name: `${maker.slice(0, 3)}${substance.common_name} ${substance.product_type}`,
     manufacturer_name: maker,
-    product_type,
-    generic_name,
     generic_id: `gen-${s + 1}`,
-    common_name,
     soa: m === 0,
     product_sku: `SKU${s + 1}${m + 1}`,
-    action_class: { name: is_otc ? 'over the counter' : 'prescription' },
+    action_class: { name: substance.is_otc ? 'over the counter' : 'prescription' },
     include_suggestion: m !== 1,
-    is_otc,
   })),
 );
 
-const description = 'Of the sample laboratory';
 const fasting = 'Nothing but water for 10 hours';
 const labTests = [
   { name: 'Complete blood count', category: 'Haematology', price: 349.5, preparation: '' },
   { name: 'Fasting blood glucose', category: 'Biochemistry', price: 120, preparation: fasting },
   { name: 'Lipid profile', category: 'Biochemistry', price: 499.75, preparation: fasting },
-].map((test, index) => ({ id: `lab-${index + 1}`, description, ...test }));
+].map((test, index) => ({ id: `lab-${index + 1}`, description: 'Of the sample laboratory', ...test }));
 
 /** Which array s_type fills is not shown in section 4.4; here it is the one of its kind. */
 function searchMedicalDatabase({ q, limit, s_type }: z.output<typeof searchQuery>) {
@@ -176,7 +169,7 @@ function searchMedicalDatabase({ q, limit, s_type }: z.output<typeof searchQuery
   };
 }
 
-/** The subscriptions: one for each endpoint, kept in memory. */
+/** One for each endpoint. */
 function subscriptions(): Router {
   const byId = new Map<string, z.output<typeof subscriptionRequest>>();
   const router = Router();

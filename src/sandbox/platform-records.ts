@@ -5,9 +5,9 @@ import { sendError } from './faults.ts';
 import type { Fields } from './visit.ts';
 
 const pageSize = 30;
-/** The length of a consultation, seconds. */
+/** A consultation, in seconds. */
 const slot = 900;
-/** Days are those of India, as the opening hours of the clinics. */
+/** Days are those of India. */
 const startOf = (day: string) => Date.parse(day) / 1000 - 5.5 * 3_600;
 const secondsPerDay = 24 * 3_600;
 
@@ -22,9 +22,9 @@ const listQuery = z
     return apart >= 0 && apart <= 7;
   });
 
-/** The platform's appointments and directory of one business: that of the first event. */
+/** Of one business: that of the first event. */
 export interface Records {
-  /** Changes an appointment as an event says; an event of another business or family changes none. */
+  /** Events of other businesses or families change nothing. */
   take: (event: { event: string; business_id: string; data: Fields }) => void;
   /** The newest first, so that a booking moves all others to later places. */
   list: (startDate: string, endDate: string) => Fields[];
@@ -32,9 +32,7 @@ export interface Records {
 }
 
 export function newRecords(businessId?: string): Records {
-  /** In the order of their booking. */
   const appointments = new Map<string, Fields>();
-  /** The doctors of each clinic. */
   const clinics = new Map<string, Set<string>>();
   let business = businessId;
 
@@ -73,15 +71,14 @@ export function newRecords(businessId?: string): Records {
   };
 }
 
-/** The operations that read records. */
 export function recordOperations(records: Records): Router {
   const router = Router();
   router.get('/dr/v1/appointment', ({ query }, response) => {
     const { success, data } = listQuery.safeParse(query);
     if (!success) return sendError(response, 400, 'INVALID_REQUEST', 'query');
-    const appointments = records.list(data.start_date, data.end_date);
+    const from = data.page_no * pageSize;
     response.json({
-      appointments: appointments.slice(data.page_no * pageSize, (data.page_no + 1) * pageSize),
+      appointments: records.list(data.start_date, data.end_date).slice(from, from + pageSize),
     });
   });
   router.get('/dr/v1/business/entities', (_, response) => void response.json({ data: records.directory() }));

@@ -6,10 +6,10 @@ import { injectFaults, sendError } from './faults.ts';
 import { operations } from './platform-operations.ts';
 import { newRecords, type Records, recordOperations } from './platform-records.ts';
 
-/** The bearer token that a sandbox accepts by default: an unsigned JWT. */
+/** An unsigned JWT. */
 export const sandboxToken = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzYW5kYm94In0.sandbox';
 
-/** The credentials that its login accepts. */
+/** For its login. */
 export const sandboxCredentials = { clientId: 'sandbox-client', clientSecret: 'sandbox-secret' };
 
 const maxRequests = 1_000;
@@ -19,11 +19,10 @@ export interface SandboxOptions {
   readonly host?: string;
   /** Default: 0, any free port. */
   readonly port?: number;
-  /** The accepted bearer tokens. Default: sandboxToken. */
+  /** Default: sandboxToken. */
   readonly tokens?: readonly string[];
-  /** The real name of the response field that the interface calls svc. Default: svc. */
+  /** Default: svc. */
   readonly serviceIdentifierField?: string;
-  /** The appointments and the directory. Default: none. */
   readonly records?: Records | undefined;
 }
 
@@ -40,15 +39,12 @@ export interface Sandbox {
   /** The last 1000 requests, oldest first. */
   readonly requests: readonly ReceivedRequest[];
   readonly records: Records;
-  /** Replaces the accepted bearer tokens, those of logins too. */
+  /** Replaces the tokens, those of logins too. */
   readonly accept: (tokens: readonly string[]) => void;
   readonly close: () => Promise<void>;
 }
 
-/**
- * Starts a simulated platform: the operations of sections 4.1 to 4.4, the login, the subscriptions, the list of
- * appointments and the directory, with the faults and magic values of docs/sandbox.md.
- */
+/** A simulated platform, with the faults and magic values of docs/sandbox.md. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   let tokens = new Set(options.tokens ?? [sandboxToken]);
   const requests: ReceivedRequest[] = [];

@@ -1,11 +1,8 @@
-/** Random values of a sequence. */
 export interface Random {
-  /** An integer from `low` to `high`, both included. */
+  /** From `low` to `high`, both included. */
   between: (low: number, high: number) => number;
-  /** True with this probability, 0 to 1. */
   chance: (probability: number) => boolean;
   pick: <T>(items: readonly T[]) => T;
-  /** A string of `length` characters of the alphabet. */
   text: (length: number, alphabet: string) => string;
 }
 
@@ -31,10 +28,10 @@ export function seededRandom(seed: number, salt = 0): Random {
 export const digits = '0123456789';
 const hex = '0123456789abcdef';
 
-/** An id of 15 digits, as patients and doctors have. */
+/** As patients and doctors have. */
 export const personId = (random: Random) => random.pick(['1', '2', '6', '7']) + random.text(14, digits);
 
-/** An id of 24 hexadecimal digits, as clinics, clients and prescriptions have. */
+/** As clinics, clients and prescriptions have. */
 export const hexId = (random: Random) => random.text(24, hex);
 
 export const uuid = (random: Random) => [8, 4, 4, 4, 12].map((length) => random.text(length, hex)).join('-');

@@ -16,7 +16,6 @@ export type Scenario = Generator<ScenarioEvent | number | undefined, void>;
 const inRupees = (paise: number) => paise / 100;
 const namesOfVisit = ['appointment_id', 'doctor_id', 'patient_id', 'clinic_id'];
 
-/** An appointment with all that it leads to: it is booked, then cancelled or missed, or the patient comes. */
 function* visit(random: Random, emit: Emit, clock: () => number): Scenario {
   const status = (value: string) => emit('appointment.statuschange', { status: value });
   yield emit('appointment.created');
@@ -95,7 +94,6 @@ function* receipt(random: Random, emit: Emit): Scenario {
   if (random.chance(0.1)) yield emit('receipt.deleted', { archive: 1 });
 }
 
-/** An event of a rarer scenario, after some minutes. */
 type Step = [minutes: number, event: string, changes?: Fields];
 type RareScenario = (random: Random, clock: () => number) => Step[];
 
@@ -161,13 +159,11 @@ const scenarioOf =
         return [index === 0 ? 0 : 30, event, Object.fromEntries(changes)];
       });
 
-const isDocumented = (family: Family) => documented.some(({ name }) => name === family.name);
-
-/** Starts a scenario of a patient at a clinic. */
 export function startScenario(random: Random, clinic: Clinic, options: VisitOptions): Scenario {
   const emit = createEmit(random, clinic, options);
   if (random.chance(0.8)) return visit(random, emit, options.clock);
-  const own = options.families.filter((family) => !isDocumented(family)).map(scenarioOf);
+  const names: string[] = documented.map(({ name }) => name);
+  const own = options.families.filter(({ name }) => !names.includes(name)).map(scenarioOf);
   return play(random.pick([...rareScenarios, ...own])(random, options.clock), emit);
 }
 

@@ -19,7 +19,6 @@ export const newClinic = (random: Random, businessId?: string): Clinic => ({
   nextNumber: random.between(1, 5_000),
 });
 
-/** The part of a callback that a scenario decides. */
 export interface ScenarioEvent {
   family: Family;
   event: string;
@@ -27,19 +26,14 @@ export interface ScenarioEvent {
   data: Fields;
 }
 
-/**
- * Makes an event of the record that a visit has of the event's family: its sample with all changes so far.
- *
- * @param names the fields that the event has; default: all
- * @returns undefined for an event of another family
- */
+/** An event of the visit's record of the event's family: its sample with all changes so far, or only the fields `names`. */
 export type Emit = (event: string, changes?: Fields, names?: readonly string[]) => ScenarioEvent | undefined;
 
 export interface VisitOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly families: readonly Family[];
-  /** Decides whether an update has only its key and what it changes. */
+  /** Decides whether an update has only its key and its changes. */
   readonly isLean: () => boolean;
 }
 
@@ -53,7 +47,7 @@ interface VisitRecord {
 const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
 const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
 
-/** Creates the function that puts the ids and names of a visit in the place of those of samples, such as `patient-1`. */
+/** Puts the ids and names of a visit in the place of those of samples, such as `patient-1`. */
 function createReplace(random: Random, { businessId, clinicId, doctors }: Clinic): (json: string) => string {
   const doctor = random.pick(doctors);
   const texts: Record<string, string> = {
@@ -77,10 +71,10 @@ function createReplace(random: Random, { businessId, clinicId, doctors }: Clinic
     });
 }
 
-// Other times of a record are those of its last change.
+// Other times are those of the last change.
 const firstTimes = ['created_at', 'admission_date', 'date'];
 
-/** A time as the sample spells it: text, milliseconds or seconds. */
+/** As the sample: text, milliseconds or seconds. */
 function spelled(sample: unknown, ms: number): string | number {
   if (typeof sample === 'string') return new Date(ms).toISOString();
   return Number(sample) > 1e11 ? ms : Math.floor(ms / 1000);
@@ -91,7 +85,7 @@ const sampleFor = cached((family: Family) => {
   return { data, json: JSON.stringify([data, transaction_id === undefined ? {} : { transaction_id }]) };
 });
 
-/** The events of a visit of one patient at a clinic. */
+/** A visit of one patient. */
 export function createEmit(random: Random, clinic: Clinic, { clock, families, isLean }: VisitOptions): Emit {
   const replace = createReplace(random, clinic);
   const records = new Map<Family, VisitRecord>();
@@ -124,10 +118,9 @@ export function createEmit(random: Random, clinic: Clinic, { clock, families, is
       if (name === key || family.events[event] === 'deleted') return name === key;
       return name in changes || (isTime(name) && !firstTimes.includes(name));
     };
-    const sent = existing && hasKey && isLean() ? Object.keys(data).filter(isLeanName) : names;
-    return { family, event, ...transaction, data: sent ? pick(data, sent) : { ...data } };
+    const sent =
+      existing && hasKey && isLean() ? Object.keys(data).filter(isLeanName) : (names ?? Object.keys(data));
+    const picked = sent.filter((name) => name in data).map((name) => [name, data[name]]);
+    return { family, event, ...transaction, data: Object.fromEntries(picked) };
   };
 }
-
-const pick = (data: Fields, names: readonly string[]): Fields =>
-  Object.fromEntries(names.filter((name) => name in data).map((name) => [name, data[name]]));

@@ -145,7 +145,7 @@ it('every fault is named at once, with its file and what to do', async () => {
   ];
   const file = (index: number) => `${String(index + 1).padStart(2, '0')}.ts`;
   await write(Object.fromEntries(faults.map(([text], index) => [file(index), text])));
-  const error = await loadFamilies(folder).catch((one) => one);
+  const error = await loadFamilies(folder).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(FamiliesInvalid);
   expect(error).toBeInstanceOf(InvalidConfiguration);
   const expected = faults.flatMap(([, ...problems], index) =>

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { callbacks } from '../../src/sandbox/callback-sequence.ts';
+import { callbacks } from '../../src/sandbox/history.ts';
 import { registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
 import { paths } from '../support/callbacks.ts';
 import { createEmptyDatabase } from '../support/database.ts';

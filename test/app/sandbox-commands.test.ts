@@ -44,19 +44,19 @@ async function run(env: Record<string, string>, ...args: string[]) {
   await ended;
   return output;
 }
-const send = (...args: string[]) => run({}, 'send', '--url', receiver.url, ...args);
-const bodies = () => receiver.got.map((g) => String(g.body));
+const send = (args: string) => run({}, 'send', '--url', receiver.url, ...args.split(' '));
+const bodies = () => receiver.requests.map((g) => String(g.body));
 
 it('sends every event to its documented path, and ends with a summary', async () => {
-  const { out } = await send('--count', '1000', '--seed', '5');
+  const { out } = await send('--count 1000 --seed 5');
   const documented = new Map(
     families.flatMap((family) =>
       callbackEvents(family).map((event) => [event, documentedPath(family, event)] as const),
     ),
   );
-  for (const { path, body } of receiver.got)
+  for (const { path, body } of receiver.requests)
     expect(path).toBe(documented.get(JSON.parse(String(body)).event));
-  expect(new Set(receiver.got.map(({ path }) => path)).size).toBeGreaterThan(15);
+  expect(new Set(receiver.requests.map(({ path }) => path)).size).toBeGreaterThan(15);
   expect(out).toMatch(/^sent {5}1000 callbacks in [\d.]+ s \(\d+\/s\), 1000 acknowledged, 0 resent$/m);
   expect(out).toMatch(/^outcomes 200 accepted 1000$/m);
   expect(out).toMatch(/^latency {2}p50 [\d.]+ ms · p99 [\d.]+ ms · max [\d.]+ ms$/m);
@@ -76,7 +76,7 @@ it('sends a family of the folder FAMILIES: its sample with other ids, amounts an
   const args = ['--url', receiver.url, '--families', 'invoice', '--count', '8', '--seed', '1'];
   await run({ FAMILIES: folder }, 'send', ...args);
   await rm(folder, { recursive: true });
-  expect(new Set(receiver.got.map(({ path }) => path))).toEqual(new Set(['/invoices']));
+  expect(new Set(receiver.requests.map(({ path }) => path))).toEqual(new Set(['/invoices']));
   const sent = bodies().map((body) => JSON.parse(body));
   expect(new Set(sent.map(({ event }) => event))).toEqual(new Set(['invoice.created', 'invoice.paid']));
   for (const { data } of sent)
@@ -90,7 +90,7 @@ it('sends a family of the folder FAMILIES: its sample with other ids, amounts an
 });
 
 it('the same seed sends the same callbacks again', async () => {
-  for (let times = 0; times < 2; times++) await send('--count', '30', '--seed', '7');
+  for (let times = 0; times < 2; times++) await send('--count 30 --seed 7');
   expect(bodies().slice(30).sort()).toEqual(bodies().slice(0, 30).sort());
 });
 
@@ -101,34 +101,24 @@ it('takes host, port, paths, key and header from the environment', async () => {
   const signed = { SIGNING_KEYS: 'first,second', SIGNATURE_HEADER: 'X-Our-Signature' };
   const env = { HOST, PORT, ...paths, ...signed };
   await run(env, 'send', '--count', '100', '--seed', '1', ...names);
-  expect(new Set(receiver.got.map((g) => g.path))).toEqual(new Set(['/r/unguessable', '/c/unguessable']));
-  expect(receiver.got[0]?.headers['x-our-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+  expect(new Set(receiver.requests.map((g) => g.path))).toEqual(
+    new Set(['/r/unguessable', '/c/unguessable']),
+  );
+  expect(receiver.requests[0]?.headers['x-our-signature']).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
   await run(env, 'send', '--count', '5', '--to-events');
-  expect(receiver.got.slice(100).map((g) => g.path)).toEqual(Array(5).fill('/e'));
+  expect(receiver.requests.slice(100).map((g) => g.path)).toEqual(Array(5).fill('/e'));
 });
 
 it('sends the shares of duplicates, lean and invalid callbacks', async () => {
-  await send(
-    '--count',
-    '300',
-    '--seed',
-    '2',
-    '--duplicates',
-    '30%',
-    '--invalid',
-    '20%',
-    '--lean',
-    '50%',
-    '--shuffle',
-  );
-  expect(receiver.got).toHaveLength(300);
+  await send('--count 300 --seed 2 --duplicates 30% --invalid 20% --lean 50% --shuffle');
+  expect(receiver.requests).toHaveLength(300);
   expect(new Set(bodies()).size).toBeLessThan(295);
   expect(bodies().some((body) => !body.endsWith('}}'))).toBe(true);
 });
 
 it('exits with 1 when a valid callback was not acknowledged', async () => {
   await receiver.close();
-  expect((await send('--count', '3')).out).toContain('ECONNREFUSED 3');
+  expect((await send('--count 3')).out).toContain('ECONNREFUSED 3');
   expect(process.exitCode).toBe(1);
   receiver = await startReceiver(accept);
 });
@@ -147,19 +137,8 @@ it.each([
 
 it('serves a week of a clinic, of whose appointments some are never sent', async () => {
   const interrupt = new AbortController();
-  const args = [
-    'sandbox',
-    '--port',
-    '0',
-    '--token',
-    'ours',
-    '--send-to',
-    receiver.url,
-    '--history',
-    '--seed',
-    '4',
-  ];
-  const { output, ended } = begin({}, [...args, '--unsent', '20%'], (work) => work(interrupt.signal));
+  const args = `sandbox --port 0 --token ours --send-to ${receiver.url} --history --seed 4 --unsent 20%`;
+  const { output, ended } = begin({}, args.split(' '), (work) => work(interrupt.signal));
   await until(() => output.out.includes('acknowledged'));
   const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(output.out)!;
   const listed = new Map<string, string>();
@@ -169,7 +148,7 @@ it('serves a week of a clinic, of whose appointments some are never sent', async
   for (let page = 0, size = 30; size === 30; page++) {
     const list = `${url}/dr/v1/appointment?start_date=${from}&end_date=${to}&page_no=${page}`;
     const { appointments } = await (await fetch(list, { headers: { auth: 'ours' } })).json();
-    for (const one of appointments) listed.set(one.appointment_id, one.status);
+    for (const { appointment_id, status } of appointments) listed.set(appointment_id, status);
     size = appointments.length;
   }
   interrupt.abort();
@@ -194,10 +173,10 @@ it('without a past, the sandbox sends callbacks until it is interrupted', async 
   const interrupt = new AbortController();
   const args = ['sandbox', '--port', '0', '--send-to', receiver.url, '--rate', '1000'];
   const { ended } = begin({ SIGNING_KEYS: 'key' }, args, (work) => work(interrupt.signal));
-  await until(() => receiver.got.length >= 20);
+  await until(() => receiver.requests.length >= 20);
   interrupt.abort();
   await ended;
-  expect(receiver.got[0]?.headers).toHaveProperty('x-webhook-signature');
+  expect(receiver.requests[0]?.headers).toHaveProperty('x-webhook-signature');
 });
 
 it('reports in one line that the sandbox cannot listen', async () => {

@@ -1,8 +1,7 @@
 import { callbackSchema } from '../../src/callbacks/callback.ts';
 import { callbackEvents } from '../../src/callbacks/families/family.ts';
 import { receipt } from '../../src/callbacks/families/receipt.ts';
-import { callbacks } from '../../src/sandbox/callback-sequence.ts';
-import { defaultStart, families, history } from '../../src/sandbox/history.ts';
+import { callbacks, defaultStart, families, history } from '../../src/sandbox/history.ts';
 
 const take = (count: number, options: Partial<Parameters<typeof callbacks>[0]> = {}) => [
   ...callbacks({ seed: 1, families, count, ...options }),
@@ -75,10 +74,10 @@ it('duplicates have the bytes of a callback before, or another timestamp', () =>
   expect(new Set(duplicates.map(({ duplicate }) => duplicate))).toEqual(
     new Set(['same bytes', 'new timestamp']),
   );
-  for (const one of duplicates) {
-    const original = sent.find(({ number, duplicate }) => number === one.number && !duplicate)!;
-    expect(one.body === original.body).toBe(one.duplicate === 'same bytes');
-    expect({ ...one.envelope, timestamp: 0 }).toEqual({ ...original.envelope, timestamp: 0 });
+  for (const copy of duplicates) {
+    const original = sent.find(({ number, duplicate }) => number === copy.number && !duplicate)!;
+    expect(copy.body === original.body).toBe(copy.duplicate === 'same bytes');
+    expect({ ...copy.envelope, timestamp: 0 }).toEqual({ ...original.envelope, timestamp: 0 });
   }
 });
 

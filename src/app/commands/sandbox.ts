@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { callbacks } from '../../sandbox/callback-sequence.ts';
-import type { Callback } from '../../sandbox/history.ts';
+import { type Callback, callbacks } from '../../sandbox/history.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
 import { type Env, eventsUrl, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
@@ -41,10 +40,7 @@ interface ServeFlags extends SendFlags {
   readonly unsent: number;
 }
 
-/**
- * Adds `send` and `sandbox` to the command line; the receiver's address and signing keys come from `env`. Both end when
- * the signal of `untilEnd` aborts, by default at SIGINT or SIGTERM.
- */
+/** `send` and `sandbox` end when the signal of `untilEnd` aborts. */
 export function addSandboxCommands(program: Command, env: Env, untilEnd = untilInterrupted): void {
   const sending = program
     .command('send')
@@ -64,28 +60,17 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .description('simulate the platform; with --send-to, send callbacks too')
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen', wholeNumber, 8090)
-    .addOption(
-      new Option('--token <token>', 'the accepted bearer token; without it, one that is printed').default(
-        env.SERVICE_TOKEN,
-        'SERVICE_TOKEN',
-      ),
-    )
+    .option('--token <token>', 'the accepted bearer token (default: SERVICE_TOKEN, or one that is printed)')
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress)
-    .option(
-      '--unsent <share>',
-      'share of callbacks about appointments that are never sent, such as 10%',
-      share,
-      0,
-    );
+    .option('--unsent <share>', 'share of callbacks about appointments to keep back, such as 10%', share, 0);
   addSendOptions(serving, 'default: all', 'default: 1; of a past: no limit').action(
     (flags: ServeFlags, command: Command) => untilEnd((signal) => serve(command, flags, env, signal)),
   );
 }
 
-/** Serves the platform's operations until the signal aborts. Ends the command with exit code 69 if it cannot listen. */
 async function serve(command: Command, flags: ServeFlags, env: Env, signal: AbortSignal): Promise<void> {
   const { host, port, sendTo: url, unsent } = flags;
-  const token = flags.token || sandboxToken;
+  const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
   const sandbox = await startSandbox({ host, port, tokens: [token], serviceIdentifierField }).catch(
     (error: NodeJS.ErrnoException) => {
@@ -113,7 +98,6 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
 
 const day = 24 * 3_600_000;
 
-/** Sends a history to a receiver, and prints a summary. */
 async function send(flags: SendFlags, { command, env, signal, url, isSent }: SendAction): Promise<Summary> {
   const { seed = Math.floor(Math.random() * 2 ** 31), count } = flags;
   const families = await readFamilies(command, flags.families, env);
@@ -123,7 +107,6 @@ async function send(flags: SendFlags, { command, env, signal, url, isSent }: Sen
   const businessIds = [`6${String(seed).padStart(14, '0')}`];
   const week = { start: morning - 7 * day, end: now, isReal: true, businessIds };
   const busy = { start: morning - day, present: Date.now };
-  let shownAt = performance.now();
   const period = flags.history ? week : busy;
   const sequence = callbacks({ ...flags, ...period, seed, families, isSent, count: count || undefined });
   const summary = await sendCallbacks(sequence, {
@@ -132,18 +115,11 @@ async function send(flags: SendFlags, { command, env, signal, url, isSent }: Sen
     signingKey: flags.sign ?? firstSigningKey(env),
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
-    onAttempt: (_, soFar) => {
-      if (performance.now() - shownAt < 5_000) return;
-      shownAt = performance.now();
-      const { callbacks: sent, outcomes } = soFar();
-      process.stderr.write(`${sent} callbacks · ${outcomesOf(outcomes)}\n`);
-    },
   });
   command.configureOutput().writeOut?.(report(summary, seed));
   return summary;
 }
 
-/** The families of these names: documented ones, and those of FAMILIES. */
 async function readFamilies(command: Command, text: string, env: Env): Promise<Family[]> {
   const all = await loadFamilies(env.FAMILIES || undefined);
   const families = all.filter((family) => !takesEveryEvent(family));
@@ -156,24 +132,16 @@ async function readFamilies(command: Command, text: string, env: Env): Promise<F
   return families.filter(({ name }) => wanted.includes(name));
 }
 
-function report(
-  { callbacks: sent, acknowledged, resends, seconds, latencyMs, outcomes }: Summary,
-  seed: number,
-) {
+function report(summary: Summary, seed: number): string {
+  const { callbacks: sent, acknowledged, resends, seconds, latencyMs } = summary;
+  const byOutcome = Object.entries(summary.outcomes).sort(([, a], [, b]) => b - a);
   return [
     `sent     ${sent} callbacks in ${seconds.toFixed(1)} s (${Math.round(sent / seconds)}/s), ${acknowledged} acknowledged, ${resends} resent`,
-    `outcomes ${outcomesOf(outcomes) || 'none'}`,
+    `outcomes ${byOutcome.map(([outcome, count]) => `${outcome} ${count}`).join(', ') || 'none'}`,
     `latency  p50 ${latencyMs.p50} ms · p99 ${latencyMs.p99} ms · max ${latencyMs.max} ms`,
     `seed     ${seed}\n`,
   ].join('\n');
 }
-
-/** `200 accepted 475, 422 5`, in descending order. */
-const outcomesOf = (outcomes: Summary['outcomes']) =>
-  Object.entries(outcomes)
-    .sort(([, a], [, b]) => b - a)
-    .map(([outcome, count]) => `${outcome} ${count}`)
-    .join(', ');
 
 function addSendOptions(command: Command, count: string, rate: string): Command {
   return command
@@ -192,7 +160,6 @@ function addSendOptions(command: Command, count: string, rate: string): Command 
     .option('--resend-on-failure', 'retry after outages, respecting Retry-After');
 }
 
-/** The receiver's address on this machine, from HOST and PORT. */
 export function receiverAddress(env: Env): string {
   const host = env.HOST || '127.0.0.1';
   // These mean all interfaces; one cannot connect to them.
@@ -200,28 +167,16 @@ export function receiverAddress(env: Env): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${env.PORT || 8080}`;
 }
 
-/** Parses an option's value for commander: `read` returns undefined or NaN for an invalid one. */
-function option<T>(what: string, read: (text: string) => T | undefined) {
-  return (text: string): T => {
-    const value = read(text);
-    if (value !== undefined && !Number.isNaN(value)) return value;
-    throw new InvalidArgumentError(`It must be ${what}.`);
-  };
-}
-
-const wholeNumber = option('a whole number', (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined));
-
-const positiveWhole = option('more than 0', (text) => wholeNumber(text) || undefined);
-
-const positiveNumber = option('a number above 0', (text) =>
-  Number(text) > 0 && Number.isFinite(Number(text)) ? Number(text) : undefined,
-);
-
-const share = option('a share such as 5%, at most 90%', (text) => {
+const numberOption = (type: string, isValid: (value: number, text: string) => boolean) => (text: string) => {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
-  // With 100% of duplicates there would be no originals.
-  return text !== '' && value >= 0 && value <= 0.9 ? value : undefined;
-});
+  if (text !== '' && isValid(value, text)) return value;
+  throw new InvalidArgumentError(`It must be ${type}.`);
+};
+const wholeNumber = numberOption('a whole number', (_, text) => /^\d{1,15}$/.test(text));
+const positiveWhole = numberOption('more than 0', (value, text) => /^\d{1,15}$/.test(text) && value > 0);
+const positiveNumber = numberOption('a number above 0', (value, text) => /^[\d.]+$/.test(text) && value > 0);
+// With 100% of duplicates there would be no originals.
+const share = numberOption('a share such as 5%, at most 90%', (value) => value >= 0 && value <= 0.9);
 
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
