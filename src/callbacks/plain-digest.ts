@@ -57,10 +57,10 @@ function readObject(
 ): boolean {
   // The text of a repeated key may be that of another value.
   if (typeof value !== 'object' || value === null) return false;
-  const given = Object.keys(value);
-  if (given.length > maxMembers || depth === maxDepth) return false;
-  const event = identifying && !given.includes('event') ? given.indexOf('event_type') : -1;
-  const keys = event < 0 ? given : given.with(event, 'event');
+  const names = Object.keys(value);
+  if (names.length > maxMembers || depth === maxDepth) return false;
+  const event = identifying && !names.includes('event') ? names.indexOf('event_type') : -1;
+  const keys = event < 0 ? names : names.with(event, 'event');
   const { isPlain, places } = sortedOrder(keys);
   if (!isPlain) return false;
   const first = 4 * maxMembers * depth;
@@ -72,7 +72,7 @@ function readObject(
     members[member + 1] = at;
     at = skipSpace(skipSpace(at) + 1); // behind the colon
     if (bytes[at] === openBrace) {
-      if (!readObject((value as Record<string, unknown>)[given[index]!], at, depth + 1)) return false;
+      if (!readObject((value as Record<string, unknown>)[names[index]!], at, depth + 1)) return false;
     } else if (!readScalar(at)) return false;
     members[member + 2] = valueStart;
     members[member + 3] = valueEnd;

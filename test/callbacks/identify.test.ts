@@ -21,7 +21,7 @@ const versioned = fc.record({
   event: fc.constantFrom(...classes),
   changeMs: fc.option(time, { nil: undefined }),
   timestampMs: fc.oneof(fc.constant(0), time),
-  receivedAt: time.map((one) => one * 1000),
+  receivedAt: time.map((value) => value * 1000),
   id: fc.uuid({ version: 8 }),
 });
 type Versioned = typeof versioned extends fc.Arbitrary<infer T> ? T : never;
@@ -41,21 +41,21 @@ const versionOfDrawn = ({ eventMs, event, changeMs, timestampMs, receivedAt, id 
   return versionOf(callback, family, { eventMs, receivedAt, id });
 };
 
-const second = (one: number) => Math.floor(one / 1000);
+const second = (timeMs: number) => Math.floor(timeMs / 1000);
 /** The order as the design says it. */
 function compare(a: Versioned, b: Versioned): number {
   const change = ({ event, changeMs, eventMs }: Versioned) => {
     if (changeMs !== undefined && changeMs <= eventMs + 86_400_000) return changeMs;
     return event === 'deleted' ? Number.POSITIVE_INFINITY : eventMs;
   };
-  const keys = (one: Versioned) => [
-    second(one.eventMs),
-    second(change(one)),
-    classes.indexOf(one.event),
-    change(one),
-    one.eventMs,
-    one.timestampMs,
-    one.receivedAt,
+  const keys = (version: Versioned) => [
+    second(version.eventMs),
+    second(change(version)),
+    classes.indexOf(version.event),
+    change(version),
+    version.eventMs,
+    version.timestampMs,
+    version.receivedAt,
   ];
   const [first, other] = [keys(a), keys(b)];
   const at = first.findIndex((key, index) => key !== other[index]);
@@ -136,7 +136,7 @@ it('a resend with another timestamp is the same delivery; without an own id, the
   expect(unknown({ transaction_id: 'a' })).not.toBe(unknown({ transaction_id: 'b' }));
 });
 
-it('the id, record, version and subjects of a stored body are those of the raw one', async () => {
+it('the id, record, version and subjects of a stored body are those of the raw body', async () => {
   const number = fc.constantFrom(
     '1',
     '1.0',
@@ -148,10 +148,10 @@ it('the id, record, version and subjects of a stored body are those of the raw o
   );
   const text = fc
     .string({ unit: 'grapheme', maxLength: 8 })
-    .filter((one) => !one.includes('\0') && one.isWellFormed());
+    .filter((value) => !value.includes('\0') && value.isWellFormed());
   const value = fc.oneof(
     number,
-    text.map((one) => JSON.stringify(one)),
+    text.map((value) => JSON.stringify(value)),
     fc.constantFrom('null', 'true', '{}', '[1, "a"]', '{"b":1,"a":{"pid":5}}'),
   );
   const key = fc.oneof(
@@ -163,10 +163,10 @@ it('the id, record, version and subjects of a stored body are those of the raw o
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(event, data), { minLength: 5, maxLength: 20 }), async (callbacks) => {
       const bodies = callbacks.map(
-        ([one, members]) =>
-          `{ "event":"${one}", "event_time":1763000000,"business_id":"b","transaction_id":"t",
+        ([name, members]) =>
+          `{ "event":"${name}", "event_time":1763000000,"business_id":"b","transaction_id":"t",
              "data":{"receipt_id": 07`.replace('07', '7') +
-          members.map(([name, of]) => `,${JSON.stringify(name)}:${of}`).join('') +
+          members.map(([member, json]) => `,${JSON.stringify(member)}:${json}`).join('') +
           '}}',
       );
       const stored = await database.rows(

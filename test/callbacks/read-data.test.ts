@@ -54,7 +54,7 @@ it('a name in brackets is no zone: what is no time is no public value either', (
   expect(merged(data)).toEqual({ receipt_id: 7, '\u0001created_at': data.created_at });
 });
 
-it('a null that is said is a value, also of a time', () => {
+it('null is a value, also of a time', () => {
   expect(receipt({ created_at: null }).data).toBeNull();
 });
 
@@ -70,7 +70,7 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
 
 it('spaces that PostgreSQL does not take do not fit', () => {
   for (const [name, value] of [
-    ...['amount_paid', 'archive', 'net_amount'].map((one) => [one, '\u00a05'] as const),
+    ...['amount_paid', 'archive', 'net_amount'].map((name) => [name, '\u00a05'] as const),
     ['created_at', '\ufeff1763000000'],
   ] as const)
     expect(Object.keys(merged({ [name]: value }))).toContain(`\u0001${name}`);
@@ -113,7 +113,7 @@ it('a field brings those that depend on it, and those that are lacking are null'
   expect(receipt({ additional_discount_amount: 5 }, 'receipt.deleted').data).toBeNull();
 });
 
-it('a field with another name has its documented one, and what only the envelope says is a field', () => {
+it('a field with another name has its documented one, and a field may be read from the envelope', () => {
   const prescription = deliveryOf({
     event: 'prescription.created',
     event_time: eventTime,

@@ -40,7 +40,7 @@ it.each([
   ['Asha@ABDM', ' asha@abdm', '\u200basha@abdm', 'ａｓｈａ@abdm'],
   ['９１1111２２２２3333', '91111122223333'],
 ])('an ABHA number or address is one subject, however it is typed: %s', (...typed) => {
-  const subjects = typed.map((one) => subjectsOf('x.unknown', { abha_number: one }));
+  const subjects = typed.map((abha_number) => subjectsOf('x.unknown', { abha_number }));
   expect(new Set(subjects.flat()).size).toBe(1);
 });
 
@@ -54,7 +54,7 @@ it('a patient is found however nested, also in unknown events', () => {
   ).toEqual(['p:abha:911', 'p:partner:b:5', 'p:platform:p-1', 'p:platform:p-2', 'p:platform:p-3']);
 });
 
-it('what is no id names nobody', () => {
+it('what is no id names no patient', () => {
   expect(
     subjectsOf('x.unknown', { patient_id: '', pid: null, oid: {}, patient: 'x'.repeat(201), id: 7 }),
   ).toEqual([]);
@@ -74,7 +74,7 @@ it('nothing that is kept between callbacks grows with the length of keys, which 
     return process.memoryUsage().heapUsed / 2 ** 20;
   };
   const read = (n: number) => {
-    const short = Object.fromEntries([...Array(n % 90).keys()].map((one) => [`k${one}`, one]));
+    const short = Object.fromEntries([...Array(n % 90).keys()].map((index) => [`k${index}`, index]));
     subjectsOf('x.unknown', { ...short, ['k'.repeat(250_000) + n]: 1 });
   };
   read(0);
