@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { consentForm } from '../../src/callbacks/families/consent-form.ts';
 import { documentedPath } from '../../src/callbacks/families/family.ts';
 import { receipt } from '../../src/callbacks/families/receipt.ts';
 import { callbacks, families } from '../../src/sandbox/history.ts';
@@ -109,11 +108,6 @@ it('sends the events of a family to the path of its variable', () => {
   expect(registered('receipt.created', env)).toBe(
     'http://receiver.example/registered_url_for_receipt_events',
   );
-});
-
-it("sends a callback at another family's path to that family's first one", () => {
-  const url = registeredUrls('http://receiver.example', { CONSENT_FORMS_PATH: '/forms' });
-  expect(url({ event: 'receipt.created', family: consentForm })).toBe('http://receiver.example/forms');
 });
 
 it('sends everything to the one path of EVENTS_PATH', () => {
