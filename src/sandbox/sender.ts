@@ -38,6 +38,8 @@ export interface SendOptions {
   readonly rate?: number | undefined;
   /** Retries after a network error, a time-out, 408, 425, 429 and 5xx, 11 times: about 25 s. */
   readonly resendOnFailure?: boolean;
+  /** Called after the last attempt of each callback. */
+  readonly onSent?: () => void;
   /** Ends the sequence; the pending responses are awaited. */
   readonly signal?: AbortSignal;
 }
@@ -99,6 +101,7 @@ export async function sendCallbacks(callbacks: Iterable<Callback>, options: Send
     for await (const callback of queue) {
       const isAcknowledged = await isDelivered(callback);
       counts.callbacks++;
+      options.onSent?.();
       if (isAcknowledged) counts.acknowledged++;
       else if (callback.invalid === undefined) counts.unacknowledged++;
     }

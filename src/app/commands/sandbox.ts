@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
+import { withProgress } from '../../common/terminal.ts';
 import { type Callback, callbacks } from '../../sandbox/history.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
 import { seededRandom } from '../../sandbox/random.ts';
@@ -109,13 +110,16 @@ async function send(flags: SendFlags, { command, env, signal, url, isSent }: Sen
   const busy = { start: morning - day, present: Date.now };
   const period = flags.history ? week : busy;
   const sequence = callbacks({ ...flags, ...period, seed, families, isSent, count: count || undefined });
-  const summary = await sendCallbacks(sequence, {
+  const options = {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
     signingKey: flags.sign ?? firstSigningKey(env),
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
-  });
+  };
+  const summary = await withProgress('callbacks sent', count || undefined, ({ advance }) =>
+    sendCallbacks(sequence, { ...options, onSent: advance }),
+  );
   command.configureOutput().writeOut?.(report(summary, seed));
   return summary;
 }
