@@ -9,6 +9,7 @@ import { faultOf } from '../receiver/store/errors.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { recordsAfter } from '../receiver/store/records-after.ts';
+import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { destroyWithheld } from './retention.ts';
 
@@ -37,7 +38,7 @@ interface EraseOptions extends StepOptions {
 }
 
 const statementMs = 10_000;
-/** Records of one step: of a patient, and of a list; deliveries that are merged at once. */
+/** Records of one step: of a patient, and of all; deliveries that are merged at once. */
 const maxRecords = 20;
 const maxGated = 500;
 const maxDeliveries = 500;
@@ -136,7 +137,9 @@ async function continueErasure(
   options: StepOptions,
 ): Promise<Certificate> {
   const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
-  const isTheirs = sql<boolean>`(subjects && ${[...subjects]}::text[] or id = any(${ids}::uuid[]))`;
+  // By an array: without statistics, as after a restore, PostgreSQL would read all callbacks in the order of records.
+  const own = sql`array(select id from receiver.inbox where subjects && ${[...subjects]}::text[])`;
+  const isTheirs = sql<boolean>`id = any(${own} || ${ids}::uuid[])`;
   for await (const records of recordsAfter(core.db, isTheirs, maxRecords))
     await reduceRecords(core, records, options);
   return complete(core, id);
@@ -146,15 +149,31 @@ async function continueErasure(
 const isGated = sql<boolean>`exists (
   select from receiver.erased where hash = any(array(
     select receiver.hash_of(s)
-    from unnest(subjects || array[receiver.record_subject(family, business_id, record_id), 'd:' || id]) s
+    from unnest(i.subjects || array[receiver.record_subject(i.family, i.business_id, i.record_id), 'd:' || i.id]) s
   ))
 )`;
+
+/** Those of these records with a callback that an erasure may concern. */
+async function gatedOf({ db }: Core, records: readonly RecordKey[]): Promise<RecordKey[]> {
+  const names = records.map(({ family }) => family);
+  const [businesses, ids] = keysOf(records);
+  const { rows } = await sql<RecordKey>`
+    select family, business_id as "businessId", record_id as "recordId"
+    from unnest(${names}::text[], ${businesses}::text[], ${ids}::text[]) as r(family, business_id, record_id)
+    where exists (
+      select from receiver.inbox i
+      where (i.business_id, i.family, i.record_id) = (r.business_id, r.family, r.record_id) and ${isGated}
+    )`.execute(db);
+  return rows;
+}
 
 /** Continues erasures that come from a list, which has no subjects: all stored callbacks are looked at. */
 export async function continueList(core: Core, options: StepOptions): Promise<void> {
   const erasures = await unfinished(core.db).where('subjects', 'is', null).execute();
-  for await (const records of recordsAfter(core.db, isGated, maxGated))
-    await reduceRecords(core, records, options);
+  for await (const records of recordsAfter(core.db, undefined, maxGated)) {
+    options.signal?.throwIfAborted();
+    await reduceRecords(core, await gatedOf(core, records), options);
+  }
   const isGatedBody = `exists (
     select from receiver.erased where erasure = e.id and q.received_at <= until
       and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s)))`;
