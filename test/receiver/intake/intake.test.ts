@@ -207,6 +207,28 @@ it('a callback older than its family keeps is acknowledged, and stored only for 
   expect(await slow.receive(old, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
 });
 
+it('an event that our clock alone objects to goes to the fallback, or is to be sent again', async () => {
+  const spilled: Delivery[] = [];
+  const fallback = { append: async (some: unknown[]) => void spilled.push(...(some as Delivery[])) };
+  const config = testConfig({ retention: { receipt: 86_400_000 } });
+  const unknown = { config, clock: { current: async () => undefined } };
+  for (const days of [-2, 2]) {
+    const body = receipt({}, { event_time: eventTime + days * 86_400 });
+    const { status, id } = await openIntake(database, { ...unknown, fallback }).receive(
+      body,
+      routeOf('receipt'),
+    );
+    expect([status, spilled.pop()]).toMatchObject(['accepted', { id, body }]);
+    const unavailable = { name: 'Unavailable', delivery: id };
+    const alone = openIntake(database, unknown);
+    await expect(alone.receive(body, routeOf('receipt'))).rejects.toMatchObject(unavailable);
+    const draining = openIntake(database, { ...unknown, fallback });
+    const entry = { id, family: 'receipt', body, receivedAt: 1 };
+    await expect(draining.drain(entry)).rejects.toMatchObject(unavailable);
+  }
+  expect([await inbox(), await quarantine(), spilled]).toEqual([[], [], []]);
+});
+
 it('a business or client that is not allowed is refused, and not kept', async () => {
   const config = testConfig({ authentication: { allowedClientIds: ['c'], allowedBusinessIds: ['b'] } });
   const intake = openIntake(database, { config });
@@ -343,7 +365,7 @@ it('a callback that another row stands in the way of is to be sent again, and is
   expect(await quarantine()).toEqual([]);
 });
 
-it('with PostgreSQL away a callback is acknowledged from the fallback, or not at all', async () => {
+it('with PostgreSQL away a callback is acknowledged from the fallback, without secrets, or not at all', async () => {
   const spilled: unknown[] = [];
   const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
   const fallback = { append: async (deliveries: unknown[]) => void spilled.push(...deliveries) };
@@ -353,6 +375,9 @@ it('with PostgreSQL away a callback is acknowledged from the fallback, or not at
     'accepted',
     [expect.objectContaining({ id, family: 'receipt', body: receipt() })],
   ]);
+  const abha = { event: 'abha.x', event_time: eventTime, data: { token: 'SECRET', oid: '17' } };
+  await intake.receive(Buffer.from(JSON.stringify(abha)), routeOf('other'));
+  expect(String((spilled[1] as Delivery).body)).toMatch(/^(?!.*SECRET).*"17"/);
   const refusing = { append: () => Promise.reject(new StoreUnavailable('Redis')) };
   for (const one of [refusing, undefined])
     await expect(
