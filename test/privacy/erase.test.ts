@@ -237,6 +237,22 @@ it('a value that does not fit its field goes, and so does what an id beside data
   expect(await bodies()).toContain('"amount_paid":7');
 });
 
+it('a lean callback belongs to the patients of the records that the one before it refers to', async () => {
+  await store(
+    deliveryOf({
+      event: 'appointment.created',
+      event_time: start,
+      business_id: 'b',
+      data: { appointment_id: 'a-1', patient_id: 'A' },
+    }),
+    receipt({ aid: 'a-1', name: 'CANARY', net_amount: 5 }),
+    receipt({ mobile: 'CANARY' }, { event_time: start + 1 }),
+  );
+  await erase('p:platform:A');
+  await store(receipt({ remarks: 'CANARY' }, { event_time: start + 2 }));
+  expect(await bodies()).not.toContain('CANARY');
+});
+
 it('copies of a callback about somebody who was erased are stored once', async () => {
   await store(receipt({ patient_oid: 'A' }));
   await erase('p:platform:A');
