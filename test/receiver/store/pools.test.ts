@@ -1,10 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { createDatabaseClock } from '../../../src/receiver/store/clock.ts';
-import { storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
+import { insertDeliveries, storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
 import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
 import type { Tables } from '../../../src/receiver/store/tables.ts';
+import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { apply } from '../../db/apply.ts';
+import { deliveryOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
@@ -37,6 +40,22 @@ it('a session that was read-only is closed, and a transaction takes another one'
   for (const one of writes) await one();
   await pool.end();
 });
+
+it.each(['insert', 'merge'])(
+  'the %s goes on where a pooler gives it a session without its statement',
+  async (lost) => {
+    const pool = openSessions(1);
+    const merge = createMerge({ pool, families, log: createLog('silent') });
+    for (const n of [1, 2]) {
+      const callback = { event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id: n } };
+      if (lost === 'insert' && n === 2) await pool.query('deallocate all');
+      expect(await insertDeliveries(pool, [deliveryOf(callback)], 60_000)).toEqual(['accepted']);
+      if (lost === 'merge' && n === 2) await pool.query('deallocate all');
+      expect(await merge('receipt')).toMatchObject({ merged: 1, written: 1, isFull: false });
+    }
+    await pool.end();
+  },
+);
 
 it('settings of the database, the role or the server change no value that is read', async () => {
   for (const [name, value] of Object.entries({
