@@ -155,8 +155,8 @@ async function post(callback: Callback, options: SendOptions): Promise<Attempt> 
   }
 }
 
-// The receiver's scheme, implemented separately so that a mistake in its verifier is not mirrored.
-function signatureOf(key: string, body: string): string {
+/** The value of the signature header, by a code of its own: a mistake of the receiver's verifier is not mirrored. */
+export function signatureOf(key: string, body: string): string {
   const seconds = Math.floor(Date.now() / 1000);
   return `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
 }
