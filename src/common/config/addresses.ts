@@ -1,19 +1,14 @@
 import { z } from 'zod';
 import { decode, fail, partsOf } from './value-types.ts';
 
-/**
- * Encodes the credentials of a URL, so that a password may contain characters such as @ or /. The password ends at the
- * last @ before the query; where the result is no URL, a raw ? is part of the password, which ends at the last @ of all.
- */
-function encodeCredentials(address: string): string {
-  const parts =
-    /^([a-z+]+:\/\/)([^?]*)@([^@?]*(?:\?.*)?)$/s.exec(address) ??
-    (URL.canParse(address) ? undefined : /^([a-z+]+:\/\/)(.*)@(.*)$/s.exec(address));
-  if (!parts) return address;
-  const [, scheme, credentials, rest] = parts;
-  const encoded = credentials!.split(/:(.*)/s, 2).map((part) => encodeURIComponent(decode(part)));
-  return `${scheme}${encoded.join(':')}@${rest}`;
-}
+/** So that a password may contain characters such as @ or /: it ends at the last @ before the query. */
+const encodeCredentials = (address: string) =>
+  address.replace(/(?<=^[a-z+]+:\/\/)[^?]*(?=@[^@?]*(\?|$))/, (credentials) =>
+    credentials
+      .split(/:(.*)/s, 2)
+      .map((part) => encodeURIComponent(decode(part)))
+      .join(':'),
+  );
 
 const url = (example: string, pattern: RegExp) =>
   z
@@ -35,7 +30,6 @@ export const redis = url(
   /^rediss?:\/\/([^/?#]*@)?[^\s/?#@,]+(\/\d*)?$/,
 ).refine(URL.canParse, 'must be a URL of one host, such as redis://:password@host:6379/0');
 
-/** A path that callbacks may come to. */
 export const path = z
   .string()
   .regex(/^\/[\w\-.~/]*$/, 'must start with / and contain only letters, digits and - . _ ~ /')
@@ -43,8 +37,8 @@ export const path = z
 
 export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
 
-/** Where browsers look for an icon by themselves. */
-export const iconPaths = ['/favicon.ico', '/apple-touch-icon.png', '/apple-touch-icon-precomposed.png'];
+// Browsers look for an icon there by themselves.
+const iconPaths = ['/favicon.ico', '/apple-touch-icon.png', '/apple-touch-icon-precomposed.png'];
 
 const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/changes', ...iconPaths];
 
@@ -65,7 +59,7 @@ export const web = (example: string) =>
       `must be a URL such as ${example}`,
     );
 
-/** The address that browsers use, as scheme, host and port. */
+/** Scheme, host and port. */
 export const publicUrl = z.string().transform((address, context) => {
   const url = /^https?:\/\/./.test(address) && URL.canParse(address) ? new URL(address) : undefined;
   if (url && url.href === `${url.origin}/`) return url.origin;

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module';
+import { z } from 'zod';
 import { type Environment, environmentSchema, type Variables } from './environment-schema.ts';
 import { findFormer } from './former-variables.ts';
 import { type Limits, limits, type Times, times } from './limits.ts';
 import { isUnguessable, partsOf, type Role } from './value-types.ts';
-import type { FamilyPaths } from './variables.ts';
+import { client, type FamilyPaths } from './variables.ts';
 
-/** The receiver's configuration: what the variables say, and limits and times that only tests change. */
+/** What the variables say, and limits and times that only tests change. */
 export interface Config {
   host: string;
   port: number;
@@ -14,12 +15,11 @@ export interface Config {
   /** A level of pino. */
   logLevel: string;
   databaseUrl: string | undefined;
-  /** The same database, without a connection pooler. */
+  /** Without a connection pooler. */
   directDatabaseUrl: string | undefined;
   redisUrl: string | undefined;
   redisFallback: 'checked' | 'trusted' | 'off';
   queuePrefix: string;
-  /** The folder of the embedded database. */
   dataDir: string;
   times: Times;
   limits: Limits;
@@ -31,14 +31,25 @@ export interface Config {
   publicUrl: string | undefined;
   adminToken: string | undefined;
   metricsToken: string | undefined;
-  oidc: OidcConfig | undefined;
+  /** Without a map the values of the claims are roles. */
+  oidc:
+    | { issuer: string; clientId: string; clientSecret: string; rolesMap: RolesMap | undefined }
+    | undefined;
   /** How long things are kept, in milliseconds: by family name, `quarantine`, `access_log`; absent: forever. */
   retention: Record<string, number>;
-  erasure: {
-    /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
-    keepMs: number;
+  /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
+  erasure: { keepMs: number };
+  alerts: {
+    webhookUrl: string | undefined;
+    email: { to: readonly string[]; from: string; smtpUrl: string } | undefined;
+    /** How long a fault must last before it is sent, and an outage of PostgreSQL. */
+    afterMs: number;
+    outageMs: number;
+    /** How long a fault must be over before its end is sent. */
+    settledMs: number;
+    /** Between two reminders. */
+    repeatMs: number;
   };
-  alerts: AlertsConfig;
   /** The variables that the client reads, see src/client/settings.ts. */
   platform: Record<`SERVICE_${string}`, string | undefined>;
   reconcile: { days: number } | undefined;
@@ -55,32 +66,15 @@ export interface AccessRules {
   signatureHeader: string;
   signatureToleranceS: number;
   allowedIps: readonly string[];
-  /** How many trusted proxies are in front. */
+  /** The number of trusted proxies in front. */
   trustProxy: number;
   allowedClientIds: readonly string[];
   allowedBusinessIds: readonly string[];
   allowUnauthenticated: boolean;
 }
 
-export interface OidcConfig {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-  /** The roles of values of the claims, of e-mail addresses and of domains; undefined: values are roles. */
-  rolesMap: readonly { role: Role; value: string }[] | undefined;
-}
-
-export interface AlertsConfig {
-  webhookUrl: string | undefined;
-  email: { to: readonly string[]; from: string; smtpUrl: string } | undefined;
-  /** How long a fault must last before it is sent, and an outage of PostgreSQL. */
-  afterMs: number;
-  outageMs: number;
-  /** How long a fault must be over before its end is sent. */
-  settledMs: number;
-  /** Between two reminders. */
-  repeatMs: number;
-}
+/** The roles of values of the claims, of e-mail addresses and of domains. */
+type RolesMap = readonly { role: Role; value: string }[];
 
 /** All faults of the environment, one line each, which starts with the variable's name. */
 export class InvalidConfiguration extends Error {
@@ -116,12 +110,7 @@ export function refuseFormer(env: Environment, families: readonly FamilyPaths[])
   if (problems.length > 0) throw new InvalidConfiguration(problems);
 }
 
-/**
- * Parses the environment into a Config.
- *
- * @param env that of readEnvironment; an empty value counts as unset
- * @throws InvalidConfiguration with every error
- */
+/** @param env an empty value counts as unset. @throws InvalidConfiguration with every error */
 export function parseConfig(env: Environment, families: readonly FamilyPaths[]): Config {
   const values = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environmentSchema(families).safeParse(values);
@@ -174,7 +163,7 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
   const isEnough =
     set.some(({ events }) => events.length === 0) ||
     families.every((family) => !family.path.isBasic || set.includes(family));
-  // What the platform's documents name is known to everybody, however long it is.
+  // The platform's documents name these, however long they are.
   const documented = families.flatMap(({ path }) => path.default);
   const areUnguessable = set.every(({ name }) =>
     config.paths[name]!.every((path) => isUnguessable(path) && !documented.includes(path)),
@@ -182,10 +171,7 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
   return isEnough && areUnguessable ? [] : [unauthenticated];
 }
 
-/**
- * Where only unguessable paths tell legitimate senders, a family whose path is not set is not served, because its
- * documented path is known to everybody.
- */
+/** Where unguessable paths are the only check, families whose path is not set are not served: the documents name theirs. */
 function servedPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): Config['paths'] {
   if (!isKnownByPathsAlone(config)) return config.paths;
   return Object.fromEntries(
@@ -195,12 +181,9 @@ function servedPaths(config: Config, env: Environment, families: readonly Family
 
 const userOf = (address: string) => decodeURIComponent(new URL(address).username);
 
-/** The configuration of valid variables, which `environment-schema.ts` describes. */
 function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
-  // Those of the families have no type.
-  const variables: Record<string, unknown> = e;
-  const pathsOf = ({ path: { variable, default: documented } }: FamilyPaths) =>
-    variable ? (variables[variable] as readonly string[]) : documented;
+  // The schema gives the families' variables no type.
+  const paths = e as Record<string, unknown> as Record<string, string[]>;
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = e;
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_TO: to, ALERT_EMAIL_FROM: from } = e;
   return {
@@ -218,7 +201,9 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     // With a fallback store nobody waits long for PostgreSQL.
     times: e.REDIS_URL && e.REDIS_FALLBACK !== 'off' ? { ...times, databaseMs: 2_000 } : times,
     limits: { ...limits, bodiesBytes: Math.max(limits.bodiesBytes, 8 * e.BODY_LIMIT) },
-    paths: Object.fromEntries(families.map((family) => [family.name, pathsOf(family)])),
+    paths: Object.fromEntries(
+      families.map(({ name, path }) => [name, path.variable ? paths[path.variable]! : path.default]),
+    ),
     bodyLimitBytes: e.BODY_LIMIT,
     authentication: {
       signingKeys: e.SIGNING_KEYS,
@@ -247,13 +232,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
       settledMs: 300_000,
       repeatMs: 86_400_000,
     },
-    platform: {
-      SERVICE_BASE_URL: e.SERVICE_BASE_URL,
-      SERVICE_TOKEN: e.SERVICE_TOKEN,
-      SERVICE_CLIENT_ID: e.SERVICE_CLIENT_ID,
-      SERVICE_CLIENT_SECRET: e.SERVICE_CLIENT_SECRET,
-      SERVICE_IDENTIFIER_FIELD: e.SERVICE_IDENTIFIER_FIELD,
-    },
+    platform: z.object(client).parse(e),
     reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,
     changes: e.CHANGES_TOKENS.length > 0 ? { tokens: e.CHANGES_TOKENS } : undefined,
     reportTimezone: e.REPORT_TIMEZONE,
@@ -261,5 +240,4 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
   };
 }
 
-/** The version of the receiver. */
 export const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };

@@ -4,17 +4,15 @@ import * as variables from './variables.ts';
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
 export interface VariableGroup {
-  /** The task. */
   title: string;
-  /** In Markdown, with links relative to docs. */
+  /** In Markdown, as the descriptions, with links relative to docs. */
   intro?: string;
-  /** Each has a default and a description, in Markdown as well; `first` ones are in README.md. */
+  /** Those with `first` are in README.md. */
   variables: Record<string, z.ZodType>;
 }
 
 export type Environment = Record<string, string | undefined>;
 
-/** All variables, by task. */
 export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
   {
     title: 'Receive callbacks',
@@ -50,7 +48,6 @@ export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[
   { title: 'Tell others what changed', variables: variables.changes },
 ];
 
-/** The environment variables of the receiver, each with its default and its error messages. */
 export const environmentSchema = (families: readonly FamilyPaths[]) =>
   z.object({
     ...variables.checkSenders,
@@ -69,9 +66,7 @@ export const environmentSchema = (families: readonly FamilyPaths[]) =>
     ...variables.pathsOf(families),
   });
 
-/** The values of valid variables. */
 export type Variables = z.infer<ReturnType<typeof environmentSchema>>;
 
-/** The names of all variables. */
 export const variableNames = (families: readonly FamilyPaths[]): string[] =>
   Object.keys(environmentSchema(families).shape);

@@ -36,7 +36,6 @@ export const formerVariables: Readonly<Record<string, string>> = {
 
 const isFormer = (name: string) => Object.hasOwn(formerVariables, name);
 
-/** The variables of version 1 that are set, each with what to use instead. */
 export function findFormer(env: Environment, families: readonly FamilyPaths[]): string[] {
   const ours = variableNames(families);
   return Object.keys(env)
@@ -44,7 +43,6 @@ export function findFormer(env: Environment, families: readonly FamilyPaths[]): 
     .map((name) => `${name} is no variable any more: ${formerVariables[name]}`);
 }
 
-/** The variables that are none of ours and spelt nearly like one. */
 export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
   const ours = variableNames(families);
   const others = Object.keys(env).filter((name) => env[name] && !ours.includes(name) && !isFormer(name));

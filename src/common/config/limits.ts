@@ -5,19 +5,19 @@ export type Limits = typeof limits;
 
 /** In milliseconds. */
 export const times = {
-  /** Limit of a commit, a connection and a probe of PostgreSQL: what takes longer is an outage. */
+  /** Of a commit, a connection and a probe of PostgreSQL: what takes longer is an outage. */
   databaseMs: 10_000,
-  /** Limit of a commit in Redis. A request waits for both stores at most. */
+  /** Of a commit in Redis. A request waits for both stores at most. */
   redisMs: 1_300,
-  /** Limit of each check of `/readyz`. */
+  /** Of each check of `/readyz`. */
   readinessMs: 5_000,
-  /** Limit for a request to arrive. */
+  /** Until a request has arrived. */
   requestMs: 15_000,
   // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
   keepAliveMs: 920_000,
   /** How long a stop still accepts connections, so that load balancers learn of it from `/readyz` before. */
   stopDelayMs: 2_000,
-  /** Limit of requests in flight during a stop. */
+  /** For requests in flight during a stop. */
   stopMs: 10_000,
   /** How long the stores' figures are cached for `/metrics`. */
   metricsCacheMs: 5_000,
@@ -27,11 +27,9 @@ export const times = {
   jobCountEveryMs: 1_000,
   /** How long the end of BullMQ's worker waits for Redis. */
   jobCloseMs: 2_000,
-  /** How often the settings of Redis are read. */
   redisLookEveryMs: 5_000,
   /** How long a replica of Redis may be missing before commits no longer wait for one. */
   forgetReplicaMs: 60_000,
-  /** How often a process claims the fallback store for its database. */
   claimEveryMs: 10_000,
   /** Pause of the drain; it grows while nothing can be stored. */
   drainEveryMs: 500,
@@ -47,7 +45,7 @@ export const limits = {
   /** Failed access checks of an address in a minute, after which it gets 429. */
   rejectionsPerMinute: 300,
   connections: 2_000,
-  /** Memory of all bodies that are being read. */
+  /** All bodies that are being read. */
   bodiesBytes: 64 * 1024 * 1024,
   /** While more jobs wait, none are added: no worker runs. */
   maxWaitingJobs: 1_000,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const roles = ['viewer', 'desk', 'operator', 'privacy'] as const;
 export type Role = (typeof roles)[number];
 
-/** Decodes percent-encoding; a % that encodes nothing stays as it is. */
+/** Percent-encoding; a % that encodes nothing stays as it is. */
 export function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -14,7 +14,6 @@ export function decode(text: string): string {
   }
 }
 
-/** The parts of a comma-separated list. */
 export const partsOf = (text: string) =>
   text
     .split(',')
@@ -54,12 +53,10 @@ export const changesTokens = list
   )
   .pipe(z.array(z.object({ token: secret, isPublic: z.boolean() })));
 
-export const integer = (min: number, max: number) =>
-  z.coerce
-    .number(`must be a whole number from ${min} to ${max}`)
-    .int(`must be a whole number from ${min} to ${max}`)
-    .min(min, `must be at least ${min}`)
-    .max(max, `must be at most ${max}`);
+export function integer(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number(message).int(message).min(min, message).max(max, message);
+}
 
 export const size = (min: string, max: string, byDefault: string) =>
   z
@@ -71,7 +68,7 @@ export const size = (min: string, max: string, byDefault: string) =>
       return fail(context, `must be a size from ${min} to ${max}, such as ${byDefault}`);
     });
 
-// The canonical name in Node's time zone database.
+/** The canonical name in Node's time zone database. */
 function nameOfZone(name: string): string | undefined {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
@@ -111,13 +108,12 @@ export const rolesMap = z.string().transform((text, context) => {
 const dayMs = 86_400_000;
 const unitDays: Record<string, number> = { d: 1, y: 365.25 };
 
-/** @returns milliseconds; undefined if the text is no duration such as 180d or 8y */
 function durationMs(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,5})([dy])$/.exec(text) ?? [];
   return unit ? Number(count) * unitDays[unit]! * dayMs : undefined;
 }
 
-/** How long something is kept, in milliseconds; by default a year. */
+/** In milliseconds. */
 export const keep = z
   .string()
   .default('365d')
@@ -126,7 +122,6 @@ export const keep = z
     return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
   });
 
-/** A number of days. */
 export const days = (max: number) =>
   z.string().transform((text, context) => {
     const count = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
@@ -135,7 +130,7 @@ export const days = (max: number) =>
       : fail(context, `must be a number of days from 1d to ${max}d, such as 7d`);
   });
 
-/** How long things are kept, in milliseconds by name: a family's, `quarantine` or `access_log`. */
+/** In milliseconds. */
 export const retention = (families: readonly string[]) =>
   z
     .string()
@@ -171,5 +166,4 @@ export function weaknessOf(secret: string): string | undefined {
 
 const isToken = (segment: string) => /^[\w.~-]{22,}$/.test(segment) && pairsOf(segment) >= minPairs;
 
-/** Whether a segment of a path has 22 or more URL-safe characters. */
 export const isUnguessable = (path: string): boolean => path.split('/').some(isToken);

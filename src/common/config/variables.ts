@@ -21,11 +21,11 @@ export interface FamilyPaths {
   name: string;
   /** None: its path takes every event. */
   events: readonly string[];
-  /** `variable`: one that sets them; without one they are the documented ones. */
+  /** Those of `variable`, which has the documented ones as its default. */
   path: { variable?: string; default: readonly string[]; isBasic?: true };
 }
 
-/** The few variables that most deployments set. */
+/** Most deployments set these. */
 const first = { first: true };
 
 export const receive = {
@@ -48,7 +48,7 @@ const everyEvent =
   'A path that takes every event, also those that no other path takes; it may contain an ' +
   '[unguessable part](security.md#unguessable-paths)';
 
-/** The variable of each family's paths; that of every event is the first. */
+/** That of every event is the first. */
 export const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     families
