@@ -25,8 +25,7 @@ export function csvWriter(columns: readonly string[]) {
 }
 
 /**
- * Parses CSV (RFC 4180), of rows of any length. Empty rows are left out, and so is the quote that `csvWriter` puts in front
- * of a formula.
+ * Parses CSV (RFC 4180), without empty rows and without the quotes of `csvWriter` in front of formulas.
  *
  * @returns each row with the line on which it begins, from 1
  * @throws Error where a quote is wrong, with the line

@@ -8,11 +8,10 @@ const partsOf = (day: string) => day.split('-').map(Number) as [year: number, mo
 export const dayOf = (year: number, month: number, date: number): string =>
   new Date(Date.UTC(year, month - 1, date)).toISOString().slice(0, 10);
 
-/** Whether a text is a day of the years 1900 to 2999. */
+/** Of the years 1900 to 2999. */
 export const isDay = (text: string): boolean =>
   /^(19|2\d)\d\d-\d\d-\d\d$/.test(text) && dayOf(...partsOf(text)) === text;
 
-/** How many days later the second is. */
 export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / dayMs;
 
 export function addDays(day: string, days: number): string {
@@ -27,10 +26,8 @@ export function addMonths(day: string, months: number): string {
   return dayOf(year, month + months, Math.min(date, last));
 }
 
-/** The first day of its month. */
 export const monthStart = (day: string): string => `${day.slice(0, 7)}-01`;
 
-/** The last day of its month. */
 export function monthEnd(day: string): string {
   const [year, month] = partsOf(day);
   return dayOf(year, month + 1, 0);

@@ -22,7 +22,7 @@ export function parseMoment(text: string): Date | undefined {
   return day ? new Date(Date.parse(`${day}T${clock}Z`) - aheadMs) : undefined;
 }
 
-/** An interval that PostgreSQL wrote, in words. */
+/** Of an interval that PostgreSQL wrote. */
 export function formatInterval(text: string): string {
   const total = parseInterval(text);
   if (total === undefined) return text;
@@ -44,7 +44,7 @@ export function formatDuration(milliseconds: number): string {
   return words.filter(Boolean).join(' ');
 }
 
-/** Reads a local time, such as 2026-11-21T09:04, as a browser's field for it sends it; undefined if it is none. */
+/** @param text such as 2026-11-21T09:04, as a browser's field sends it. @returns undefined if it is none */
 export function parseLocal(text: string, timezone: string): Date | undefined {
   const reading = Date.parse(`${text}Z`);
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) || Number.isNaN(reading)) return undefined;

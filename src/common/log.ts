@@ -9,19 +9,12 @@ export interface Log extends Logger {
    * another one was within the last second.
    *
    * @param details of the full line, besides its kind
-   * @param count how many times it happened
    */
   limited: (level: Level, kind: Kind, message: string, details?: object, count?: number) => void;
-  /** Writes the counts. */
   writeCounts: () => void;
 }
 
-/**
- * A structured log with one JSON object per line.
- *
- * @param level a level of pino
- * @param destination default: standard output
- */
+/** A log with one JSON object per line. @param level of pino */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Log {
   const options = { level, base: { pid: process.pid }, serializers: { err: describeError } };
   // Its children inherit them, and count together.
@@ -31,10 +24,7 @@ export function createLog(level: string, destination: DestinationStream = standa
 const maxWaitingBytes = 16 * 1024 * 1024;
 let output: ReturnType<typeof pino.destination> | undefined;
 
-/**
- * Callbacks are worth more than lines about them: while the disk of standard output is full, or nobody reads it, some lines wait,
- * and the others are dropped.
- */
+/** While the disk of standard output is full, or nobody reads it, some lines wait, and the others are dropped. */
 function standardOutput(): DestinationStream {
   // Without a listener an error would end the process. The next line tries again.
   output ??= pino.destination({ sync: false, maxLength: maxWaitingBytes }).on('error', () => {});
@@ -55,7 +45,7 @@ export async function endLog(log: Log): Promise<void> {
   output.flushSync = () => {};
 }
 
-/** Creates a function that logs the errors of something that goes on after them. */
+/** Logs the errors of something that goes on after them. */
 export const errorLogger =
   (log: Log, level: Level, message: string) =>
   (err: unknown): void => {
@@ -83,15 +73,13 @@ export function messageOf(error: Error): string {
   return [state, conditions.get(state), withoutValues.test(state) && error.message].filter(Boolean).join(' ');
 }
 
-/**
- * The loggable part of an error and of its causes: type, code, place and message. Of a database's message see `messageOf`; the
- * message of a SyntaxError is left out, because JSON.parse quotes its input.
- */
+/** An error and its causes, without values. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
   const { code, constraint, table, column, cause } = error as Error & Record<string, unknown>;
   return {
     type: error.name,
+    // JSON.parse quotes its input.
     message: error.name === 'SyntaxError' ? undefined : messageOf(error),
     code,
     constraint,

@@ -1,9 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/**
- * The network that limits count: an IPv4 address, or the /64 of an IPv6 address, such as `2001:db8:0:7::/64`, because one
- * sender usually has a whole /64. What is no address stays as it is.
- */
+/** What limits count: an IPv4 address, or the /64 of an IPv6 address, such as `2001:db8:0:7::/64`, which one sender usually has. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   // The zone of a link-local address is behind a %.
@@ -17,7 +14,7 @@ export function networkOf(address: string): string {
 const groupsOf = (part: string) =>
   part === '' ? [] : part.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));
 
-/** A list of networks, each a valid address or CIDR of IPv4 or IPv6. */
+/** @param cidrs valid addresses and CIDRs of IPv4 or IPv6 */
 export function networkList(cidrs: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const cidr of cidrs) {

@@ -1,6 +1,5 @@
 import { networkOf } from './networks.ts';
 
-/** An address has reached its limit. */
 export class TooManyRequests extends Error {
   readonly retryAfterS: number;
   constructor(retryAfterS: number) {
@@ -17,48 +16,32 @@ export interface RateLimit {
   consume: (address: string) => void;
 }
 
-interface Period {
-  count: number;
-  /** By the monotonic clock: a step of the system clock must neither shorten nor extend a period. */
-  endsAt: number;
-}
+const maxPeriods = 10_000;
 
-const maxSources = 10_000;
-
-/**
- * A limit per period and address, in this process; an address of IPv6 counts as its /64.
- *
- * @param points how many requests are allowed in a period; further ones have to wait for its end
- */
+/** A limit per period and address, in this process; an address of IPv6 counts as its /64. */
 export function rateLimit({ points, durationS }: { points: number; durationS: number }): RateLimit {
-  const durationMs = durationS * 1000;
-  const periods = new Map<string, Period>();
-  const periodOf = (source: string): Period | undefined => {
-    const period = periods.get(source);
-    if (!period || performance.now() < period.endsAt) return period;
-    periods.delete(source);
-    return undefined;
-  };
-  const begin = (source: string): Period => {
-    const [first] = periods.keys();
-    // The oldest period is the next to end.
-    if (periods.size >= maxSources) periods.delete(first!);
-    const period = { count: 0, endsAt: performance.now() + durationMs };
-    periods.set(source, period);
+  /** By the monotonic clock: a step of the system clock must neither shorten nor extend a period. */
+  const periods = new Map<string, { count: number; endsAt: number }>();
+  const periodOf = (address: string) => {
+    const period = periods.get(networkOf(address));
+    const leftMs = period ? period.endsAt - performance.now() : 0;
+    if (!period || leftMs <= 0) return undefined;
+    if (period.count >= points) throw new TooManyRequests(Math.ceil(leftMs / 1000));
     return period;
   };
-  const checkSource = (source: string) => {
-    const period = periodOf(source);
-    if (!period || period.count < points) return;
-    throw new TooManyRequests(Math.ceil((period.endsAt - performance.now()) / 1000));
-  };
   return {
-    check: (address) => checkSource(networkOf(address)),
+    check: (address) => void periodOf(address),
     consume: (address) => {
+      const period = periodOf(address);
+      if (period) {
+        period.count += 1;
+        return;
+      }
       const source = networkOf(address);
-      checkSource(source);
-      const period = periodOf(source) ?? begin(source);
-      period.count += 1;
+      const [oldest] = periods.keys();
+      if (!periods.delete(source) && periods.size >= maxPeriods) periods.delete(oldest!);
+      // Behind the others: the first is the next to end.
+      periods.set(source, { count: 1, endsAt: performance.now() + durationS * 1000 });
     },
   };
 }

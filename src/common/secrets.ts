@@ -3,11 +3,7 @@ import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writ
 import type { IncomingMessage } from 'node:http';
 import { dirname } from 'node:path';
 
-/**
- * The content of a small text file, readable by its owner alone, which is created unless it exists.
- *
- * @param create the content of a new file
- */
+/** The content of a small text file, readable by its owner alone, which is created unless it exists. */
 export function readOrCreate(file: string, create: () => string): { content: string; isNew: boolean } {
   const existing = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
   if (existing) return { content: existing, isNew: false };
@@ -26,7 +22,6 @@ export function replaceFile(file: string, content: string): void {
   renameSync(draft, file);
 }
 
-/** Whether a request has this bearer token. */
 export function isAuthorized({ headers }: IncomingMessage, token: string): boolean {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
   return bearer !== undefined && isSameSecret(bearer, token);

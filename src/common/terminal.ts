@@ -5,10 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { isDay } from './days.ts';
 import { uuid } from './uuid.ts';
 
-/**
- * Text that is safe to print on a terminal: control characters and bidirectional controls are escaped as in JSON
- * (`\u001b`). New lines stay.
- */
+/** Control characters and bidirectional controls are escaped as in JSON (`\u001b`). New lines stay. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -19,7 +16,6 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A time is printed as ISO 8601, and nothing for null. */
 type Cell = string | number | Date | null | undefined;
 
 const textOf = (cell: Cell) => printable(cell instanceof Date ? cell.toISOString() : String(cell ?? ''));
@@ -35,18 +31,21 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   }
 }
 
-/** Prints the rows of a query: a table, or a JSON object per line, where a second column `a` is `a_2`. */
+/** A table, or a JSON object per line, where a second column `a` is `a_2`. */
 export function printRows(
   names: readonly string[],
   rows: readonly (readonly (string | null)[])[],
-  asJson = false,
+  asJson?: boolean,
 ): void {
   if (!asJson) {
     printTable(names, rows);
     print(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`);
     return;
   }
-  const keys = distinct(names);
+  const keys = names.map((name, at) => {
+    const before = names.slice(0, at).filter((other) => other === name).length;
+    return before === 0 ? name : `${name}_${before + 1}`;
+  });
   for (const row of rows) {
     const record = Object.fromEntries(keys.map((key, at) => [key, row[at]]));
     // JSON.stringify writes no white space: all control characters are within strings.
@@ -54,71 +53,37 @@ export function printRows(
   }
 }
 
-/** Keys for columns, of which several may have the same name: the second `a` is `a_2`, or the next that no column has. */
-function distinct(names: readonly string[]): string[] {
-  const taken = new Set(names);
-  return names.map((name, at) => {
-    if (names.indexOf(name) === at) return name;
-    let count = 2;
-    while (taken.has(`${name}_${count}`)) count += 1;
-    taken.add(`${name}_${count}`);
-    return `${name}_${count}`;
-  });
-}
-
 export const printCounts = (counts: Record<string, number>) =>
   printTable(['table', 'rows'], Object.entries(counts));
 
-interface Progress {
-  setTotal: (total: number) => void;
-  advance: (by?: number) => void;
-}
-
 const lineEveryMs = 2_000;
 
-/**
- * Shows the progress of a task, such as `replayed`: a bar on a terminal, otherwise a line every two seconds.
- *
- * @param total undefined: not known, or not yet
- */
+/** Shows the progress of a task, such as `replayed`: a bar on a terminal, otherwise a line every two seconds. */
 export async function withProgress<T>(
   verb: string,
   total: number | undefined,
-  task: (progress: Progress) => Promise<T>,
+  task: (progress: { advance: (by?: number) => void }) => Promise<T>,
 ): Promise<T> {
-  let shown = total === undefined ? undefined : startProgress(verb, total);
-  try {
-    return await task({
-      setTotal: (count) => {
-        shown = startProgress(verb, count);
-      },
-      advance: (by = 1) => {
-        shown ??= startProgress(verb);
-        shown.advance(by);
-      },
-    });
-  } finally {
-    shown?.stop();
-  }
-}
-
-function startProgress(verb: string, total?: number) {
   const of = total === undefined ? '' : `/${total}`;
   const format = `${total === undefined ? '' : '{bar} '}{value}${of} ${verb}`;
   const bar = process.stderr.isTTY
     ? new cliProgress.SingleBar({ format }, cliProgress.Presets.rect)
     : undefined;
-  bar?.start(total ?? 0, 0);
   let value = 0;
   let last = performance.now();
-  const advance = (by: number) => {
+  const advance = (by = 1) => {
     value += by;
     bar?.update(Math.round(value));
     if (bar || performance.now() - last < lineEveryMs) return;
     last = performance.now();
     process.stderr.write(`${Math.round(value)}${of} ${verb}\n`);
   };
-  return { advance, stop: () => bar?.stop() };
+  bar?.start(total ?? 0, 0);
+  try {
+    return await task({ advance });
+  } finally {
+    bar?.stop();
+  }
 }
 
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -135,28 +100,25 @@ export function parseTime(text: string): Date {
   return time;
 }
 
-/** A day as ISO 8601. */
 export function parseDay(text: string): string {
   if (isDay(text)) return text;
   throw new InvalidArgumentError('A day must be a date such as 2026-01-31.');
 }
 
-/** A positive number of rows. */
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('A number of rows must be a whole number of 1 or more.');
 }
 
-/** An id of a delivery or of a quarantined body. */
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }
 
-/** A text that may identify a patient. `-` is read from standard input: other users of the machine see the arguments of a process. */
+/** `-` is read from standard input: other users of the machine see the arguments of a process. */
 export const orInput = (text: string): string => (text === '-' ? readFileSync(0, 'utf8').trim() : text);
 
-/** The same of several, a line each. */
+/** The same for several, a line each. */
 export const linesOrInput = (text: string, others: string[] = []) => [
   ...others,
   ...orInput(text).split(/\r?\n/),

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Does work that ends after a time at the latest, even if it ignores its signal.
+ * Ends work after a time at the latest, even if it ignores its signal.
  *
- * @param createError creates the reason of the signal after that time; by default a TimeoutError
- * @throws that error; the reason of the outer signal; the work's own error
+ * @throws the error of `createError` after that time; the reason of the outer signal; the work's own error
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -30,13 +29,13 @@ export async function withDeadline<T>(
   }
 }
 
-/** Waits for a promise for some time. @throws the error of `createError` after it; the promise's own error */
+/** @throws the error of `createError` after the time; the promise's own error */
 export const withTimeout = <T>(
   timeoutMs: number,
   promise: Promise<T>,
   createError = () => new Error(`No response within ${timeoutMs} ms.`),
 ): Promise<T> => withDeadline(timeoutMs, undefined, () => promise, createError);
 
-/** A pause that ends early when the signal is aborted. */
+/** Ends early when the signal is aborted. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => {});

@@ -1,18 +1,15 @@
-/** A name of the database in words. */
 export const words = (name: string): string => name.replaceAll('_', ' ');
 
-/** The same, at the beginning of a line. */
 export const titled = (name: string): string => name[0]!.toUpperCase() + words(name).slice(1);
 
 const counts = new Intl.NumberFormat('en-IN');
 
-/** A number of times: 2×. */
 export const formatTimes = (count: number) => `${counts.format(count)}×`;
 
-/** A count, or a number as PostgreSQL writes it. */
+/** @param value a text: a number as PostgreSQL writes it */
 export const formatCount = (value: number | string) => counts.format(value as number);
 
-/** A count with its noun: 1 body, 2 bodies. */
+/** 1 body, 2 bodies */
 export const formatCountOf = (
   count: number,
   [singular, plural]: readonly [singular: string, plural: string],
