@@ -8,7 +8,6 @@ import { readChecks, titleOf, unreadable } from './read-checks.ts';
 const maxLines = 20;
 const headings = { new: 'New', worse: 'Worse', still: 'Still there', resolved: 'Resolved' };
 
-/** A line of a message. */
 interface Alert {
   what: keyof typeof headings;
   name: string;
@@ -21,8 +20,8 @@ interface Alert {
 const keyOf = ({ name, about = '' }: { name: string; about?: string }) => JSON.stringify([name, about]);
 
 /**
- * Sends to the channels of ALERT_WEBHOOK_URL and ALERT_EMAIL_TO what is wrong, once, then daily, and its end: one message for
- * all. It is recorded after the channel has accepted it, so a crash in between repeats a message and loses none.
+ * Sends what is wrong, once, then daily, and its end: one message for all. It is recorded after the channel has accepted it, so
+ * a crash in between repeats a message and loses none.
  *
  * @throws the database's error
  */
@@ -92,21 +91,18 @@ async function recordSent({ db }: Core, channel: string, alerts: readonly Alert[
   for (const { what, name, about, status } of alerts) {
     const sent = { sent_status: status, sent_at: sql<Date>`now()` };
     const finding = { channel, name, about };
-    if (what === 'resolved')
-      await db
-        .deleteFrom('receiver.findings')
-        .where((eb) => eb.and(finding))
-        .execute();
-    else
-      await db
-        .updateTable('receiver.findings')
-        .set(sent)
-        .where((eb) => eb.and(finding))
-        .execute();
+    const statement =
+      what === 'resolved'
+        ? db.deleteFrom('receiver.findings').where((eb) => eb.and(finding))
+        : db
+            .updateTable('receiver.findings')
+            .set(sent)
+            .where((eb) => eb.and(finding));
+    await statement.execute();
   }
 }
 
-/** @returns whether the channel has accepted it; otherwise it is sent again. @throws the signal's reason */
+/** @returns whether the channel has accepted it. @throws the signal's reason */
 async function send({ log }: Core, channel: Channel, message: Message, signal: AbortSignal) {
   try {
     const partly = await channel.send(message, signal);
@@ -117,8 +113,7 @@ async function send({ log }: Core, channel: Channel, message: Message, signal: A
     signal.throwIfAborted();
     // Other errors could repeat the address, which is a secret.
     const reason = error instanceof NotSent ? error.message : 'unexpected error';
-    const fields = { channel: channel.name, reason };
-    log.limited('error', fields, 'an alert was not accepted; it is sent again', {});
+    log.limited('error', { channel: channel.name, reason }, 'an alert was not accepted; it is sent again');
     return false;
   }
 }
@@ -147,10 +142,7 @@ function lineOf(alert: Alert): string {
   return printable(texts.join('. ')).replaceAll('\n', ' ');
 }
 
-/**
- * Creates the task that sends an outage of PostgreSQL, which cannot be recorded there: each process sends its own message, and
- * another one after a restart.
- */
+/** An outage of PostgreSQL cannot be recorded there: each process sends its own message, and another one after a restart. */
 export function createOutageAlert(core: RunningCore): Task['run'] {
   const channels = openChannels(core.config.alerts);
   const sentTo = new Set<Channel>();

@@ -1,7 +1,7 @@
 import type { Config } from '../common/config/config.ts';
 import { withDeadline } from '../common/timeouts.ts';
 
-/** A message to the people who operate the receiver; without personal data. */
+/** Without personal data. */
 export interface Message {
   /** One line. */
   title: string;
@@ -29,12 +29,12 @@ export interface Channel {
 
 const timeoutMs = 10_000;
 
-/** The configured channels, in the order of sending. */
-export function openChannels({ webhookUrl, email }: Config['alerts']): Channel[] {
-  return [...(webhookUrl ? [webhook(webhookUrl)] : []), ...(email ? [mail(email)] : [])];
-}
+export const openChannels = ({ webhookUrl, email }: Config['alerts']): Channel[] => [
+  ...(webhookUrl ? [webhook(webhookUrl)] : []),
+  ...(email ? [mail(email)] : []),
+];
 
-/** The code of a failed connection: a message could repeat the address. */
+/** Not the message, which could repeat the address. */
 function codeOf(error: unknown): string {
   const { code, name, cause } = error as { code?: string; name?: string; cause?: { code?: string } };
   if (name === 'TimeoutError' || code === 'EABORT') return `no response within ${timeoutMs / 1000} s`;
@@ -60,10 +60,8 @@ function webhook(url: string): Channel {
     });
     await body?.cancel();
     if (ok) return undefined;
-    throw new NotSent(
-      `status ${status}`,
-      status === 429 || status >= 500 ? 'Try again later' : addressAdvice,
-    );
+    const isBusy = status === 429 || status >= 500;
+    throw new NotSent(`status ${status}`, isBusy ? 'Try again later' : addressAdvice);
   };
   return { name: 'webhook', send };
 }
@@ -100,10 +98,9 @@ function mail({ smtpUrl, to, from }: NonNullable<Config['alerts']['email']>): Ch
       return new NotSent(`${rejected.length} of ${to.length} recipients rejected`, recipientAdvice);
     } catch (error) {
       outer?.throwIfAborted();
-      const { responseCode } = error as { responseCode?: number };
+      const { responseCode: status } = error as { responseCode?: number };
       const code = codeOf(error);
-      const status = responseCode === undefined ? '' : `, status ${responseCode}`;
-      throw new NotSent(`${code}${status}`, mailAdvice[code] ?? otherMailAdvice);
+      throw new NotSent(status ? `${code}, status ${status}` : code, mailAdvice[code] ?? otherMailAdvice);
     } finally {
       transport.close();
     }

@@ -5,7 +5,6 @@ import { fingerprintOf } from '../receiver/store/migrate.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { guard } from './read-checks.ts';
 
-/** A row of a check's query. */
 interface Fault {
   about?: string;
   since?: Date;
@@ -19,13 +18,12 @@ interface Statement<Row> {
   compile: (db: Db) => CompiledQuery<Row>;
 }
 
-/** A check whose query has a row for each fault. */
 interface DatabaseCheck<Row extends Fault> {
   /** The title without a fault. */
   ok: string;
   title: string;
+  /** A row for each fault. */
   query: Statement<Row> | ((core: RunningCore) => Statement<Row>);
-  /** The result is read again after this time. Default: 0. */
   cacheMs?: number;
   detail: (row: Row) => string;
   todo: string | ((row: Row) => string);
@@ -245,7 +243,7 @@ const all: ReadCheck[] = [
   }),
 ];
 
-/** The checks of the tables, one query after the other; one that cannot be read hides no other. */
+/** One query after the other. */
 export async function readDatabaseChecks(core: RunningCore): Promise<Check[]> {
   const checks: Check[] = [];
   for (const read of all) checks.push(...(await read(core)));

@@ -9,7 +9,6 @@ import { createHeartbeat, trim } from './heartbeat.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One list of checks, and its renderings: /readyz, doctor, alerts and metrics. */
 export const operations: Feature = {
   name: 'operations',
   routes: createRoute,

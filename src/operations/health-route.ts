@@ -35,7 +35,7 @@ export function createRoute(core: RunningCore): Router {
   return router;
 }
 
-/** JSON with a line per check, to be read in a terminal. Strangers read it: details are those of doctor and the page Health. */
+/** A line per check, to be read in a terminal. Strangers read it: only doctor and the page Health show details. */
 function linesOf({ ready, checks }: Readiness): string {
   const lines = checks.map(({ name, status }) => JSON.stringify({ name, status }));
   return `{"ready":${ready},"checks":[\n${lines.join(',\n')}\n]}\n`;

@@ -19,10 +19,8 @@ const counts = `insert into receiver.counters as c (name, key, count, first_at, 
   on conflict (name, key) do update set count = c.count + excluded.count, last_at = now()`;
 
 /**
- * Creates the function that writes each minute in which callbacks could be taken, and how many requests were refused since its
- * last call. While only Redis takes callbacks, the minutes wait for PostgreSQL.
- *
- * @throws (the function) the database's error; the next call writes the same
+ * Writes each minute in which callbacks could be taken, and the requests that were refused since the last call. While only Redis
+ * takes callbacks, the minutes wait for PostgreSQL. A call after an error writes the same.
  */
 export function createHeartbeat(core: RunningCore): () => Promise<void> {
   const { pool } = core;
@@ -58,7 +56,6 @@ async function countRefused(): Promise<Map<string, number>> {
   return totals;
 }
 
-/** Deletes old heartbeats and counts. */
 export async function trim(db: Db): Promise<void> {
   const daysAgo = (days: number) => sql<Date>`now() - ${days}::int * interval '1 day'`;
   await db.deleteFrom('receiver.heartbeats').where('at', '<', daysAgo(400)).execute();

@@ -13,9 +13,8 @@ export interface Readiness {
 }
 
 const maxClockDifferenceS = 60;
-/** A callback that has been in Redis for longer is not just about to be drained. */
+/** A callback that is longer in Redis is not just about to be drained. */
 const maxDrainMs = 60_000;
-/** The title of the check `database` in an outage. */
 export const outageTitle = 'PostgreSQL takes no callbacks';
 
 const ok = (title: string, detail = '') => ({ status: 'ok', title, detail }) as const;

@@ -6,13 +6,10 @@ import { readReadiness } from './process-checks.ts';
 const timeoutMs = 30_000;
 const urgency = { fail: 0, warn: 1, ok: 2 };
 
-/** The name of a check that stands for others, which could not be read. */
+/** The name of a check that stands for others. */
 export const unreadable = 'unreadable';
 
-/**
- * All checks of this process and of all features, the most urgent first: for the page Health, doctor, alerts and metrics. It
- * never throws: a check that cannot be read fails.
- */
+/** All checks of this process and of all features, the most urgent first. It never throws. */
 export async function readChecks(core: RunningCore): Promise<Check[]> {
   const { checks: list } = await readReadiness(core);
   if (list.some(({ name, status }) => name === 'database' && status === 'fail')) list.push(others);
@@ -31,11 +28,10 @@ const others: Check = {
   todo: 'See the check database',
 };
 
-/** The title, with what the check is about where the title does not say it. */
 export const titleOf = ({ title, about }: { title: string; about?: string }): string =>
   about && !title.includes(about) ? `${title} (${about})` : title;
 
-/** Reads checks, or returns one that fails. */
+/** A check that cannot be read fails. */
 export async function guard(core: Core, name: string, read: () => Promise<Check[]>): Promise<Check[]> {
   try {
     return await withTimeout(timeoutMs, read());

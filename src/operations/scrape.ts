@@ -23,7 +23,7 @@ select (select count(*)::int from waiting) as received, (select count(*)::int fr
   (select to_jsonb(coalesce(extract(epoch from now() - min(stored_at)), 0)) from waiting join receiver.inbox using (id)) as "oldestS",
   (select coalesce(jsonb_object_agg(reason, count), '{}') from rejected) as quarantine`;
 
-/** Creates the function that makes the response of /metrics, in Prometheus's text format. */
+/** `/metrics`, in Prometheus's text format. */
 export function createScrape(core: RunningCore) {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
@@ -39,7 +39,7 @@ export function createScrape(core: RunningCore) {
   };
 }
 
-/** The gauges of the stores. Those that cannot be read are left out. */
+/** Gauges that cannot be read are left out. */
 async function readGauges(core: RunningCore): Promise<Registry> {
   const registry = new Registry();
   const add = (name: string, help: string, samples: Sample[]) => {
