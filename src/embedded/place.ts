@@ -18,20 +18,18 @@ interface ServerUser {
   gid: number;
 }
 
-/** The folder of the embedded server, and the user that it runs as where that is not the current one. */
 export interface Place {
   home: string;
+  /** Where the server does not run as the current user. */
   user: ServerUser | undefined;
 }
 
 const elsewhere = '/var/lib/webhook-receiver';
 
-/** The folder of the embedded server in a DATA_DIR. That of version 1 was DATA_DIR itself. */
+/** That of version 1 was DATA_DIR itself. */
 export const embeddedFolder = (dataDir: string): string => join(dataDir, 'v2');
 
 /**
- * Finds a folder for the embedded server.
- *
  * An ordinary user's server has its files in DATA_DIR and runs as that user; also where root starts it there. PostgreSQL
  * refuses to run as root, so root's server runs as `postgres` or `nobody`, who owns nothing but the folder `database`.
  * Where that user has no access to DATA_DIR, as below /root, the files are under /var/lib/webhook-receiver and DATA_DIR
@@ -52,11 +50,10 @@ export function findPlace(dataDir: string): Place {
   return { home, user: ownerOf(join(home, 'database')) ?? user };
 }
 
-/** Whether there is an embedded database in a folder. Creates nothing. */
 export const hasDatabase = (folder: string): boolean =>
   ['database', 'elsewhere/database'].some((path) => existsSync(join(folder, path)));
 
-/** The owner of a folder, unless it is root. */
+/** @returns undefined for root, and for a folder that is not there */
 function ownerOf(folder: string): ServerUser | undefined {
   const stats = statSync(folder, { throwIfNoEntry: false });
   return stats?.uid ? { uid: stats.uid, gid: stats.gid } : undefined;

@@ -3,7 +3,6 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { platform } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { withTimeout } from '../common/timeouts.ts';
@@ -29,32 +28,25 @@ const connectMs = 5_000;
 
 export interface ServerProcess {
   exited: Promise<void>;
-  /** A fast shutdown, which ends every session. After a timeout an immediate one: the next start recovers. */
+  /** Ends every session; after a timeout at once: the next start recovers. */
   stop: () => Promise<void>;
   /** Why it has ended, with its last log lines; empty while it runs, and after a stop. */
   reason: () => string;
 }
 
-/**
- * Starts the server of a cluster on a port of 127.0.0.1. It gets a process group of its own, so that Ctrl-C in a
- * terminal reaches the receiver and not the database that it still needs.
- *
- * @param extra additional settings, `name=value`
- */
+/** @param extra settings, `name=value` */
 export function spawnServer(
   { home, user, bin, database }: Cluster,
   port: number,
   extra: readonly string[] = [],
 ): ServerProcess {
   const flags = [...settings, ...extra].flatMap((setting) => ['-c', setting]);
-  const postgres = join(bin, 'postgres');
-  const options = ['-D', database, '-p', String(port), ...flags];
-  const [program, args] =
-    platform() === 'win32' ? [postgres, options] : ['/bin/sh', ['-c', watched, 'sh', postgres, ...options]];
+  const args = ['-c', watched, 'sh', join(bin, 'postgres'), '-D', database, '-p', String(port), ...flags];
   const log = join(home, 'postgresql.log');
   rmSync(log, { force: true });
   const out = openSync(log, 'wx', 0o600);
-  const child = spawn(program, args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
+  // In a process group of its own: Ctrl-C reaches the receiver, and not the database that it still needs.
+  const child = spawn('/bin/sh', args, { ...user, cwd: home, detached: true, stdio: ['pipe', out, out] });
   closeSync(out);
   child.stdin?.on('error', () => {}); // it may have ended
   let failure = '';
@@ -81,10 +73,7 @@ export function spawnServer(
   };
 }
 
-/**
- * The server that runs on a data directory, by its `postmaster.pid`. Where the process that this names is another program, after a
- * power cut for example, the file is removed: PostgreSQL would take that process for the server.
- */
+/** The server that runs on a data directory, by its `postmaster.pid`. */
 export function findServer(database: string): { pid: number; port: number } | undefined {
   const file = join(database, 'postmaster.pid');
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
@@ -93,6 +82,7 @@ export function findServer(database: string): { pid: number; port: number } | un
   const command = `/proc/${pid}/cmdline`;
   if (!existsSync(command) || readFileSync(command, 'utf8').includes(`-D\0${database}\0`))
     return { pid, port };
+  // Another program, after a power cut for example: PostgreSQL would take it for the server.
   rmSync(file);
   return undefined;
 }
@@ -105,7 +95,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Why a database does not accept connections; undefined where it does. */
 export async function tryConnection(url: string): Promise<Error | undefined> {
   try {
     // It reads the files of certificates.
@@ -118,10 +107,7 @@ export async function tryConnection(url: string): Promise<Error | undefined> {
   }
 }
 
-/**
- * A free port of 127.0.0.1 for a server that may be restarted. It is below the ephemeral ports, which an outgoing
- * connection could occupy while the server is down.
- */
+/** Below the ephemeral ports, which an outgoing connection could occupy while the server is down. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
@@ -129,7 +115,6 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Why no server can listen on a port now; undefined where one can. */
 export async function findBindError(port: number, host = '127.0.0.1'): Promise<Error | undefined> {
   const probe = createServer((socket) => socket.destroy()).listen(port, host);
   return once(probe, 'listening').then(

@@ -13,18 +13,16 @@ const cannotConnectNow = '57P03';
 
 interface EmbeddedServer {
   url: string;
-  /** Whether this process has started it. */
+  /** Started by this process, which alone stops it. */
   isOwn: boolean;
-  /** Stops it if this process has started it. */
   stop: () => Promise<void>;
 }
 
 /**
- * Connects to the PostgreSQL server on the data of DATA_DIR, and starts it unless it runs. The process that starts the server
- * stops it; the server ends with that process, however it ends. Where the server ends by itself, that process ends with an error.
+ * The server on the data of DATA_DIR, started unless it runs. It ends with the process that has started it, however that ends;
+ * where it ends by itself, that process ends with an error.
  *
- * @param signal aborts the start; the server has exited when this throws the signal's reason
- * @throws Error where its programs are not installed, or with the server's last log lines
+ * @throws the signal's reason, when the server has exited; Error where its programs are not installed, or with its last log lines
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
@@ -45,16 +43,8 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/**
- * Starts a server that this process owns, and waits until it accepts connections, however long its recovery takes.
- *
- * @returns undefined where another process was faster, or a former server has not quite ended
- */
-async function startOwn(
-  cluster: Cluster,
-  log: Log,
-  signal?: AbortSignal,
-): Promise<EmbeddedServer | undefined> {
+/** @returns undefined where another process was faster, or a former server has not quite ended */
+async function startOwn(cluster: Cluster, log: Log, signal?: AbortSignal) {
   const urlFile = join(cluster.home, 'connection-url');
   // The port of the last start if it is free, so that saved connections stay valid.
   const last = await readFile(urlFile, 'utf8').catch(() => '');
@@ -63,6 +53,7 @@ async function startOwn(
   const url = urlOf(cluster, port);
   const server = spawnServer(cluster, port);
   try {
+    // However long its recovery takes.
     for (let error = await tryConnection(url); error; error = await tryConnection(url)) {
       signal?.throwIfAborted();
       const reason = server.reason();

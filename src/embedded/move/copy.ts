@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Core } from '../../receiver/feature.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 
-/** A callback of a source: of version 2 with all that a delivery has. */
+/** Of version 2 with all that a delivery has. */
 export interface StoredCallback {
   id: string;
   family: string;
@@ -12,19 +12,17 @@ export interface StoredCallback {
   /** In microseconds since 1970. */
   receivedAt: number;
   storedAt: string;
-  /** How often it was received again, and when for the last time. */
   resends: number;
   lastAt: Date;
 }
 
-/** Rows that are copied: SQL that selects them in the source, and inserts those of $1, a list in jsonb, that the target lacks. */
+/** SQL that selects rows in the source, and inserts those of $1, a list in jsonb, that the target lacks. */
 export interface RowCopy {
   name: string;
   select: string;
   insert: string;
 }
 
-/** A database that callbacks are moved from. */
 export interface Source {
   /** SQL that selects a StoredCallback, in the order of ids. */
   callbacks: string;
@@ -38,25 +36,19 @@ export interface Source {
 const maxBytes = 8_000_000;
 const maxFetched = 20;
 
-/** Reads the rows of a query in parts: `size` of them, or some megabytes. The next rows are read while a part is used. */
+/** Parts of `size` rows, or some megabytes. */
 export async function* readRows<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   query: string,
   size: number,
 ): AsyncGenerator<Row[]> {
   await client.query(`declare moved no scroll cursor for ${query}`);
-  const fetch = (count: number) => {
-    const rows = client.query<Row>(`fetch ${count} from moved`);
-    // Its error is thrown with the next part, which may not be asked for.
-    rows.catch(() => {});
-    return rows;
-  };
   let part: Row[] = [];
   let bytes = 0;
-  for (let next = fetch(1); ; ) {
-    const { rows } = await next;
+  for (let count = 1; ; ) {
+    const { rows } = await client.query<Row>(`fetch ${count} from moved`);
     if (rows.length === 0) break;
-    next = fetch(Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(sizeOf)))));
+    count = Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(sizeOf))));
     for (const row of rows) {
       part.push(row);
       bytes += sizeOf(row);
@@ -69,16 +61,11 @@ export async function* readRows<Row extends pg.QueryResultRow>(
   await client.query('close moved');
 }
 
-/** The size of its texts and bytes. */
+/** Of its texts and bytes. */
 const sizeOf = (row: pg.QueryResultRow): number =>
   Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
 
-/**
- * Copies rows in steps, each of which is a commit.
- *
- * @param first SQL of the first message of each
- * @returns how many the target lacked
- */
+/** Each step is a commit, which begins with the SQL `first`. @returns how many rows the target lacked */
 export async function copyRows(
   { pool }: Core,
   client: pg.ClientBase,
@@ -94,11 +81,10 @@ export async function copyRows(
   return count;
 }
 
-/** SQL that inserts rows of a table unless they are there. */
 export const insertInto = (table: string): string =>
   `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1::jsonb) on conflict do nothing`;
 
-/** The same for bodies of the quarantine, without those of people who were erased here. */
+/** Bodies of people who were erased here are left out. */
 export const insertRejected = `
 insert into receiver.quarantine select q.* from jsonb_populate_recordset(null::receiver.quarantine, $1::jsonb) q
 where not exists (
@@ -106,12 +92,11 @@ where not exists (
     and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s))
 ) on conflict do nothing`;
 
-/** SQL that adds to the gate, of rows with `hash`, `until` and `erasure`. */
 export const insertErased = (hash: string): string => `
 select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid)
 where receiver.gate(${hash}, until, erasure)`;
 
-/** SQL that adds entries of the access log, with numbers of the target's own. @param hashes of `subjects` */
+/** The entries get numbers of the target's own. @param hashes of `subjects` */
 export const insertAccess = (hashes: string): string => `
 insert into public.access_log (at, actor, actor_name, address, action, subjects, filter, rows)
 select at, actor, actor_name, address, action, ${hashes}, filter, rows

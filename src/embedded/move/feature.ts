@@ -12,7 +12,6 @@ import { type MoveCounts, moveCallbacks } from './move-callbacks.ts';
 import { openVersion1 } from './version-1.ts';
 import { openVersion2 } from './version-2.ts';
 
-/** `receiver move`: brings the callbacks of another database of the receiver. */
 export const move: Feature = {
   name: 'move',
   commands: (program, onCore) => {
@@ -45,15 +44,12 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
   }
 }
 
-/**
- * Moves everything, in steps: interrupted, it may be run again. It reads one snapshot of the source and writes nothing there.
- *
- * @param pool of the source
- */
-async function moveAll(core: Core, pool: pg.Pool): Promise<void> {
-  const snapshot = `set transaction isolation level repeatable read, read only;
-    set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
-  const { families, rejected, copied, losses } = await inTransaction(pool, snapshot, (client) =>
+const snapshot = `set transaction isolation level repeatable read, read only;
+  set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+
+/** In steps: interrupted, it may be run again. It reads one snapshot of the source and writes nothing there. */
+async function moveAll(core: Core, source: pg.Pool): Promise<void> {
+  const { families, rejected, copied, losses } = await inTransaction(source, snapshot, (client) =>
     copySource(core, client),
   );
   // What was stored long ago is new here.
@@ -71,16 +67,15 @@ async function moveAll(core: Core, pool: pg.Pool): Promise<void> {
   print('If the other database still received callbacks meanwhile, run this again.');
 }
 
-/** Copies everything from the snapshot of a source. @returns `losses`: a line for each kind */
 async function copySource(core: Core, client: pg.ClientBase) {
-  const { rows } = await client.query<{ isFirst: boolean; isSecond: boolean; name: string }>(
-    `select to_regclass('applied_deliveries') is not null as "isFirst", to_regclass('receiver.inbox') is not null as "isSecond",
-            current_database() as name`,
+  const { rows } = await client.query<{ version: 1 | 2 | null; from: string }>(
+    `select case when to_regclass('receiver.inbox') is not null then 2 when to_regclass('applied_deliveries') is not null then 1 end
+       as version, current_database() as from`,
   );
-  const { isFirst, isSecond, name } = rows[0]!;
-  if (!isFirst && !isSecond) throw new Error('--from is no database of the receiver');
-  const source = await (isSecond ? openVersion2 : openVersion1)(core, client);
-  await logAccess(core, { actor: commandActor(), action: 'move', filter: { from: name } });
+  const { version, from } = rows[0]!;
+  if (!version) throw new Error('--from is no database of the receiver');
+  const source = await (version === 2 ? openVersion2 : openVersion1)(core, client);
+  await logAccess(core, { actor: commandActor(), action: 'move', filter: { from } });
   const copied: Record<string, number> = {};
   for (const copy of source.rules) copied[copy.name] = await copyRows(core, client, copy, gateLock(30_000));
   const total = await client.query<{ count: number }>(`select count(*)::int from (${source.callbacks}) c`);
@@ -95,7 +90,7 @@ async function copySource(core: Core, client: pg.ClientBase) {
   return { ...moved, copied, losses: lines.join('') };
 }
 
-/** Merges what waits, also where no worker runs. @throws OtherFamilies */
+/** Also where no worker runs. @throws OtherFamilies */
 async function mergeWaiting({ families, merge }: Core, onProgress: (count: number) => void): Promise<void> {
   for (const { name } of families)
     for (let isLeft = true; isLeft; ) {

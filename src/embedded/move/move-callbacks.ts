@@ -13,7 +13,7 @@ import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
-/** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
+/** Of a step, and of one that changes the gate: inserts wait for it. */
 const maxCallbacks = 500;
 const maxGated = 20;
 const timeoutMs = 10_000;
@@ -31,7 +31,6 @@ interface CallbacksResult {
   rejected: string[];
 }
 
-/** A callback of the source by the current rules. */
 interface SourceDelivery extends Delivery {
   resends: number;
   lastAt: Date;
@@ -39,12 +38,7 @@ interface SourceDelivery extends Delivery {
 
 type SourceRejection = StoredCallback & { rejection: Rejection };
 
-/**
- * Stores callbacks as they would have been received, with their arrival. What is there already stays as it is, so it may be
- * interrupted and run again.
- *
- * @param query of the source
- */
+/** Stores callbacks of the source as they would have been received, with their arrival. Existing ones stay as they are. */
 export async function moveCallbacks(
   core: Core,
   client: pg.ClientBase,
@@ -80,7 +74,7 @@ export async function moveCallbacks(
   return result;
 }
 
-/** Creates the function that reads callbacks of a source by the current families and rules, or says why these refuse one. */
+/** By the current families and rules. */
 function createIdentify(families: readonly Family[]) {
   const readCallback = createReadCallback(families, true);
   const other = families.find(takesEveryEvent);
@@ -117,7 +111,7 @@ async function retrying<T>(run: () => Promise<T>): Promise<T> {
     }
 }
 
-/** @returns those that are new here, and of these, those that an erasure may concern */
+/** @returns callbacks that are new here, and of these, those that an erasure may concern */
 async function store({ pool, families }: Core, deliveries: readonly SourceDelivery[]) {
   const arrivals = [deliveries.map(({ id }) => id), deliveries.map(({ receivedAt }) => receivedAt)];
   const { rows } = await pool.query<{ id: string }>(alreadyMoved, arrivals);
@@ -155,7 +149,7 @@ const resendsOf = (deliveries: readonly SourceDelivery[]) => [
   deliveries.map(({ lastAt }) => lastAt),
 ];
 
-/** Keeps acknowledged callbacks that the current rules refuse, under their former ids, until somebody drops them. */
+/** Keeps acknowledged callbacks that the current rules refuse, under their former ids. */
 async function quarantine({ pool, config, families }: Core, rejections: readonly SourceRejection[]) {
   const rows = rejections.map(({ id, family, businessId, body, resends, lastAt, receivedAt, rejection }) => ({
     id,

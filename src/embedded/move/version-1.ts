@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Core } from '../../receiver/feature.ts';
 import { insertAccess, insertErased, insertInto, insertRejected, type Source } from './copy.ts';
 
-/** Each id of a patient in a callback that is stored or withheld, with its hashes of version 1, where these are needed. */
+/** Ids of patients in callbacks that are stored or withheld, with their hashes, where these are needed. */
 const ids = `named as materialized (
   select distinct business_id, id from (
     select business_id, unnest(patients_of(envelope, patients)) as id from inbox
@@ -46,7 +46,7 @@ const source: Source = {
     },
     {
       name: 'erasures',
-      // Not complete: callbacks that the target has already may belong to them.
+      // Not complete: they may concern callbacks of the target.
       select:
         'select id, erased_by as actor, erased_at as started_at, erased_at as until, counts from erasures',
       insert: `insert into receiver.erasures select (jsonb_populate_record(null::receiver.erasures, r || jsonb_build_object(
@@ -97,11 +97,7 @@ const source: Source = {
     union all select count(*)::int, 'destinations: add them here, a copy sends nothing' from destinations`,
 };
 
-/**
- * A database of version 1. The gate and the holds come over as far as a callback or something withheld has the ids.
- *
- * @throws Error while something of it is only half done
- */
+/** The gate and the holds come over as far as a callback or something withheld has the ids. @throws Error while an act is half done */
 export async function openVersion1({ config, families }: Core, client: pg.ClientBase): Promise<Source> {
   const { rows } = await client.query<{ running: number; spilled: number; tables: string[] }>(
     `select (select count(*)::int from running_erasures) as running, (select count(*)::int from spilled_deliveries) as spilled,
@@ -124,10 +120,10 @@ export async function openVersion1({ config, families }: Core, client: pg.Client
   return { ...source, losses: [source.losses, ...gone, ...unseen].join(' union all ') };
 }
 
-/** The streams of its callbacks in Redis, with their lengths. @throws Redis's error */
+/** The streams of its callbacks, with their lengths. */
 async function readFallback(url: string, queuePrefix: string): Promise<string[]> {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
-  redis.on('error', () => {}); // the next command throws it, too
+  redis.on('error', () => {}); // the next command throws it
   const waiting: string[] = [];
   try {
     // The braces are part of its keys: one hash slot.

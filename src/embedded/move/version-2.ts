@@ -18,7 +18,7 @@ const source: Source = {
     copyOf('hashes of erased people', 'receiver.erased', insertErased('hash')),
     {
       name: 'erasures',
-      // Not complete: callbacks that the target has already may belong to them.
+      // Not complete: they may concern callbacks of the target.
       select: `select (jsonb_populate_record(e, '{"completed_at": null}')).* from receiver.erasures e`,
       insert: insertInto('receiver.erasures'),
     },
@@ -35,11 +35,7 @@ const source: Source = {
     union all select null, 'what its receivers have in Redis: their workers have to store it'`,
 };
 
-/**
- * A database of version 2. The target takes its salt, or the hashes of erased people would mean nobody.
- *
- * @throws Error where the target has hashes with another salt
- */
+/** The target takes its salt, or the hashes of erased people would mean nobody. @throws Error where it has others */
 export async function openVersion2({ pool }: Core, client: pg.ClientBase): Promise<Source> {
   const { rows } = await client.query<{ identity: string; salt: string }>(
     `select (select value from receiver.settings where name = 'identity') as identity, value as salt
