@@ -33,11 +33,8 @@ addSandboxCommands(program, env);
 for (const command of program.commands.slice(parsing)) {
   command.hook('preAction', () => refuseFormer(env, paths));
 }
-program.hook('preAction', () => {
-  for (const line of findMisspelt(env, paths)) process.stderr.write(`receiver: ${printable(line)}\n`);
-});
-
 program.hook('preAction', (_program, command) => {
+  for (const line of findMisspelt(env, paths)) process.stderr.write(`receiver: ${printable(line)}\n`);
   // The receiver goes on without a reader of its output.
   if (command.name() === 'start') return;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -53,10 +50,10 @@ try {
   process.exitCode = await reportError(error, env);
 }
 
-/** Writes why a command has failed, and which variable leads to a database that takes no connection; returns its exit code. */
+/** Writes the error, and the variables that lead to a database without a connection. @returns the exit code */
 async function reportError(error: unknown, env: Environment = {}): Promise<number> {
   if (error instanceof InvalidConfiguration) {
-    process.stderr.write(`${error.problems.map((problem) => `${problem}\n`).join('')}`);
+    process.stderr.write(error.problems.map((problem) => `${problem}\n`).join(''));
     return EX_CONFIG;
   }
   process.stderr.write(`receiver: ${printable(explain(error))}\n`);

@@ -7,5 +7,4 @@ import { privacy } from '../privacy/feature.ts';
 import type { Feature } from '../receiver/feature.ts';
 import { reconciliation } from '../reconcile/feature.ts';
 
-/** Everything beside the path of a callback. */
 export const features: readonly Feature[] = [inbox, console, feed, move, operations, privacy, reconciliation];

@@ -6,7 +6,6 @@ import { weaknessOf } from '../common/config/value-types.ts';
 import { readOrCreate } from '../common/secrets.ts';
 import { findPlace } from '../embedded/place.ts';
 
-/** The text after a start: the addresses, the console, and an example. */
 export function greeting(
   url: string,
   config: Config,
@@ -56,18 +55,15 @@ Send an example and read its row:
 `;
 }
 
-export interface AdminToken {
+interface AdminToken {
   token: string;
   file: string;
-  /** Whether this start generated it. */
   isNew: boolean;
 }
 
 /**
- * The admin token of a service on the embedded database where ADMIN_TOKEN is unset. It is generated once and stored
- * beside the database.
+ * The admin token of a service on the embedded database where ADMIN_TOKEN is unset: generated once, and stored there.
  *
- * @returns undefined where ADMIN_TOKEN or DATABASE_URL is set
  * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
  */
 export function provideAdminToken(config: Config): AdminToken | undefined {

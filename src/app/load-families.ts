@@ -6,28 +6,22 @@ import { families as documented } from '../callbacks/families/index.ts';
 import { familySchema } from '../callbacks/families/shape.ts';
 import { InvalidConfiguration } from '../common/config/config.ts';
 
-/** All faults of the folder of `FAMILIES`, a line each: the file, and what to do. */
-export class FamiliesInvalid extends InvalidConfiguration {
-  constructor(problems: string[]) {
-    super(problems.map((problem) => `FAMILIES ${problem}`));
-    this.name = new.target.name;
-  }
-}
+const invalid = (...problems: string[]) =>
+  new InvalidConfiguration(problems.map((problem) => `FAMILIES ${problem}`));
 
 /**
  * The documented families and those of a folder: the default exports of its `*.js`, `*.mjs` and, where Node.js imports them,
  * `*.ts`, in the order of their names.
  *
- * @param folder the value of `FAMILIES`
- * @throws FamiliesInvalid
+ * @throws InvalidConfiguration with a line for each fault
  */
 export async function loadFamilies(folder: string | undefined): Promise<readonly Family[]> {
   if (folder === undefined) return documented;
   const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    throw new FamiliesInvalid([`must be a folder that can be read: ${folder} (${error.code})`]);
+    throw invalid(`must be a folder that can be read: ${folder} (${error.code})`);
   });
   const modules = files.filter((file) => /(?<!\.d)\.(m?js|ts)$/.test(file)).sort();
-  if (modules.length === 0) throw new FamiliesInvalid([`must have a *.js, *.mjs or *.ts in ${folder}`]);
+  if (modules.length === 0) throw invalid(`must have a *.js, *.mjs or *.ts in ${folder}`);
   const problems: string[] = [];
   const sources = new Map<Family, string>(documented.map((family) => [family, 'the receiver']));
   const owners = new Map(documented.flatMap(claimsOf).map((claim) => [claim, 'the receiver']));
@@ -47,7 +41,7 @@ export async function loadFamilies(folder: string | undefined): Promise<readonly
     for (const [field, { refersTo }] of Object.entries(fields as Family['fields']))
       if (refersTo !== undefined && !owners.has(`the name ${refersTo}`))
         problems.push(`${file}: fields.${field}.refersTo is ${refersTo}, which is no family`);
-  if (problems.length > 0) throw new FamiliesInvalid(problems);
+  if (problems.length > 0) throw invalid(...problems);
   return [...sources.keys()];
 }
 

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { Kysely, PostgresDialect } from 'kysely';
-import type pg from 'pg';
 import { type Family, pathsOf } from '../callbacks/families/family.ts';
 import { type Config, parseConfig } from '../common/config/config.ts';
 import type { Environment } from '../common/config/environment-schema.ts';
@@ -24,7 +23,6 @@ import { startTasks } from './tasks.ts';
 /** Connections to PostgreSQL of the features, beside those of the path of a callback. */
 const connections = 4;
 
-/** The receiver, as the environment configures it. */
 export interface Service {
   config: Config;
   families: readonly Family[];
@@ -36,11 +34,11 @@ export async function readService(env: Environment): Promise<Service> {
   return { config: parseConfig(env, families.map(pathsOf)), families };
 }
 
-/** Makes or updates the tables: of DATABASE_URL, or of the embedded database, which it creates where there is none. */
+/** Makes or updates the tables; it creates the embedded database where there is none. */
 export async function migrateService({ config, families }: Service, log: Log): Promise<void> {
   const { stop } = await startParts(async (onStop) => {
     await prepare({
-      url: config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(config, log, onStop)),
+      url: config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(config, log, onStop, true)),
       families,
       timezone: config.reportTimezone,
       connectTimeoutMs: config.times.databaseMs,
@@ -52,24 +50,15 @@ export async function migrateService({ config, families }: Service, log: Log): P
   await stop();
 }
 
-/**
- * Starts the receiver, the HTTP of the features and their tasks.
- *
- * @returns its address
- * @throws the first error, or the signal's reason
- */
-export function startService(
-  { config, families }: Service,
-  log: Log,
-  signal: AbortSignal,
-): Promise<Parts<string>> {
+/** @returns its address. @throws the first error, or the signal's reason */
+export function startService(service: Service, log: Log, signal: AbortSignal): Promise<Parts<string>> {
+  const { config, families } = service;
   const start = async (onStop: OnStop) => {
     const error = await findBindError(config.port, config.host); // before a database is made
     if (error) throw new PortUnavailable(config, error);
-    const databaseUrl = config.databaseUrl ?? (await startEmbedded(config, log, onStop));
-    const pool = openPoolFor('features', databaseUrl, config, log);
-    onStop(() => pool.end());
-    const core = createCore({ config, families }, pool, log);
+    const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
+    const core = openCore(service, 'features', databaseUrl, log);
+    onStop(() => core.pool.end());
     const routes = (process: ReceiverState) =>
       features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
     const options = { databaseUrl, families, log, routes };
@@ -86,7 +75,6 @@ export function startService(
   return startParts(start, log, signal);
 }
 
-/** Adds the commands of the features. */
 export function addFeatureCommands(program: Command, env: Environment): void {
   const onCore: OnCore =
     (run) =>
@@ -97,7 +85,6 @@ export function addFeatureCommands(program: Command, env: Environment): void {
   for (const { commands } of features) commands?.(program, onCore);
 }
 
-/** Runs a command on the database: that of DATABASE_URL, or the embedded one. @throws Error where there is none */
 async function runOnCore(service: Service, log: Log, run: (core: Core) => Promise<void>): Promise<void> {
   const { config } = service;
   if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
@@ -105,34 +92,24 @@ async function runOnCore(service: Service, log: Log, run: (core: Core) => Promis
       `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
     );
   const { stop } = await startParts(async (onStop) => {
-    const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop));
-    const pool = openPoolFor('command', url, config, log);
-    onStop(() => pool.end());
-    await run(createCore(service, pool, log));
+    const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
+    const core = openCore(service, 'command', url, log);
+    onStop(() => core.pool.end());
+    await run(core);
   }, log);
   await stop();
 }
 
-function openPoolFor(part: 'features' | 'command', url: string, config: Config, log: Log): pg.Pool {
+function openCore({ config, families }: Service, part: string, url: string, log: Log): Core {
   const { databaseMs: connectTimeoutMs } = config.times;
-  return openPool(url, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
-}
-
-function createCore({ config, families }: Service, pool: pg.Pool, log: Log): Core {
+  const pool = openPool(url, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const merge = createMerge({ pool, families, log });
   return { config, families, db, pool, merge, log, features };
 }
 
-/** @returns the address of the embedded database, which a command may share with the receiver */
-async function openEmbedded({ dataDir }: Config, log: Log, onStop: OnStop): Promise<string> {
-  const { url, stop } = await startEmbeddedPostgres(embeddedFolder(dataDir), log);
-  onStop(stop);
-  return url;
-}
-
-/** @returns the address of the embedded database of this process. @throws Error where another process uses it */
-async function startEmbedded({ dataDir }: Config, log: Log, onStop: OnStop): Promise<string> {
+/** @returns the address of the embedded database. @throws Error where another process uses it and `canShare` is false */
+async function openEmbedded({ dataDir }: Config, log: Log, onStop: OnStop, canShare: boolean) {
   const stopping = new AbortController();
   const starting = startEmbeddedPostgres(embeddedFolder(dataDir), log, stopping.signal);
   // Registered before it has started, so that a stop during the start leaves no process behind.
@@ -144,7 +121,7 @@ async function startEmbedded({ dataDir }: Config, log: Log, onStop: OnStop): Pro
     );
   });
   const { url, isOwn } = await starting;
-  if (isOwn) return url;
+  if (isOwn || canShare) return url;
   throw new Error(
     `Another receiver, or a command, uses the embedded database in ${resolve(dataDir)}. Stop it, or set DATA_DIR or DATABASE_URL`,
   );

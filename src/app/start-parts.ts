@@ -8,16 +8,11 @@ export interface Parts<Result> {
   stop: () => Promise<void>;
 }
 
-/**
- * Starts parts, and closes them in reverse order where one of them cannot be started.
- *
- * @param signal aborts the start
- * @throws the first error, or the signal's reason; the parts that were started are closed before
- */
+/** @throws the first error, or the reason of the signal, which aborts the start; the parts that were started are closed before */
 export async function startParts<Result>(
   start: (onStop: OnStop) => Promise<Result>,
   log: Log,
-  signal?: AbortSignal,
+  signal = new AbortController().signal,
 ): Promise<Parts<Result>> {
   const closers: (() => Promise<unknown>)[] = [async () => log.writeCounts()];
   const stop = async () => {
@@ -28,21 +23,19 @@ export async function startParts<Result>(
   };
   const onStop: OnStop = (close) => {
     closers.push(close);
+    if (!signal.aborted) return;
     // Opened after the stop had begun.
-    if (signal?.aborted)
-      void stop().catch((error) => log.error({ err: error }, 'the receiver did not stop cleanly'));
-    signal?.throwIfAborted();
+    void stop().catch((err) => log.error({ err }, 'the receiver did not stop cleanly'));
+    throw signal.reason;
   };
   try {
-    const started = start(onStop);
-    return { result: await (signal ? Promise.race([started, aborted(signal)]) : started), stop };
+    return { result: await Promise.race([start(onStop), aborted(signal)]), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** @throws the signal's reason, once it is aborted */
 async function aborted(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw signal.reason;

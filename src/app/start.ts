@@ -7,10 +7,7 @@ import { migrateService, readService, type Service, startService } from './servi
 
 const timeoutMs = 20_000;
 
-/**
- * `receiver start`: runs the receiver until SIGTERM, SIGINT, SIGHUP or SIGUSR2; `receiver migrate`: updates the tables of
- * the database, as `start` does.
- */
+/** `receiver start`, `receiver migrate` */
 export function addStartCommands(program: Command, env: Environment): void {
   program
     .command('start')
@@ -45,7 +42,7 @@ export function addStartCommands(program: Command, env: Environment): void {
     .action(async () => migrateService(await readService(env), createLog('info')));
 }
 
-/** Runs the receiver until the signal is aborted, which may be before it is ready. */
+/** Until the signal is aborted, which may be before the receiver is ready. */
 async function run(service: Service, log: Log, signal: AbortSignal): Promise<void> {
   const { families } = service;
   const generated = provideAdminToken(service.config);
@@ -68,7 +65,6 @@ async function exit(log: Log, code: number): Promise<never> {
   process.exit(code);
 }
 
-/** Aborted at the first SIGTERM, SIGINT, SIGHUP or SIGUSR2. */
 function abortOnSignal(log: Log): AbortSignal {
   const stopping = new AbortController();
   const stop = (signal: string) => {
@@ -85,21 +81,18 @@ function abortOnSignal(log: Log): AbortSignal {
   return stopping.signal;
 }
 
-/** Redirects what libraries print on the console, such as warnings of BullMQ and ioredis, to the log. */
+const consoleLevels = { log: 'info', info: 'info', warn: 'warn', error: 'error' } as const;
+
+/** What libraries print on the console, such as warnings of BullMQ and ioredis, goes to the log. */
 function consoleToLog(log: Log): void {
-  const write =
-    (level: 'info' | 'warn' | 'error') =>
-    (...args: unknown[]) => {
-      const err = args.find((arg) => arg instanceof Error);
-      const text = args.filter((arg) => typeof arg === 'string').join(' ');
-      const output = text.replace(/\s+/g, ' ');
-      const kind = { output: output.replace(/\d+/g, '0').slice(0, 100) };
-      log.limited(level, kind, 'console output of a library', { ...(err ? { err } : {}), output });
-    };
-  Object.assign(globalThis.console, {
-    log: write('info'),
-    info: write('info'),
-    warn: write('warn'),
-    error: write('error'),
-  });
+  for (const [method, level] of Object.entries(consoleLevels))
+    Object.assign(globalThis.console, {
+      [method]: (...args: unknown[]) => {
+        const err = args.find((arg) => arg instanceof Error);
+        const text = args.filter((arg) => typeof arg === 'string').join(' ');
+        const output = text.replace(/\s+/g, ' ');
+        const kind = { output: output.replace(/\d+/g, '0').slice(0, 100) };
+        log.limited(level, kind, 'console output of a library', { ...(err ? { err } : {}), output });
+      },
+    });
 }

@@ -8,17 +8,11 @@ import type { Db } from '../receiver/store/tables.ts';
 
 /** A process that is gone keeps its task for this long. */
 const leaseMs = 60_000;
-/** Between looks at whether a task is due, and after a failure. */
 const maxPauseMs = 60_000;
 
 const later = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
 
-/**
- * Runs tasks when they are due, each in one process at a time: a row with a time says whose it is. No lock is held. Those of
- * each process run without the database.
- *
- * @returns a function that ends them
- */
+/** Each in one process at a time: a row with a time says whose it is. No lock is held. @returns a function that ends them */
 export function startTasks(tasks: readonly Task[], db: Db, log: Log): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
