@@ -31,10 +31,7 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-/**
- * Flushes standard output, for a second at most; later lines are dropped. After this the process can exit: pino's own exit hook
- * would wait for ever where nobody reads the output.
- */
+/** Flushes standard output, for a second at most: pino's own exit hook would wait for ever where nobody reads the output. */
 export async function endLog(log: Log): Promise<void> {
   log.writeCounts();
   if (!output) return;
@@ -91,16 +88,16 @@ function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Fields that tell a line from others of its message, such as a reason and a family. They have few values, and none is chosen by a sender. */
+/** Fields that tell a line from others of its message. They have few values, and none is chosen by a sender. */
 type Kind = Record<string, string | number | undefined>;
 
 interface Lines {
   level: Level;
   message: string;
   kind: Kind;
-  /** When the last one occurred. */
+  /** Of the last one. */
   at: number;
-  /** Those that were counted since the last summary. */
+  /** Since the last summary. */
   count: number;
 }
 
@@ -128,13 +125,11 @@ function limitedLines() {
     clearTimeout(summary);
     summary = undefined;
     const counted = [...linesByKey.values()].filter(({ count }) => count > 0);
-    if (counted.length === 0) return;
-    const severest = counted.reduce((first, second) =>
-      this.levels.values[second.level]! > this.levels.values[first.level]! ? second : first,
-    );
+    const severityOf = ({ level }: Lines) => this.levels.values[level]!;
+    const [severest] = counted.toSorted((a, b) => severityOf(b) - severityOf(a));
     const counts = counted.map(({ message, kind, count }) => ({ message, ...kind, count }));
     for (const lines of counted) lines.count = 0;
-    this[severest.level]({ counts }, 'more of the same since the last line');
+    if (severest) this[severest.level]({ counts }, 'more of the same since the last line');
   }
 
   return {

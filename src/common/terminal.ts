@@ -100,19 +100,21 @@ export function parseTime(text: string): Date {
   return time;
 }
 
-export function parseDay(text: string): string {
-  if (isDay(text)) return text;
-  throw new InvalidArgumentError('A day must be a date such as 2026-01-31.');
-}
+const parser = (isValid: (text: string) => boolean, message: string) => (text: string) => {
+  if (isValid(text)) return text;
+  throw new InvalidArgumentError(message);
+};
+
+export const parseDay = parser(isDay, 'A day must be a date such as 2026-01-31.');
+
+export const parseUuid = parser(
+  (text) => uuid.test(text),
+  'An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.',
+);
 
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('A number of rows must be a whole number of 1 or more.');
-}
-
-export function parseUuid(text: string): string {
-  if (uuid.test(text)) return text;
-  throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
 }
 
 /** `-` is read from standard input: other users of the machine see the arguments of a process. */

@@ -49,15 +49,14 @@ export const issuer = z
       /^https:\/\/./.test(address) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/.test(address),
     'must be an https address such as https://accounts.example.org',
   )
-  .refine((address) => URL.canParse(address), 'must be a URL');
+  .refine(URL.canParse, 'must be a URL');
 
-export const web = (example: string) =>
-  z
-    .string()
-    .refine(
-      (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
-      `must be a URL such as ${example}`,
-    );
+export const webhook = z
+  .string()
+  .refine(
+    (address) => /^https?:\/\/./.test(address) && URL.canParse(address),
+    'must be a URL such as https://hooks.slack.com/services/…',
+  );
 
 /** Scheme, host and port. */
 export const publicUrl = z.string().transform((address, context) => {
@@ -69,7 +68,7 @@ export const publicUrl = z.string().transform((address, context) => {
 });
 
 export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./).refine(
-  (address) => URL.canParse(address),
+  URL.canParse,
   'must be a URL',
 );
 

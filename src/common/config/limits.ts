@@ -15,29 +15,28 @@ export const times = {
   requestMs: 15_000,
   // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
   keepAliveMs: 920_000,
-  /** How long a stop still accepts connections, so that load balancers learn of it from `/readyz` before. */
+  /** A stop still accepts connections, until load balancers have learned of it from `/readyz`. */
   stopDelayMs: 2_000,
   /** For requests in flight during a stop. */
   stopMs: 10_000,
-  /** How long the stores' figures are cached for `/metrics`. */
   metricsCacheMs: 5_000,
-  /** Least time between two jobs of a process: a job costs far more than an id in it. */
+  /** A job costs far more than an id in it. */
   jobEveryMs: 100,
-  /** How often waiting jobs are counted, and how long BullMQ's worker pauses after an error. */
+  /** Also the pause of BullMQ's worker after an error. */
   jobCountEveryMs: 1_000,
-  /** How long the end of BullMQ's worker waits for Redis. */
+  /** The end of BullMQ's worker waits for Redis. */
   jobCloseMs: 2_000,
   redisLookEveryMs: 5_000,
-  /** How long a replica of Redis may be missing before commits no longer wait for one. */
+  /** A replica of Redis may be missing for so long before commits no longer wait for one. */
   forgetReplicaMs: 60_000,
   claimEveryMs: 10_000,
   /** Pause of the drain; it grows while nothing can be stored. */
   drainEveryMs: 500,
   maxDrainPauseMs: 5_000,
-  /** With a queue: how often the sweep looks for deliveries, and how long they have waited then. */
+  /** With a queue the sweep takes deliveries that have waited for `sweepAgeMs`. */
   sweepEveryMs: 2_000,
   sweepAgeMs: 5_000,
-  /** Without a queue: how often a worker looks for deliveries. */
+  /** Of workers without a queue. */
   pollMs: 250,
 };
 

@@ -33,11 +33,10 @@ export const list = z
   .transform(partsOf)
   .default([]);
 
-export const flag = (byDefault: 'true' | 'false') =>
-  z
-    .enum(['true', 'false', '1', '0'], 'must be true or false')
-    .default(byDefault)
-    .transform((text) => text === 'true' || text === '1');
+export const flag = z
+  .enum(['true', 'false', '1', '0'], 'must be true or false')
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
 
 export const secret = z.string().superRefine((text, context) => {
   const message = weaknessOf(text);
@@ -58,15 +57,14 @@ export function integer(min: number, max: number) {
   return z.coerce.number(message).int(message).min(min, message).max(max, message);
 }
 
-export const size = (min: string, max: string, byDefault: string) =>
-  z
-    .string()
-    .default(byDefault)
-    .transform((text, context) => {
-      const parsed = /^[\d.]+ *([km]?b)?$/i.test(text) ? bytes.parse(text) : null;
-      if (parsed !== null && parsed >= bytes.parse(min)! && parsed <= bytes.parse(max)!) return parsed;
-      return fail(context, `must be a size from ${min} to ${max}, such as ${byDefault}`);
-    });
+export const bodySize = z
+  .string()
+  .default('256kb')
+  .transform((text, context) => {
+    const size = /^[\d.]+ *([km]?b)?$/i.test(text) ? bytes.parse(text) : null;
+    if (size && size >= 1024 && size <= 64 * 1024 * 1024) return size;
+    return fail(context, 'must be a size from 1kb to 64mb, such as 256kb');
+  });
 
 /** The canonical name in Node's time zone database. */
 function nameOfZone(name: string): string | undefined {
@@ -96,7 +94,7 @@ export const rolesMap = z.string().transform((text, context) => {
     return { role: roles.find((name) => name === role), value: decode(value ?? '') };
   });
   if (entries.length > 0 && entries.every(({ role, value }) => role && value !== '' && value !== '@')) {
-    return entries as { role: (typeof roles)[number]; value: string }[];
+    return entries as { role: Role; value: string }[];
   }
   return fail(
     context,
@@ -122,13 +120,11 @@ export const keep = z
     return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
   });
 
-export const days = (max: number) =>
-  z.string().transform((text, context) => {
-    const count = Number(/^(\d{1,5})d$/.exec(text)?.[1]);
-    return count >= 1 && count <= max
-      ? count
-      : fail(context, `must be a number of days from 1d to ${max}d, such as 7d`);
-  });
+export const days = z.string().transform((text, context) => {
+  const count = Number(/^(\d{1,3})d$/.exec(text)?.[1]);
+  if (count >= 1 && count <= 366) return count;
+  return fail(context, 'must be a number of days from 1d to 366d, such as 7d');
+});
 
 /** In milliseconds. */
 export const retention = (families: readonly string[]) =>

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import * as address from './addresses.ts';
 import {
+  bodySize,
   changesTokens,
   days,
   flag,
@@ -13,7 +14,6 @@ import {
   rolesMap,
   secret,
   secrets,
-  size,
   timezone,
 } from './value-types.ts';
 
@@ -102,7 +102,7 @@ export const checkSenders = {
   ALLOWED_BUSINESS_IDS: list.describe(
     'Accepted values of `business_id`, comma-separated; other callbacks get 403, also those without one',
   ),
-  ALLOW_UNAUTHENTICATED: flag('false').describe('`true`: start in production without any access check'),
+  ALLOW_UNAUTHENTICATED: flag.describe('`true`: start in production without any access check'),
 };
 
 export const store = {
@@ -148,7 +148,7 @@ export const queue = {
 };
 
 export const limits = {
-  BODY_LIMIT: size('1kb', '64mb', '256kb').describe(
+  BODY_LIMIT: bodySize.describe(
     'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
   ),
 };
@@ -220,8 +220,7 @@ export const observe = {
 };
 
 export const alerts = {
-  ALERT_WEBHOOK_URL: address
-    .web('https://hooks.slack.com/services/…')
+  ALERT_WEBHOOK_URL: address.webhook
     .optional()
     .describe('The address of an incoming webhook of Slack, Mattermost, Rocket.Chat or Google Chat'),
   ALERT_EMAIL_TO: list
@@ -260,7 +259,7 @@ export const client = {
 };
 
 export const reconciliation = {
-  RECONCILE: days(366)
+  RECONCILE: days
     .optional()
     .describe(
       'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
