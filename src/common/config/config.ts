@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { type Environment, environmentSchema, type Variables } from './environment-schema.ts';
 import { findFormer } from './former-variables.ts';
-import { type Limits, limits, type Times, times } from './limits.ts';
+import { alertTimes, type Limits, limits, type Times, times } from './limits.ts';
 import { isUnguessable, partsOf, type Role } from './value-types.ts';
 import { client, type FamilyPaths } from './variables.ts';
 
@@ -12,7 +12,6 @@ export interface Config {
   port: number;
   role: 'all' | 'receiver' | 'worker';
   production: boolean;
-  /** A level of pino. */
   logLevel: string;
   databaseUrl: string | undefined;
   /** Without a connection pooler. */
@@ -39,16 +38,9 @@ export interface Config {
   retention: Record<string, number>;
   /** How long erased data is withheld, from its receipt; 0: it is destroyed at once. */
   erasure: { keepMs: number };
-  alerts: {
+  alerts: typeof alertTimes & {
     webhookUrl: string | undefined;
     email: { to: readonly string[]; from: string; smtpUrl: string } | undefined;
-    /** How long a fault must last before it is sent, and an outage of PostgreSQL. */
-    afterMs: number;
-    outageMs: number;
-    /** How long a fault must be over before its end is sent. */
-    settledMs: number;
-    /** Between two reminders. */
-    repeatMs: number;
   };
   /** The variables that the client reads, see src/client/settings.ts. */
   platform: Record<`SERVICE_${string}`, string | undefined>;
@@ -57,7 +49,7 @@ export interface Config {
   changes: { tokens: readonly { token: string; isPublic: boolean }[] } | undefined;
   /** A name of the IANA time zone database. */
   reportTimezone: string;
-  /** Limits of the console's downloads: without progress, in total, and of rows, whose patients are in one entry of the access log. */
+  /** Limits of the console's downloads. The patients of all rows are in one entry of the access log. */
   downloads: { stalledMs: number; totalMs: number; maxRows: number };
 }
 
@@ -96,8 +88,7 @@ const noDatabase =
   'DATABASE_URL must be set in production: the embedded PostgreSQL is for a first start and trials. `receiver move` copies its ' +
   'data to a server, see docs/backup.md';
 
-/** Whether unguessable paths are the only access check. */
-function isKnownByPathsAlone({ production, role, authentication }: Config): boolean {
+function areOnlyPathsChecked({ production, role, authentication }: Config): boolean {
   // Lists of clients and businesses are filters: senders write those ids themselves.
   const { signingKeys, allowedIps, allowUnauthenticated } = authentication;
   const isOpen = signingKeys.length === 0 && allowedIps.length === 0;
@@ -158,7 +149,7 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
   const paths = families.map(({ name, path }) => [path.variable ?? name, config.paths[name]!] as const);
   const repeated = findRepeated(Object.fromEntries(paths));
   if (repeated.length > 0) return repeated;
-  if (!isKnownByPathsAlone(config)) return [];
+  if (!areOnlyPathsChecked(config)) return [];
   const set = families.filter(({ path }) => path.variable && env[path.variable]);
   const isEnough =
     set.some(({ events }) => events.length === 0) ||
@@ -173,7 +164,7 @@ function findPathProblems(config: Config, env: Environment, families: readonly F
 
 /** Where unguessable paths are the only check, families whose path is not set are not served: the documents name theirs. */
 function servedPaths(config: Config, env: Environment, families: readonly FamilyPaths[]): Config['paths'] {
-  if (!isKnownByPathsAlone(config)) return config.paths;
+  if (!areOnlyPathsChecked(config)) return config.paths;
   return Object.fromEntries(
     families.map(({ name, path }) => [name, path.variable && env[path.variable] ? config.paths[name]! : []]),
   );
@@ -227,10 +218,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     alerts: {
       webhookUrl: e.ALERT_WEBHOOK_URL,
       email: smtpUrl && to.length > 0 ? { to, from: from ?? userOf(smtpUrl), smtpUrl } : undefined,
-      afterMs: 50_000,
-      outageMs: 120_000,
-      settledMs: 300_000,
-      repeatMs: 86_400_000,
+      ...alertTimes,
     },
     platform: z.object(client).parse(e),
     reconcile: e.RECONCILE ? { days: e.RECONCILE } : undefined,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { FamilyPaths } from './variables.ts';
-import * as variables from './variables.ts';
+import { type FamilyPaths, variablesOf } from './variables.ts';
 
 /** Variables that belong together. The documents are written from them, by `npm run docs`. */
 export interface VariableGroup {
@@ -13,60 +12,51 @@ export interface VariableGroup {
 
 export type Environment = Record<string, string | undefined>;
 
-export const variableGroups = (families: readonly FamilyPaths[]): VariableGroup[] => [
-  {
+/** By the first variable of each group. */
+const headings: Record<string, { title: string; intro?: string }> = {
+  HOST: {
     title: 'Receive callbacks',
     intro:
       'The paths are those that are registered with the platform. Each variable takes one or several, comma-separated; they may ' +
       'contain an [unguessable part](security.md#unguessable-paths), such as the output of `openssl rand -hex 16`. The other ' +
       '[families](callbacks.md#families) have their documented paths.',
-    variables: { ...variables.receive, ...variables.pathsOf(families), ...variables.ownFamilies },
   },
-  {
+  NODE_ENV: {
     title: 'Check senders',
     intro: 'Each [access check](security.md#access-checks) can be enabled by itself.',
-    variables: variables.checkSenders,
   },
-  { title: 'Store data', variables: variables.store },
-  { title: 'Queue jobs', variables: variables.queue },
-  { title: 'Set limits', variables: variables.limits },
-  { title: 'Keep and erase data', variables: variables.privacy(families) },
-  { title: 'Open the console', variables: variables.consoleAndSignIn },
-  { title: 'Observe', variables: variables.observe },
-  {
+  DATABASE_URL: { title: 'Store data' },
+  REDIS_URL: { title: 'Queue jobs' },
+  BODY_LIMIT: { title: 'Set limits' },
+  RETENTION: { title: 'Keep and erase data' },
+  PUBLIC_URL: { title: 'Open the console' },
+  LOG_LEVEL: { title: 'Observe' },
+  ALERT_WEBHOOK_URL: {
     title: 'Send alerts',
     intro: '[Alerts](metrics.md#alerts) tell what the checks find.',
-    variables: variables.alerts,
   },
-  {
+  SERVICE_BASE_URL: {
     title: 'Call the platform',
     intro:
       'These are for the [commands of the client](client.md#commands) and the [reconciliation](reconciliation.md).',
-    variables: variables.client,
   },
-  { title: 'Find what is missing', variables: variables.reconciliation },
-  { title: 'Tell others what changed', variables: variables.changes },
-];
+  RECONCILE: { title: 'Find what is missing' },
+  CHANGES_TOKENS: { title: 'Tell others what changed' },
+};
 
-export const environmentSchema = (families: readonly FamilyPaths[]) =>
-  z.object({
-    ...variables.checkSenders,
-    ...variables.receive,
-    ...variables.ownFamilies,
-    ...variables.store,
-    ...variables.queue,
-    ...variables.limits,
-    ...variables.privacy(families),
-    ...variables.consoleAndSignIn,
-    ...variables.observe,
-    ...variables.alerts,
-    ...variables.client,
-    ...variables.reconciliation,
-    ...variables.changes,
-    ...variables.pathsOf(families),
-  });
+export function variableGroups(families: readonly FamilyPaths[]): VariableGroup[] {
+  const groups: VariableGroup[] = [];
+  for (const [name, schema] of Object.entries(variablesOf(families))) {
+    const heading = headings[name];
+    if (heading) groups.push({ ...heading, variables: {} });
+    groups.at(-1)!.variables[name] = schema;
+  }
+  return groups;
+}
+
+export const environmentSchema = (families: readonly FamilyPaths[]) => z.object(variablesOf(families));
 
 export type Variables = z.infer<ReturnType<typeof environmentSchema>>;
 
 export const variableNames = (families: readonly FamilyPaths[]): string[] =>
-  Object.keys(environmentSchema(families).shape);
+  Object.keys(variablesOf(families));

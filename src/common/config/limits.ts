@@ -4,20 +4,31 @@ export type Times = typeof times;
 export type Limits = typeof limits;
 
 /** In milliseconds. */
+export const alertTimes = {
+  /** How long a fault must last before it is sent, and an outage of PostgreSQL. */
+  afterMs: 50_000,
+  outageMs: 120_000,
+  /** How long a fault must be over before its end is sent. */
+  settledMs: 300_000,
+  /** Between two reminders. */
+  repeatMs: 86_400_000,
+};
+
+/** In milliseconds. */
 export const times = {
-  /** Of a commit, a connection and a probe of PostgreSQL: what takes longer is an outage. */
+  /** Limit of a commit, a connection and a probe of PostgreSQL: what takes longer is an outage. */
   databaseMs: 10_000,
-  /** Of a commit in Redis. A request waits for both stores at most. */
+  /** Limit of a commit in Redis. A request waits for both stores at most. */
   redisMs: 1_300,
-  /** Of each check of `/readyz`. */
+  /** Limit of each check of `/readyz`. */
   readinessMs: 5_000,
-  /** Until a request has arrived. */
+  /** Limit for a request to arrive. */
   requestMs: 15_000,
   // The client side has to close an idle connection first. Proxies of Google Cloud do after 600 s, those of Cloudflare after 900 s.
   keepAliveMs: 920_000,
   /** A stop still accepts connections, until load balancers have learned of it from `/readyz`. */
   stopDelayMs: 2_000,
-  /** For requests in flight during a stop. */
+  /** Limit of requests in flight during a stop. */
   stopMs: 10_000,
   metricsCacheMs: 5_000,
   /** A job costs far more than an id in it. */
@@ -36,7 +47,7 @@ export const times = {
   /** With a queue the sweep takes deliveries that have waited for `sweepAgeMs`. */
   sweepEveryMs: 2_000,
   sweepAgeMs: 5_000,
-  /** Of workers without a queue. */
+  /** Pause of a worker without a queue. */
   pollMs: 250,
 };
 
@@ -44,7 +55,7 @@ export const limits = {
   /** Failed access checks of an address in a minute, after which it gets 429. */
   rejectionsPerMinute: 300,
   connections: 2_000,
-  /** All bodies that are being read. */
+  /** Memory of the bodies that are being read. */
   bodiesBytes: 64 * 1024 * 1024,
   /** While more jobs wait, none are added: no worker runs. */
   maxWaitingJobs: 1_000,

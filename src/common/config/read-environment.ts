@@ -9,13 +9,9 @@ const assignment =
   /^[ \t]*(?:#.*|(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:#.*)?|(?!\s*["'`])[^#\0]*(?:(?<=\s)#.*)?))?$/;
 const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim());
 
-/**
- * The variables of the environment and of `.env`, trimmed, without empty ones. `env` gets what only `.env` has, for libraries.
- *
- * @throws InvalidConfiguration with each line that is not understood or not permitted, and each value in quotes
- */
+/** The variables of both, trimmed, without empty ones. `env` gets those of `.env`, for libraries. @throws InvalidConfiguration */
 export async function readEnvironment(env: Environment, families: readonly FamilyPaths[], file = '.env') {
-  const known = variableNames(families);
+  const ours = variableNames(families);
   const { text, isForeign } = await read(file);
   const problems: string[] = [];
   const places = new Map<string, string>();
@@ -29,12 +25,12 @@ export async function readEnvironment(env: Environment, families: readonly Famil
     // Modules; what is none of ours is not read there, since it may make a process load code.
     if (isForeign && /^(FAMILIES|HANDLERS)$/.test(name))
       problems.push(`${place} must not set ${name}: the file belongs to another user`);
-    if (isForeign && !known.includes(name)) continue;
+    if (isForeign && !ours.includes(name)) continue;
     if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
   }
   const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);
   for (const [name, value] of values)
-    if (known.includes(name) && [value, ...value.split(',')].some(isQuoted))
+    if (ours.includes(name) && [value, ...value.split(',')].some(isQuoted))
       problems.push(`${name} must have no quotes around its value`);
   if (problems.length > 0) throw new InvalidConfiguration(problems);
   return Object.fromEntries(values.filter(([, value]) => value));

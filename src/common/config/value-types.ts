@@ -78,9 +78,9 @@ function nameOfZone(name: string): string | undefined {
 // Node and PostgreSQL disagree about abbreviations and offsets: IST is India in Node and Israel in PostgreSQL, where
 // +05:30 is west of Greenwich. Names with a slash, and UTC, mean the same in both.
 export const timezone = z.string().superRefine((name, context) => {
-  const known = nameOfZone(name);
-  if (known && (name.includes('/') || name === 'UTC')) return;
-  const meant = known?.replace('Asia/Calcutta', 'Asia/Kolkata');
+  const canonical = nameOfZone(name);
+  if (canonical && (name.includes('/') || name === 'UTC')) return;
+  const meant = canonical?.replace('Asia/Calcutta', 'Asia/Kolkata');
   const advice = meant?.includes('/')
     ? `: use ${meant} if ${name} means that`
     : ', such as Asia/Kolkata, or UTC';

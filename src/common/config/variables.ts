@@ -28,7 +28,40 @@ export interface FamilyPaths {
 /** Most deployments set these. */
 const first = { first: true };
 
-export const receive = {
+const everyEvent =
+  'A path that takes every event, also those that no other path takes; it may contain an ' +
+  '[unguessable part](security.md#unguessable-paths)';
+
+/** That of every event is the first. */
+const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    families
+      .toSorted((a, b) => Number(b.events.length === 0) - Number(a.events.length === 0))
+      .flatMap(({ events, path: { variable, default: paths } }) => {
+        if (!variable) return [];
+        const schema = address.paths.prefault(paths.join(','));
+        if (events.length === 0) return [[variable, schema.describe(everyEvent).meta(first)]];
+        const records = variable.replace(/_PATH$/, '').replaceAll('_', ' ');
+        return [[variable, schema.describe(`Paths of ${records.toLowerCase()}`)]];
+      }),
+  );
+
+/** The client reads these by itself, for its commands and outside of the receiver: `src/client/settings.ts`. */
+export const client = {
+  SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
+  SERVICE_TOKEN: z.string().optional().describe('The token'),
+  SERVICE_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Instead: the client’s id for a [login](client.md#login)'),
+  SERVICE_CLIENT_SECRET: z.string().optional().describe('The secret for it'),
+  SERVICE_IDENTIFIER_FIELD: z
+    .string()
+    .default('svc')
+    .describe('Real name of the response field that the interface calls `svc`'),
+};
+
+export const variablesOf = (families: readonly FamilyPaths[]) => ({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
   ROLE: z
@@ -42,36 +75,13 @@ export const receive = {
         'address',
     )
     .meta(first),
-};
-
-const everyEvent =
-  'A path that takes every event, also those that no other path takes; it may contain an ' +
-  '[unguessable part](security.md#unguessable-paths)';
-
-/** That of every event is the first. */
-export const pathsOf = (families: readonly FamilyPaths[]): Record<string, z.ZodType> =>
-  Object.fromEntries(
-    families
-      .toSorted((a, b) => Number(b.events.length === 0) - Number(a.events.length === 0))
-      .flatMap(({ events, path: { variable, default: paths } }) => {
-        if (!variable) return [];
-        const schema = address.paths.prefault(paths.join(','));
-        if (events.length === 0) return [[variable, schema.describe(everyEvent).meta(first)]];
-        const records = variable.replace(/_PATH$/, '').replaceAll('_', ' ');
-        return [[variable, schema.describe(`Paths of ${records.toLowerCase()}`)]];
-      }),
-  );
-
-export const ownFamilies = {
+  ...pathsOf(families),
   FAMILIES: z
     .string()
     .optional()
     .describe(
       'A folder with [families of your own](callbacks.md#families-of-your-own), a module each. Every process needs the same',
     ),
-};
-
-export const checkSenders = {
   NODE_ENV: z
     .string()
     .toLowerCase()
@@ -103,9 +113,6 @@ export const checkSenders = {
     'Accepted values of `business_id`, comma-separated; other callbacks get 403, also those without one',
   ),
   ALLOW_UNAUTHENTICATED: flag.describe('`true`: start in production without any access check'),
-};
-
-export const store = {
   DATABASE_URL: address.database
     .optional()
     .describe(
@@ -120,9 +127,6 @@ export const store = {
         'mode, for migrations',
     ),
   DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
-};
-
-export const queue = {
   REDIS_URL: address.redis
     .optional()
     .describe(
@@ -145,15 +149,9 @@ export const queue = {
     .describe(
       'Prefix of the queue’s keys: separates deployments on one Redis; 1 to 50 letters, digits, `-` and `_`',
     ),
-};
-
-export const limits = {
   BODY_LIMIT: bodySize.describe(
     'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
   ),
-};
-
-export const privacy = (families: readonly FamilyPaths[]) => ({
   RETENTION: retention(families.map(({ name }) => name))
     .describe(
       'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
@@ -163,9 +161,6 @@ export const privacy = (families: readonly FamilyPaths[]) => ({
   ERASURE_KEEP: keep.describe(
     'How long the originals of [erased data](privacy.md#erasure) are withheld, from their receipt; `0`: they are destroyed at once',
   ),
-});
-
-export const consoleAndSignIn = {
   PUBLIC_URL: address.publicUrl
     .optional()
     .describe(
@@ -203,9 +198,6 @@ export const consoleAndSignIn = {
         'India to some and Israel to PostgreSQL)',
     )
     .meta(first),
-};
-
-export const observe = {
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
     .default('info')
@@ -217,9 +209,6 @@ export const observe = {
         'no `/metrics`',
     )
     .meta(first),
-};
-
-export const alerts = {
   ALERT_WEBHOOK_URL: address.webhook
     .optional()
     .describe('The address of an incoming webhook of Slack, Mattermost, Rocket.Chat or Google Chat'),
@@ -234,35 +223,15 @@ export const alerts = {
     .describe(
       'The mail server for them, such as `smtp://user:password@host:587`, `smtps://…:465`, or `smtp://host:25` without a login',
     ),
-};
-
-export const changes = {
-  CHANGES_TOKENS: changesTokens.describe(
-    'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
-      'least 16 characters each. Unset: `/changes` is not served',
-  ),
-};
-
-/** The client reads these by itself, for its commands and outside of the receiver: `src/client/settings.ts`. */
-export const client = {
-  SERVICE_BASE_URL: z.string().optional().describe('Base address of the platform’s API'),
-  SERVICE_TOKEN: z.string().optional().describe('The token'),
-  SERVICE_CLIENT_ID: z
-    .string()
-    .optional()
-    .describe('Instead: the client’s id for a [login](client.md#login)'),
-  SERVICE_CLIENT_SECRET: z.string().optional().describe('The secret for it'),
-  SERVICE_IDENTIFIER_FIELD: z
-    .string()
-    .default('svc')
-    .describe('Real name of the response field that the interface calls `svc`'),
-};
-
-export const reconciliation = {
+  ...client,
   RECONCILE: days
     .optional()
     .describe(
       'How many days back the daily [reconciliation](reconciliation.md) compares appointments with the platform, such as `7d`; ' +
         'needs `SERVICE_BASE_URL` and a token or a login. Unset: off',
     ),
-};
+  CHANGES_TOKENS: changesTokens.describe(
+    'Bearer tokens of the [feed of changes](changes.md), comma-separated; one as `public:<token>` reads no personal columns. At ' +
+      'least 16 characters each. Unset: `/changes` is not served',
+  ),
+});
