@@ -11,20 +11,15 @@ const headings = { new: 'New', worse: 'Worse', still: 'Still there', resolved: '
 interface Alert {
   what: keyof typeof headings;
   name: string;
-  about: string;
+  about?: string;
   status: 'warn' | 'fail';
   title: string;
   check?: Check | undefined;
 }
 
-const keyOf = ({ name, about = '' }: { name: string; about?: string }) => JSON.stringify([name, about]);
+const keyOf = ({ name, about = '' }: Alert | Check) => JSON.stringify([name, about]);
 
-/**
- * Sends what is wrong, once, then daily, and its end: one message for all. It is recorded after the channel has accepted it, so
- * a crash in between repeats a message and loses none.
- *
- * @throws the database's error
- */
+/** A message is recorded after the channel has accepted it, so a crash in between repeats it. @throws the database's error */
 export async function sendAlerts(core: RunningCore, signal: AbortSignal): Promise<void> {
   const channels = openChannels(core.config.alerts);
   // Each process sends an outage of PostgreSQL, see createOutageAlert.
@@ -34,8 +29,7 @@ export async function sendAlerts(core: RunningCore, signal: AbortSignal): Promis
   signal.throwIfAborted();
   // Of several with one key the most urgent, which is the first, counts.
   const checks = new Map(faults.toReversed().map((check) => [keyOf(check), check]));
-  const names = channels.map(({ name }) => name);
-  await recordFindings(core, names, [...checks.values()]);
+  await recordFindings(core, channels, [...checks.values()]);
   for (const channel of channels) {
     const due = await findDue(core, channel.name);
     if (due.length === 0) continue;
@@ -47,8 +41,9 @@ export async function sendAlerts(core: RunningCore, signal: AbortSignal): Promis
 const interval = (ms: number) => sql`${ms}::float8 * interval '1 millisecond'`;
 const ago = (ms: number) => sql`now() - ${interval(ms)}`;
 
-async function recordFindings({ db, config }: Core, channels: string[], faults: Check[]) {
+async function recordFindings({ db, config }: Core, channels: readonly Channel[], faults: Check[]) {
   const { settledMs, afterMs } = config.alerts;
+  const names = channels.map(({ name }) => name);
   // A check that could not be read may still be wrong. A worker has no access checks.
   const isComplete = !faults.some(({ name }) => name === unreadable);
   const unknown = config.role === 'worker' ? 'access' : '';
@@ -62,13 +57,13 @@ async function recordFindings({ db, config }: Core, channels: string[], faults: 
         and not exists (select from faults where (faults.name, faults.about) = (f.name, f.about))
     )
     insert into receiver.findings (channel, name, about, status, title)
-    select channel, faults.* from faults cross join unnest(${channels}::text[]) channel
+    select channel, faults.* from faults cross join unnest(${names}::text[]) channel
     on conflict (channel, name, about) do update set status = excluded.status, title = excluded.title, gone_at = null
   `.execute(db);
   // A fault that was over before it was due is not sent.
   await sql`
     delete from receiver.findings
-    where channel <> all(${channels}) or gone_at <= ${ago(settledMs)} and sent_status is null
+    where channel <> all(${names}) or gone_at <= ${ago(settledMs)} and sent_status is null
       and gone_at < found_at + ${interval(afterMs)}`.execute(db);
 }
 
@@ -88,7 +83,7 @@ async function findDue({ db, config }: Core, channel: string): Promise<Alert[]> 
 }
 
 async function recordSent({ db }: Core, channel: string, alerts: readonly Alert[]): Promise<void> {
-  for (const { what, name, about, status } of alerts) {
+  for (const { what, name, about = '', status } of alerts) {
     const sent = { sent_status: status, sent_at: sql<Date>`now()` };
     const finding = { channel, name, about };
     const statement =
@@ -119,16 +114,17 @@ async function send({ log }: Core, channel: Channel, message: Message, signal: A
 }
 
 function compose(alerts: readonly Alert[]): Message {
-  const parts = Object.entries(headings).flatMap(([what, heading]) => {
-    const lines = alerts.filter((alert) => alert.what === what).map(lineOf);
-    if (lines.length === 0) return [];
-    const more = lines.length > maxLines ? [`… and ${lines.length - maxLines} more: receiver doctor`] : [];
-    return [
-      { title: `${lines.length} ${what}`, lines: ['', `${heading}:`, ...lines.slice(0, maxLines), ...more] },
-    ];
-  });
-  const title = `Webhook receiver: ${parts.map((part) => part.title).join(', ')}`;
-  return { title, text: [title, ...parts.flatMap(({ lines }) => lines)].join('\n') };
+  const counts: string[] = [];
+  const lines: string[] = [];
+  for (const [what, heading] of Object.entries(headings)) {
+    const own = alerts.filter((alert) => alert.what === what);
+    if (own.length === 0) continue;
+    counts.push(`${own.length} ${what}`);
+    lines.push('', `${heading}:`, ...own.slice(0, maxLines).map(lineOf));
+    if (own.length > maxLines) lines.push(`… and ${own.length - maxLines} more: receiver doctor`);
+  }
+  const title = `Webhook receiver: ${counts.join(', ')}`;
+  return { title, text: [title, ...lines].join('\n') };
 }
 
 function lineOf(alert: Alert): string {
@@ -155,15 +151,9 @@ export function createOutageAlert(core: RunningCore): Task['run'] {
     const isDue = since !== undefined && performance.now() - since >= core.config.alerts.outageMs;
     for (const channel of channels) {
       if (sentTo.has(channel) ? since !== undefined : !isDue) continue;
-      const alert: Alert = {
-        what: isDue ? 'new' : 'resolved',
-        name: 'database',
-        about: '',
-        status: 'fail',
-        title: outageTitle,
-        check,
-      };
-      if (!(await send(core, channel, compose([alert]), signal))) continue;
+      const what = isDue ? 'new' : 'resolved';
+      const message = compose([{ what, name: 'database', status: 'fail', title: outageTitle, check }]);
+      if (!(await send(core, channel, message, signal))) continue;
       if (isDue) sentTo.add(channel);
       else sentTo.delete(channel);
     }

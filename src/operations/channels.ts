@@ -20,10 +20,7 @@ export class NotSent extends Error {
 
 export interface Channel {
   name: 'webhook' | 'e-mail';
-  /**
-   * @returns what went wrong for some of the recipients
-   * @throws NotSent; the signal's reason, where the server may have accepted it
-   */
+  /** @returns the fault of some of the recipients. @throws NotSent; the signal's reason, where the server may have accepted it */
   send: (message: Message, signal?: AbortSignal) => Promise<NotSent | undefined>;
 }
 

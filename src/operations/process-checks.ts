@@ -18,13 +18,9 @@ const maxDrainMs = 60_000;
 export const outageTitle = 'PostgreSQL takes no callbacks';
 
 const ok = (title: string, detail = '') => ({ status: 'ok', title, detail }) as const;
-const fault = (status: 'warn' | 'fail', title: string, detail: string, todo: string, since?: Date) => ({
-  status,
-  title,
-  detail,
-  todo,
-  ...(since && { since }),
-});
+function fault(status: 'warn' | 'fail', title: string, detail: string, todo: string, since?: Date) {
+  return { status, title, detail, todo, ...(since && { since }) };
+}
 
 /** The checks of this process, which need no tables: in an outage of a store there are no others. */
 export async function readReadiness({ config, process: state }: RunningCore): Promise<Readiness> {

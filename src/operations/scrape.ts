@@ -69,22 +69,16 @@ async function readGauges(core: RunningCore): Promise<Registry> {
     core.log.limited('warn', {}, 'metrics are incomplete', { err }),
   );
   for (const { received, failed, oldestS, quarantine } of result?.rows ?? []) {
-    add(
-      'unapplied_deliveries',
-      `Deliveries that wait, or whose data PostgreSQL refuses; ${maxCounted} at most`,
-      [
-        [received, { status: 'received' }],
-        [failed, { status: 'failed' }],
-      ],
-    );
-    add('oldest_pending_delivery_age_seconds', 'How long the oldest delivery has waited for a worker', [
-      [oldestS],
-    ]);
-    add(
-      'quarantine_rows',
-      'Bodies in quarantine that were not replayed, by reason',
-      Object.entries(quarantine).map(([reason, count]) => [count, { reason }]),
-    );
+    const byStatus: Sample[] = [
+      [received, { status: 'received' }],
+      [failed, { status: 'failed' }],
+    ];
+    const unapplied = `Deliveries that wait, or whose data PostgreSQL refuses; ${maxCounted} at most`;
+    add('unapplied_deliveries', unapplied, byStatus);
+    const age = 'How long the oldest delivery has waited for a worker';
+    add('oldest_pending_delivery_age_seconds', age, [[oldestS]]);
+    const byReason = Object.entries(quarantine).map(([reason, count]): Sample => [count, { reason }]);
+    add('quarantine_rows', 'Bodies in quarantine that were not replayed, by reason', byReason);
   }
   return registry;
 }
