@@ -61,11 +61,7 @@ interface AdminToken {
   isNew: boolean;
 }
 
-/**
- * The admin token of a service on the embedded database where ADMIN_TOKEN is unset: generated once, and stored there.
- *
- * @throws Error where the file contains no token; the system's error where DATA_DIR cannot be written
- */
+/** The admin token of a service on the embedded database where ADMIN_TOKEN is unset: generated once, and stored there. */
 export function provideAdminToken(config: Config): AdminToken | undefined {
   if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
   const file = join(config.dataDir, 'admin-token');

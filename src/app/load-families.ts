@@ -9,12 +9,7 @@ import { InvalidConfiguration } from '../common/config/config.ts';
 const invalid = (...problems: string[]) =>
   new InvalidConfiguration(problems.map((problem) => `FAMILIES ${problem}`));
 
-/**
- * The documented families and those of a folder: the default exports of its `*.js`, `*.mjs` and, where Node.js imports them,
- * `*.ts`, in the order of their names.
- *
- * @throws InvalidConfiguration with a line for each fault
- */
+/** The documented families and those of a folder, in the order of its files. @throws InvalidConfiguration with each fault */
 export async function loadFamilies(folder: string | undefined): Promise<readonly Family[]> {
   if (folder === undefined) return documented;
   const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {

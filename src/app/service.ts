@@ -80,24 +80,21 @@ export function addFeatureCommands(program: Command, env: Environment): void {
     (run) =>
     async (...args) => {
       const service = await readService({ LOG_LEVEL: 'warn', ...env });
-      await runOnCore(service, createLog(service.config.logLevel), (core) => run(core, ...args));
+      const { config } = service;
+      const log = createLog(config.logLevel);
+      if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
+        throw new Error(
+          `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
+        );
+      const { stop } = await startParts(async (onStop) => {
+        const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
+        const core = openCore(service, 'command', url, log);
+        onStop(() => core.pool.end());
+        await run(core, ...args);
+      }, log);
+      await stop();
     };
   for (const { commands } of features) commands?.(program, onCore);
-}
-
-async function runOnCore(service: Service, log: Log, run: (core: Core) => Promise<void>): Promise<void> {
-  const { config } = service;
-  if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
-    throw new Error(
-      `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
-    );
-  const { stop } = await startParts(async (onStop) => {
-    const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
-    const core = openCore(service, 'command', url, log);
-    onStop(() => core.pool.end());
-    await run(core);
-  }, log);
-  await stop();
 }
 
 function openCore({ config, families }: Service, part: string, url: string, log: Log): Core {

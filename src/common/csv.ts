@@ -24,12 +24,7 @@ export function csvWriter(columns: readonly string[]) {
   });
 }
 
-/**
- * Parses CSV (RFC 4180), without empty rows and without the quotes of `csvWriter` in front of formulas.
- *
- * @returns each row with the line on which it begins, from 1
- * @throws Error where a quote is wrong, with the line
- */
+/** Without empty rows, and without the quotes of `csvWriter` in front of formulas. @throws Error with the line of a wrong quote */
 export function parseCsv(text: string): { line: number; cells: string[] }[] {
   const options = { bom: true, info: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] };
   const rows = parse(text, options) as unknown as { record: string[]; info: { lines: number } }[];

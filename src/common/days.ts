@@ -8,7 +8,7 @@ const partsOf = (day: string) => day.split('-').map(Number) as [year: number, mo
 export const dayOf = (year: number, month: number, date: number): string =>
   new Date(Date.UTC(year, month - 1, date)).toISOString().slice(0, 10);
 
-/** Of the years 1900 to 2999. */
+/** Days before 1900 and after 2999 are none. */
 export const isDay = (text: string): boolean =>
   /^(19|2\d)\d\d-\d\d-\d\d$/.test(text) && dayOf(...partsOf(text)) === text;
 

@@ -15,6 +15,7 @@ export const formatLocal = (moment: number, timezone: string): string =>
 
 /** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
 export function parseMoment(text: string): Date | undefined {
+  // Offsets before 1906 have seconds.
   const [, day, clock, sign, ...offset] =
     /^(\d{4}-\d\d-\d\d) ([\d:.]+)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/.exec(text) ?? [];
   const [hours, minutes, seconds] = offset.map((part = '0') => Number(part));
@@ -22,7 +23,6 @@ export function parseMoment(text: string): Date | undefined {
   return day ? new Date(Date.parse(`${day}T${clock}Z`) - aheadMs) : undefined;
 }
 
-/** Of an interval that PostgreSQL wrote. */
 export function formatInterval(text: string): string {
   const total = parseInterval(text);
   if (total === undefined) return text;

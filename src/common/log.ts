@@ -4,11 +4,9 @@ import { withTimeout } from './timeouts.ts';
 
 export interface Log extends Logger {
   /**
-   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, and those after it
-   * as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
+   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, with details, and those
+   * after it as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
    * another one was within the last second.
-   *
-   * @param details of the full line, besides its kind
    */
   limited: (level: Level, kind: Kind, message: string, details?: object, count?: number) => void;
   writeCounts: () => void;
@@ -95,9 +93,9 @@ interface Lines {
   level: Level;
   message: string;
   kind: Kind;
-  /** Of the last one. */
+  /** The time of the last one. */
   at: number;
-  /** Since the last summary. */
+  /** Lines since the last summary. */
   count: number;
 }
 

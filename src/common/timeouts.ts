@@ -1,10 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * Ends work after a time at the latest, even if it ignores its signal.
- *
- * @throws the error of `createError` after that time; the reason of the outer signal; the work's own error
- */
+/** Ends also work that ignores its signal. @throws the error of `createError` after the time; the reason of `outer`; the work's error */
 export async function withDeadline<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,

@@ -36,8 +36,6 @@ export async function findPackage(): Promise<{ folder: string; version: string }
 /**
  * Copies PostgreSQL's programs into `home`, once per version: the server's user may have no access to node_modules, and the
  * package lacks its symbolic links where npm runs no install scripts.
- *
- * @returns their folder
  */
 async function provideBinaries(home: string): Promise<string> {
   const { folder, version } = await findPackage();
@@ -71,7 +69,7 @@ export interface Cluster extends Place {
   bin: string;
   /** The folder of the data. */
   database: string;
-  /** Of the role `receiver`. */
+  /** The password of the role `receiver`. */
   password: string;
 }
 

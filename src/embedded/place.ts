@@ -53,7 +53,7 @@ export function findPlace(dataDir: string): Place {
 export const hasDatabase = (folder: string): boolean =>
   ['database', 'elsewhere/database'].some((path) => existsSync(join(folder, path)));
 
-/** @returns undefined for root, and for a folder that is not there */
+/** @returns undefined for root, and without a folder */
 function ownerOf(folder: string): ServerUser | undefined {
   const stats = statSync(folder, { throwIfNoEntry: false });
   return stats?.uid ? { uid: stats.uid, gid: stats.gid } : undefined;
@@ -69,7 +69,6 @@ function provideElsewhere(folder: string): string {
   return home;
 }
 
-/** @throws Error where there is no user that the server could run as */
 function findServerUser(): ServerUser {
   const command = 'for user in postgres nobody; do id -u $user && id -g $user && exit; done';
   const { stdout } = spawnSync('/bin/sh', ['-c', command], { encoding: 'utf8' });

@@ -21,8 +21,6 @@ interface EmbeddedServer {
 /**
  * The server on the data of DATA_DIR, started unless it runs. It ends with the process that has started it, however that ends;
  * where it ends by itself, that process ends with an error.
- *
- * @throws the signal's reason, when the server has exited; Error where its programs are not installed, or with its last log lines
  */
 export async function startEmbeddedPostgres(
   dataDir: string,

@@ -82,6 +82,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'A folder with [families of your own](callbacks.md#families-of-your-own), a module each. Every process needs the same',
     ),
+
   NODE_ENV: z
     .string()
     .toLowerCase()
@@ -113,6 +114,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     'Accepted values of `business_id`, comma-separated; other callbacks get 403, also those without one',
   ),
   ALLOW_UNAUTHENTICATED: flag.describe('`true`: start in production without any access check'),
+
   DATABASE_URL: address.database
     .optional()
     .describe(
@@ -127,6 +129,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
         'mode, for migrations',
     ),
   DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
+
   REDIS_URL: address.redis
     .optional()
     .describe(
@@ -152,6 +155,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
   BODY_LIMIT: bodySize.describe(
     'Largest callback body, `1kb` to `64mb`. `abha.hiu_data_push` contains health records and may be larger than the default',
   ),
+
   RETENTION: retention(families.map(({ name }) => name))
     .describe(
       'How long [data is kept](privacy.md#retention), by family, and for `quarantine` and `access_log`, such as ' +
@@ -161,6 +165,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
   ERASURE_KEEP: keep.describe(
     'How long the originals of [erased data](privacy.md#erasure) are withheld, from their receipt; `0`: they are destroyed at once',
   ),
+
   PUBLIC_URL: address.publicUrl
     .optional()
     .describe(
@@ -198,6 +203,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
         'India to some and Israel to PostgreSQL)',
     )
     .meta(first),
+
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a level of pino')
     .default('info')
@@ -209,6 +215,7 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
         'no `/metrics`',
     )
     .meta(first),
+
   ALERT_WEBHOOK_URL: address.webhook
     .optional()
     .describe('The address of an incoming webhook of Slack, Mattermost, Rocket.Chat or Google Chat'),

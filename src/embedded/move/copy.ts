@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Core } from '../../receiver/feature.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 
-/** Of version 2 with all that a delivery has. */
+/** A source of version 2 adds all that a delivery has. */
 export interface StoredCallback {
   id: string;
   family: string;
@@ -26,7 +26,7 @@ export interface RowCopy {
 export interface Source {
   /** SQL that selects a StoredCallback, in the order of ids. */
   callbacks: string;
-  /** What decides how callbacks are stored: copied first, while none is stored. */
+  /** These decide how callbacks are stored, and are copied first. */
   rules: RowCopy[];
   others: RowCopy[];
   /** SQL for what cannot be brought: rows with `what`, and `count` where it can be counted. */
@@ -36,7 +36,7 @@ export interface Source {
 const maxBytes = 8_000_000;
 const maxFetched = 20;
 
-/** Parts of `size` rows, or some megabytes. */
+/** A part has `size` rows, or some megabytes. */
 export async function* readRows<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   query: string,
@@ -48,10 +48,10 @@ export async function* readRows<Row extends pg.QueryResultRow>(
   for (let count = 1; ; ) {
     const { rows } = await client.query<Row>(`fetch ${count} from moved`);
     if (rows.length === 0) break;
-    count = Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(sizeOf))));
+    count = Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(bytesOf))));
     for (const row of rows) {
       part.push(row);
-      bytes += sizeOf(row);
+      bytes += bytesOf(row);
       if (part.length < size && bytes < maxBytes) continue;
       yield part;
       [part, bytes] = [[], 0];
@@ -61,8 +61,7 @@ export async function* readRows<Row extends pg.QueryResultRow>(
   await client.query('close moved');
 }
 
-/** Of its texts and bytes. */
-const sizeOf = (row: pg.QueryResultRow): number =>
+const bytesOf = (row: pg.QueryResultRow): number =>
   Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
 
 /** Each step is a commit, which begins with the SQL `first`. @returns how many rows the target lacked */

@@ -8,7 +8,7 @@ import { inTransaction, openPool } from '../../receiver/store/pools.ts';
 import { embeddedFolder, hasDatabase } from '../place.ts';
 import { startEmbeddedPostgres } from '../start-embedded.ts';
 import { copyRows } from './copy.ts';
-import { type MoveCounts, moveCallbacks } from './move-callbacks.ts';
+import { moveCallbacks } from './move-callbacks.ts';
 import { openVersion1 } from './version-1.ts';
 import { openVersion2 } from './version-2.ts';
 
@@ -47,7 +47,7 @@ async function run(core: Core, { from }: { from: string }): Promise<void> {
 const snapshot = `set transaction isolation level repeatable read, read only;
   set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
 
-/** In steps: interrupted, it may be run again. It reads one snapshot of the source and writes nothing there. */
+/** Interrupted, it may be run again. It reads one snapshot of the source and writes nothing there. */
 async function moveAll(core: Core, source: pg.Pool): Promise<void> {
   const { families, rejected, copied, losses } = await inTransaction(source, snapshot, (client) =>
     copySource(core, client),
@@ -55,10 +55,9 @@ async function moveAll(core: Core, source: pg.Pool): Promise<void> {
   // What was stored long ago is new here.
   await core.db.deleteFrom('receiver.settings').where('name', '=', 'stale_merged').execute();
   await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
-  const columns: (keyof MoveCounts)[] = ['read', 'stored', 'gated', 'rejected'];
   printTable(
     ['family', 'callbacks', 'stored now', 'through the gate', 'refused'],
-    Object.entries(families).map(([name, counts]) => [name, ...columns.map((column) => counts[column])]),
+    Object.entries(families).map(([name, counts]) => [name, ...Object.values(counts)]),
   );
   printCounts(copied);
   if (rejected.length > 0)
@@ -90,7 +89,7 @@ async function copySource(core: Core, client: pg.ClientBase) {
   return { ...moved, copied, losses: lines.join('') };
 }
 
-/** Also where no worker runs. @throws OtherFamilies */
+/** No worker needs to run. @throws OtherFamilies */
 async function mergeWaiting({ families, merge }: Core, onProgress: (count: number) => void): Promise<void> {
   for (const { name } of families)
     for (let isLeft = true; isLeft; ) {

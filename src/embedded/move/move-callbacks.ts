@@ -13,7 +13,7 @@ import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
-/** Of a step, and of one that changes the gate: inserts wait for it. */
+/** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
 const maxCallbacks = 500;
 const maxGated = 20;
 const timeoutMs = 10_000;
@@ -23,13 +23,7 @@ const maxRejected = 100;
 const dayMs = 86_400_000;
 
 /** Callbacks of a family: read; new here; of these, those that an erasure may concern; refused. */
-export type MoveCounts = Record<'read' | 'stored' | 'gated' | 'rejected', number>;
-
-interface CallbacksResult {
-  families: Record<string, MoveCounts>;
-  /** Ids of those that went to the quarantine, `maxRejected` at most. */
-  rejected: string[];
-}
+type MoveCounts = Record<'read' | 'stored' | 'gated' | 'rejected', number>;
 
 interface SourceDelivery extends Delivery {
   resends: number;
@@ -38,19 +32,21 @@ interface SourceDelivery extends Delivery {
 
 type SourceRejection = StoredCallback & { rejection: Rejection };
 
-/** Stores callbacks of the source as they would have been received, with their arrival. Existing ones stay as they are. */
+/** Stores callbacks of the source as if they were received here, when they were. Existing ones stay as they are. */
 export async function moveCallbacks(
   core: Core,
   client: pg.ClientBase,
   query: string,
   onProgress: (count: number) => void,
-): Promise<CallbacksResult> {
-  const identify = createIdentify(core.families);
-  const result: CallbacksResult = { families: {}, rejected: [] };
+) {
+  const readStored = createReadStored(core.families);
+  const families: Record<string, MoveCounts> = {};
+  /** Ids, `maxRejected` at most. */
+  const rejected: string[] = [];
   const count = (key: keyof MoveCounts, list: readonly { family: string }[]) => {
     for (const { family } of list) {
-      result.families[family] ??= { read: 0, stored: 0, gated: 0, rejected: 0 };
-      result.families[family][key] += 1;
+      families[family] ??= { read: 0, stored: 0, gated: 0, rejected: 0 };
+      families[family][key] += 1;
     }
   };
   for await (const rows of readRows<StoredCallback>(client, query, maxCallbacks)) {
@@ -58,7 +54,7 @@ export async function moveCallbacks(
     const rejections: SourceRejection[] = [];
     for (const row of rows) {
       const { storedAt, resends, lastAt } = row;
-      const delivery = identify(row);
+      const delivery = readStored(row);
       if (delivery instanceof Rejection) rejections.push({ ...row, rejection: delivery });
       else deliveries.push({ ...delivery, storedAt, resends, lastAt });
     }
@@ -68,14 +64,13 @@ export async function moveCallbacks(
     count('stored', stored);
     count('gated', gated);
     count('rejected', rejections);
-    result.rejected.push(...rejections.slice(0, maxRejected - result.rejected.length).map(({ id }) => id));
+    rejected.push(...rejections.slice(0, maxRejected - rejected.length).map(({ id }) => id));
     onProgress(rows.length);
   }
-  return result;
+  return { families, rejected };
 }
 
-/** By the current families and rules. */
-function createIdentify(families: readonly Family[]) {
+function createReadStored(families: readonly Family[]) {
   const readCallback = createReadCallback(families, true);
   const other = families.find(takesEveryEvent);
   return (stored: StoredCallback): Delivery | Rejection => {

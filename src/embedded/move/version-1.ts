@@ -34,7 +34,6 @@ const source: Source = {
     },
     {
       name: 'records of erased people',
-      // Those that name nobody else.
       select: `select concat_ws(':', 'r', family, business, thing_of(family, envelope)) as hash, until, e.erasure_id as erasure
         from (
           select content->>'family' as family, content->>'business_id' as business, content->'envelope' as envelope
