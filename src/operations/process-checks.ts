@@ -36,8 +36,7 @@ export async function readReadiness({ config, process: state }: RunningCore): Pr
     database: checkDatabase(takes, spills, state),
     queue: queue && checkQueue(queue.isAvailable, takes, fallback),
     fallback: fallback && checkFallback(fallback),
-    drain:
-      fallback && takes && hasRedis && (await withTimeout(readinessMs, checkDrain(fallback)).catch(noDrain)),
+    drain: fallback && takes && hasRedis && (await checkDrain(fallback, readinessMs)),
     clock: await checkClock(state),
     access: config.role !== 'worker' && checkAccess(config, state),
   };
@@ -69,17 +68,17 @@ function checkFallback({ state: { acknowledges, detail, todo } }: Fallback) {
   return fault('warn', title, detail, todo || 'See whether Redis runs');
 }
 
-async function checkDrain(fallback: Fallback) {
-  const { count, oldest } = await fallback.waiting();
+async function checkDrain(fallback: Fallback, timeoutMs: number) {
+  const waiting = await withTimeout(timeoutMs, fallback.waiting()).catch(() => undefined);
+  if (!waiting)
+    return fault('fail', 'Whether callbacks wait in Redis is not known', '', 'See whether Redis runs');
+  const { count, oldest } = waiting;
   if (!oldest || Date.now() - oldest.getTime() < maxDrainMs) return ok('No callback stays in Redis');
   const detail = `${count} wait, although PostgreSQL is available`;
   const todo =
     'Start a worker (ROLE=all or worker) of this version; the log of one that runs says why. Do not wipe Redis';
   return fault('fail', 'Callbacks in Redis are not moved into PostgreSQL', detail, todo, oldest);
 }
-
-const noDrain = () =>
-  fault('fail', 'Whether callbacks wait in Redis is not known', '', 'See whether Redis runs');
 
 async function checkClock({ clock }: ReceiverState) {
   await clock.current();

@@ -50,16 +50,12 @@ async function readGauges(core: RunningCore): Promise<Registry> {
   const checks = await readChecks(core);
   const { queue, fallback } = core.process;
   const isOk = (name: string) => checks.some((check) => check.name === name && check.status === 'ok');
-  const up = (store: string, check: string): Sample => [Number(isOk(check)), { store }];
-  add('store_up', '0 if a store takes no callbacks, or does not respond', [
-    up('postgresql', 'database'),
-    ...(queue ? [up('redis', 'queue')] : []),
-  ]);
-  add(
-    'problems',
-    'Checks that are not ok, by name: receiver doctor says what to do',
-    checks.flatMap(({ name: kind, status }): Sample[] => (status === 'ok' ? [] : [[1, { kind, status }]])),
-  );
+  const stores: Sample[] = [[Number(isOk('database')), { store: 'postgresql' }]];
+  if (queue) stores.push([Number(isOk('queue')), { store: 'redis' }]);
+  add('store_up', '0 if a store takes no callbacks, or does not respond', stores);
+  const faults = checks.filter(({ status }) => status !== 'ok');
+  const byName = faults.map(({ name: kind, status }): Sample => [1, { kind, status }]);
+  add('problems', 'Checks that are not ok, by name: receiver doctor says what to do', byName);
   const waiting = fallback ? await fallback.waiting().catch(() => undefined) : { count: 0 };
   if (waiting)
     add('fallback_deliveries', 'Deliveries only in Redis: do not wipe it until it is 0', [[waiting.count]]);
