@@ -10,25 +10,23 @@ const encodeCredentials = (address: string) =>
       .join(':'),
   );
 
-const url = (example: string, pattern: RegExp) =>
+const url = (example: string, pattern: RegExp, isValid: (address: string) => boolean = URL.canParse) =>
   z
     .string()
     .transform(encodeCredentials)
-    .refine((address) => pattern.test(address), {
-      message: `must be a URL such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
-      abort: true,
-    });
+    .refine(
+      (address) => pattern.test(address) && isValid(address),
+      `must be a URL of one host such as ${example}; encode in a password: % as %25, / as %2F, ? as %3F, # as %23`,
+    );
 
-export const database = url('postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./).refine(
+export const database = url(
+  'postgresql://user:password@host:5432/database',
+  /^postgres(ql)?:\/\/./,
   // The host may be the folder of a socket, in the query.
   (address) => URL.canParse(address.replace(/@(?=\/[^?]*\?(.*&)?host=(\/|%2F))/i, '@socket')),
-  'must be a URL of one host, such as postgresql://user:password@host:5432/database',
 );
 
-export const redis = url(
-  'redis://:password@host:6379/0',
-  /^rediss?:\/\/([^/?#]*@)?[^\s/?#@,]+(\/\d*)?$/,
-).refine(URL.canParse, 'must be a URL of one host, such as redis://:password@host:6379/0');
+export const redis = url('redis://:password@host:6379/0', /^rediss?:\/\/([^/?#]*@)?[^\s/?#@,]+(\/\d*)?$/);
 
 export const path = z
   .string()
@@ -67,10 +65,7 @@ export const publicUrl = z.string().transform((address, context) => {
   return fail(context, `must ${rule}, such as https://receiver.example.org`);
 });
 
-export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./).refine(
-  URL.canParse,
-  'must be a URL',
-);
+export const mailServer = url('smtp://user:password@host:587', /^smtps?:\/\/./);
 
 export const network = z
   .union(
