@@ -19,8 +19,8 @@ export function createChangesRoute(core: Core): Router {
   const schema = querySchema(familiesInFeed(core.families));
 
   router.get('/changes', async (req, res) => {
-    const known = configured.tokens.find(({ token }) => isAuthorized(req, token));
-    if (!known) throw new NotAdmin('one of CHANGES_TOKENS');
+    const reader = configured.tokens.find(({ token }) => isAuthorized(req, token));
+    if (!reader) throw new NotAdmin('one of CHANGES_TOKENS');
     const { data, error } = schema.safeParse(req.query);
     const faults = error?.issues.map(({ path, message }) => [...path, message].join(': '));
     if (faults) throw new QueryInvalid(faults.join('; '));
@@ -28,9 +28,9 @@ export function createChangesRoute(core: Core): Router {
     const from = data!.after ?? `${head.epoch}.0`;
     const after = await findPosition(core.db, from, head);
     if (after === undefined) throw new CursorUnknown();
-    const name = createHash('sha256').update(known.token).digest('hex').slice(0, 12);
+    const name = createHash('sha256').update(reader.token).digest('hex').slice(0, 12);
     const actor = { id: 'changes-token', name, address: addressOf(req, authentication.trustProxy) };
-    const selection = { ...data!, is_public: known.isPublic };
+    const selection = { ...data!, is_public: reader.isPublic };
     const range = { ...head, after, limit: data!.limit };
     while (pages.size >= maxPages) await Promise.race(pages);
     const page = readPage(core, selection, actor, range);

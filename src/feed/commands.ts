@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { print, printTable } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { type Destination, defaultLimits, here, listDestinations, moveTo, update } from './destinations.ts';
+import { type Destination, here, listDestinations, moveTo, update } from './destinations.ts';
 import { familiesInFeed, readHead, readPage } from './read-changes.ts';
 import { isAccepted, post } from './send.ts';
 
@@ -16,7 +16,6 @@ interface AddOptions {
 }
 type Action = (core: Core, destination: Destination) => Promise<unknown>;
 
-/** `receiver destinations …` */
 export function addDestinationsCommand(program: Command, onCore: OnCore): void {
   const group = program.command('destinations').description('where changes are sent to, as signed webhooks');
   group
@@ -54,9 +53,9 @@ async function add(core: Core, address: string, options: AddOptions): Promise<vo
   if (protocol !== 'https:' && !(protocol === 'http:' && (insecure || isLocal)))
     throw new Error('Changes would be sent without TLS: use https, or permit http with --insecure');
   if (username || password) throw new Error('The address must have no user and no password');
-  const known = familiesInFeed(core.families);
-  if (!families.every((name) => known.includes(name)))
-    throw new Error(`--families must name some of ${known.join(', ')}`);
+  const names = familiesInFeed(core.families);
+  if (!families.every((name) => names.includes(name)))
+    throw new Error(`--families must name some of ${names.join(', ')}`);
   const id = `d-${randomUUID().slice(-8)}`;
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const position = String(all ? 0 : (await readHead(core.db)).head);
@@ -83,10 +82,10 @@ async function list(core: Core): Promise<void> {
   printTable(['id', 'address', 'families', 'business', 'columns', 'state', 'last', 'failed', 'next'], rows);
 }
 
-async function test(_core: Core, destination: Destination): Promise<void> {
+async function test({ config }: Core, destination: Destination): Promise<void> {
   const body = JSON.stringify({ type: 'destination.test', timestamp: new Date(), data: {} });
   const message = { id: `msg_${randomUUID()}`, body };
-  const { outcome } = await post(destination, message, defaultLimits.timeoutMs, new AbortController().signal);
+  const { outcome } = await post(destination, message, config.times.webhookMs, new AbortController().signal);
   print(outcome);
   if (!isAccepted(outcome)) process.exitCode = 1;
 }

@@ -5,24 +5,13 @@ import type { Db, Tables } from '../receiver/store/tables.ts';
 export type Destination = Selectable<Tables['receiver.destinations']>;
 
 const hourMs = 3_600_000;
-
-/**
- * In milliseconds: how long a destination may take to answer; the interval of looks for changes; the pause after a failure,
- * which doubles; how long a destination fails before it is paused.
- */
-export const defaultLimits = {
-  timeoutMs: 15_000,
-  lookMs: 1_000,
-  firstPauseMs: 5_000,
-  maxPauseMs: 12 * hourMs,
-  pauseAfterMs: 72 * hourMs,
-};
-export type Limits = typeof defaultLimits;
+/** How long a destination fails before it is paused. */
+const maxFailingMs = 72 * hourMs;
 
 export interface Attempt {
   /** The status, or the code of the error. */
   outcome: string;
-  /** For how long the endpoint wants no other attempt; 0: it does not say. */
+  /** 0: the endpoint does not say. */
   retryAfterMs: number;
 }
 
@@ -36,7 +25,7 @@ const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'
 // Nothing waits longer than by the longest pause, but where a clock was ahead.
 const isDue = (core: Core) =>
   sql<boolean>`paused is null and place = ${here(core)}
-    and (next_at <= now() or next_at > ${later(defaultLimits.maxPauseMs + hourMs)})`;
+    and (next_at <= now() or next_at > ${later(core.config.times.maxWebhookPauseMs + hourMs)})`;
 
 /** The destinations, and whether each was confirmed here. */
 export const listDestinations = (core: Core) =>
@@ -48,7 +37,7 @@ export const listDestinations = (core: Core) =>
     .limit(1_000)
     .execute();
 
-/** The ids of those to which something may have to be sent now. */
+/** The ids of destinations with changes to send now. */
 export async function findDue(core: Core): Promise<string[]> {
   const head = sql<string>`(select max(position) from receiver.changes)`;
   const due = core.db.selectFrom('receiver.destinations').where(isDue(core)).where('position', '<', head);
@@ -57,7 +46,7 @@ export async function findDue(core: Core): Promise<string[]> {
 
 export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);
 
-/** Takes a destination that is due for one request. Until that is settled, or the lease is over, no other process sends to it. */
+/** Takes a destination that is due, for one request: until the lease is over, no other process sends to it. */
 export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
   update(core.db, id)
     .set({ next_at: later(leaseMs) })
@@ -68,7 +57,7 @@ export const take = (core: Core, id: string, leaseMs: number): Promise<Destinati
 /**
  * Moves a destination to a position, and makes it due.
  *
- * @returns false where it has moved since: another process has sent to it, or somebody has skipped a change
+ * @returns false where it has moved since: another process has sent to it, or a command has skipped a change
  */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
   const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
@@ -76,26 +65,24 @@ export async function moveTo(db: Db, { id, position }: Destination, next: number
   return moved.numUpdatedRows === 1n;
 }
 
-/** Records that a change was not accepted: it is sent again later, unless the destination is thereby paused. */
+/** Records that a change was not accepted: it is sent again later, unless this pauses the destination. */
 export async function recordFailure(
-  db: Db,
+  { db, config: { times } }: Core,
   destination: Destination,
   { outcome, retryAfterMs }: Attempt,
-  limits: Limits,
 ): Promise<void> {
-  const pauseMs = limits.firstPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
+  const pauseMs = times.webhookPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
   const values = {
     outcome,
     attempts: destination.attempts + 1,
     failing_since: sql<Date>`coalesce(failing_since, now())`,
-    next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), limits.maxPauseMs)),
+    next_at: later(Math.min(Math.max(pauseMs, retryAfterMs), times.maxWebhookPauseMs)),
     paused: sql<'gone'>`coalesce(paused, case when ${outcome}::text = '410' then 'gone'
-      when failing_since < ${later(-limits.pauseAfterMs)} then 'failing' end)`,
+      when failing_since < ${later(-maxFailingMs)} then 'failing' end)`,
   };
   await update(db, destination.id).set(values).where('position', '=', destination.position).execute();
 }
 
-/** A check of each destination. */
 export const checkDestinations = async (core: Core): Promise<Check[]> =>
   (await listDestinations(core)).map(({ id, paused, isHere, outcome, failing_since: since }): Check => {
     const detail = `The last attempt: ${outcome ?? 'none yet'}`;

@@ -1,21 +1,20 @@
 import type { Feature } from '../receiver/feature.ts';
 import { createChangesRoute } from './changes-route.ts';
 import { addDestinationsCommand } from './commands.ts';
-import { checkDestinations, defaultLimits } from './destinations.ts';
+import { checkDestinations } from './destinations.ts';
 import { trimChanges } from './read-changes.ts';
 import { sendChanges } from './send.ts';
 
 const dayMs = 86_400_000;
 
-/** The feed of changes, and webhooks. */
 export const feed: Feature = {
   name: 'feed',
   routes: createChangesRoute,
   tasks: (core) => [
     {
       name: 'destinations',
-      everyMs: defaultLimits.lookMs,
-      run: (signal) => sendChanges(core, defaultLimits, signal),
+      everyMs: core.config.times.webhookEveryMs,
+      run: (signal) => sendChanges(core, signal),
     },
     { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
   ],

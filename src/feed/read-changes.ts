@@ -13,8 +13,8 @@ interface Place {
   at?: Date;
 }
 
-/** What a reader selects of the feed. */
-export interface Selection {
+/** The selection of a reader or a destination. */
+interface Selection {
   families: string[];
   /** null: all. */
   business_id: string | null;
@@ -22,29 +22,28 @@ export interface Selection {
   is_public: boolean;
 }
 
-/** A change; `json`: as it is sent. */
+/** `json`: as it is sent. */
 export type Change = ChangeRow & { cursor: string; json: string };
 type ChangeRow = Selectable<Tables['receiver.changes']>;
 
-export interface FeedHead {
+interface FeedHead {
   epoch: string;
   /** The position of the last change; 0: there is none. */
   head: number;
 }
 
-export interface ChangesPage {
+interface ChangesPage {
   changes: Change[];
   /** The position behind the page. */
   next: number;
   /** Its cursor; undefined: it is that of no change. */
   cursor: string | undefined;
-  /** Whether more may follow now. */
   more: boolean;
 }
 
-/** So many positions are looked at for a page, so that one without changes is read at once, too. */
+/** Positions that are looked at for a page: one without changes is read at once, too. */
 const maxScanned = 50_000;
-/** The size of the records of a page, unless it has a single one; and how many are read before their size is known. */
+/** The size of the records of a page, unless it has a single one; and how many are read in a first step. */
 const maxBytes = 4_000_000;
 const firstRecords = 20;
 const keptDays = 30;
@@ -92,8 +91,8 @@ export async function findPosition(
 
 /**
  * Reads the changes after a position, in the order of their commits, with their records as they are now; rows with personal
- * columns after an entry of the access log. Merges take positions under their lock, so whoever sees a position sees all
- * before it, and a later statement sees at least as much.
+ * columns after an entry of the access log. Merges take positions under their lock, so a reader that sees a position sees
+ * all before it, and a later statement sees at least as much.
  *
  * @throws the error of the database, or of the access log
  */
@@ -144,42 +143,38 @@ async function findEnd(db: Db, after: number, head: number): Promise<Place> {
 }
 
 /**
- * Reads the records of changes, up to some megabytes.
+ * Reads the records of changes, up to some megabytes, in steps that grow.
  *
  * @returns `count`: of how many changes; `records`: by position, as JSON; `subjects`: the patients in them
  */
 async function readRecords({ pool, families }: Core, changes: readonly ChangeRow[], isPublic: boolean) {
   const records = new Map<string, string>();
   const subjects = new Set<string>();
-  let [count, bytes, size] = [0, 0, firstRecords];
-  while (count < changes.length && bytes < maxBytes) {
+  let [count, bytes] = [0, 0];
+  for (let size = firstRecords; count < changes.length; size *= 4) {
     const step = changes.slice(count, count + size);
-    // The first record is read however large it is.
-    const budget = size === 1 && count === 0 ? Number.MAX_SAFE_INTEGER : maxBytes;
-    let fitting = step.length;
+    const read = new Map<ChangeRow, string | null>();
     for (const family of families) {
       const own = step.filter((change) => change.family === family.name);
       if (own.length === 0) continue;
-      const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), budget - bytes];
+      const values = [own.map((row) => row.business_id), own.map((row) => row.record_id), maxBytes - bytes];
       const text = selectRows(family, isPublic);
       const { rows } = await pool.query<{ n: number; record: string | null }>(text, values);
-      for (const { n, record } of rows) {
-        const change = own[n - 1]!;
-        if (record === null) {
-          fitting = Math.min(fitting, step.indexOf(change));
-          continue;
-        }
-        records.set(change.position, record);
-        bytes += record.length;
-        const data = withDecimals(record, JSON.parse(record)) as Record<string, unknown>;
-        for (const subject of subjectsOf({ data }, family, change.business_id))
-          if (subject.startsWith('p:')) subjects.add(subject);
-      }
+      for (const { n, record } of rows) read.set(own[n - 1]!, record);
     }
-    count += fitting;
-    if (count > 0 && fitting < step.length) break;
-    if (count === 0) [bytes, size] = [0, 1];
-    else size = Math.max(2, Math.floor(((maxBytes - bytes) * count) / Math.max(bytes, 1)));
+    for (const change of step) {
+      const record = read.get(change);
+      bytes += record?.length ?? 0;
+      // The first record of a page is sent however large it is.
+      if (record === null || (bytes > maxBytes && count > 0)) return { count, records, subjects };
+      count += 1;
+      if (record === undefined) continue;
+      records.set(change.position, record);
+      const family = families.find(({ name }) => name === change.family)!;
+      const data = withDecimals(record, JSON.parse(record)) as Record<string, unknown>;
+      for (const subject of subjectsOf({ data }, family, change.business_id))
+        if (subject.startsWith('p:')) subjects.add(subject);
+    }
   }
   return { count, records, subjects };
 }
@@ -192,8 +187,8 @@ function changeOf(row: ChangeRow, cursor: string, record = 'null'): Change {
 }
 
 /**
- * SQL for the rows of records as JSON, as PostgreSQL writes it: numbers keep all digits. $1 businesses, $2 ids, $3 bytes; what
- * exceeds them is null
+ * SQL for the rows of records as JSON, as PostgreSQL writes it: numbers keep all digits. $1 businesses, $2 ids, $3 bytes:
+ * what exceeds them is null, but for the first.
  */
 function selectRows(family: Family, isPublic: boolean): string {
   const isShown = (name: string) => {
@@ -202,7 +197,7 @@ function selectRows(family: Family, isPublic: boolean): string {
   };
   const columns = Object.keys(columnsOf(family)).filter(isShown);
   return `
-    select n, case when sum(octet_length(record)) over (order by n) <= $3 then record end as record
+    select n, case when sum(octet_length(record)) over (order by n) <= $3 or n = 1 then record end as record
     from (
       select k.n::int, (select row_to_json(r)::text from (select ${columns.map((name) => `t.${quoted(name)}`)}) r) as record
       from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n)
@@ -211,8 +206,8 @@ function selectRows(family: Family, isPublic: boolean): string {
 }
 
 /**
- * Deletes changes that are older than 30 days, unless they are the newest of their record: whoever reads from the beginning
- * gets each record. In steps, until the signal is aborted.
+ * Deletes changes that are older than 30 days, unless they are the newest of their record: a reader from the beginning gets
+ * each record. In steps, until the signal is aborted.
  */
 export async function trimChanges({ db }: Core, signal: AbortSignal): Promise<void> {
   for (let last: string | null = '0'; last !== null && !signal.aborted; ) {

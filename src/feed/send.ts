@@ -1,29 +1,21 @@
 import { Webhook } from 'standardwebhooks';
 import { pause, withDeadline } from '../common/timeouts.ts';
 import type { Core } from '../receiver/feature.ts';
-import {
-  type Attempt,
-  type Destination,
-  findDue,
-  type Limits,
-  moveTo,
-  recordFailure,
-  take,
-} from './destinations.ts';
+import { type Attempt, type Destination, findDue, moveTo, recordFailure, take } from './destinations.ts';
 import { type Change, readHead, readPage } from './read-changes.ts';
 
 /** Changes that were read earlier are not sent: their records may have been erased meanwhile. */
 const maxAgeMs = 5_000;
 
 /**
- * Sends changes to the destinations until the signal is aborted: to each one after the other, and none waits for another.
+ * Sends changes to the destinations until the signal is aborted: to each in order, and none waits for another.
  *
  * @throws the database's error
  */
-export async function sendChanges(core: Core, limits: Limits, signal: AbortSignal): Promise<void> {
+export async function sendChanges(core: Core, signal: AbortSignal): Promise<void> {
   const running = new Map<string, Promise<void>>();
   const start = (id: string) => {
-    const sending = sendTo(core, id, limits, signal)
+    const sending = sendTo(core, id, signal)
       .catch((err) => core.log.limited('warn', { destination: id }, 'webhooks are delayed', { err }))
       .finally(() => running.delete(id));
     running.set(id, sending);
@@ -31,18 +23,19 @@ export async function sendChanges(core: Core, limits: Limits, signal: AbortSigna
   try {
     while (!signal.aborted) {
       for (const id of await findDue(core)) if (!running.has(id)) start(id);
-      await pause(limits.lookMs, signal);
+      await pause(core.config.times.webhookEveryMs, signal);
     }
   } finally {
     await Promise.all(running.values());
   }
 }
 
-/** Sends a destination what it has not, until a change is not accepted. The position follows: each is sent at least once. */
-async function sendTo(core: Core, id: string, limits: Limits, signal: AbortSignal): Promise<void> {
+/** Sends until a change is not accepted. The position follows: each change is sent at least once. */
+async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void> {
   const { db, log } = core;
+  const { webhookMs } = core.config.times;
   for (let isMore = true; isMore && !signal.aborted; ) {
-    const destination = await take(core, id, 2 * limits.timeoutMs);
+    const destination = await take(core, id, 2 * webhookMs);
     if (!destination) return;
     const readAt = performance.now();
     const range = { ...(await readHead(db)), after: Number(destination.position), limit: 1 };
@@ -52,13 +45,13 @@ async function sendTo(core: Core, id: string, limits: Limits, signal: AbortSigna
     if (signal.aborted) return;
     let outcome = destination.outcome;
     for (const change of changes) {
-      const response = await post(destination, messageOf(change), limits.timeoutMs, signal);
+      const response = await post(destination, messageOf(change), webhookMs, signal);
       ({ outcome } = response);
       if (isAccepted(outcome)) continue;
       if (signal.aborted) return;
       const about = { destination: id, family: change.family, record: change.record_id };
       log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a webhook was not accepted');
-      return recordFailure(db, destination, response, limits);
+      return recordFailure(core, destination, response);
     }
     isMore = (await moveTo(db, destination, next, outcome)) && more;
   }
@@ -71,7 +64,6 @@ export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);
  * response but its status and Retry-After is read.
  *
  * @param message its id is the same for each attempt
- * @returns the status, or the code of the error; and for how long the endpoint wants no other, as far as it says so
  */
 export async function post(
   { url, secret }: Destination,

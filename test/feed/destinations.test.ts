@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { addDestinationsCommand } from '../../src/feed/commands.ts';
-import { checkDestinations, defaultLimits, findDue, type Limits } from '../../src/feed/destinations.ts';
+import { checkDestinations, findDue } from '../../src/feed/destinations.ts';
 import { sendChanges } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { createCopy } from '../support/database.ts';
@@ -15,9 +15,9 @@ import { until } from '../support/until.ts';
 import { change, closeLater, createRandom, type Item, listen, openCore, positions } from './support.ts';
 
 const database = useReceiverDatabase('test');
-const limits: Limits = { ...defaultLimits, timeoutMs: 60_000, lookMs: 10, firstPauseMs: 1, maxPauseMs: 50 };
+const dayMs = 86_400_000;
 
-/** An endpoint that verifies signatures, and has what it accepted. `respond` is called for each request; default: 200 */
+/** An endpoint that verifies signatures. `respond` is called for each request; default: 200 */
 async function startEndpoint() {
   const endpoint = {
     url: '',
@@ -68,9 +68,10 @@ async function add(core: Core, endpoint: Endpoint) {
 }
 
 /** Sends until the test ends, or the returned function is called. */
-function send(core: Core, given: Partial<Limits> = {}) {
+function send(core: Core, times: Partial<Core['config']['times']> = {}) {
   const stopping = new AbortController();
-  const sending = sendChanges(core, { ...limits, ...given }, stopping.signal);
+  const config = { ...core.config, times: { ...core.config.times, ...times } };
+  const sending = sendChanges({ ...core, config }, stopping.signal);
   const stop = () => {
     stopping.abort();
     return sending;
@@ -93,10 +94,10 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
     neverEnd,
   ];
   endpoint.respond = (res) => (random() < 0.7 ? res.end() : ways[Math.floor(random() * ways.length)]!(res));
-  const given = JSON.stringify({ ...limits, timeoutMs: 200 });
+  const times = JSON.stringify({ ...core.config.times, webhookMs: 200 });
   const file = join(import.meta.dirname, 'send-process.ts');
   for (let round = 1; round <= 4; round++) {
-    const sender = spawn(process.execPath, ['--import', 'tsx', file, database.url, given], {
+    const sender = spawn(process.execPath, ['--import', 'tsx', file, database.url, times], {
       stdio: 'inherit',
     });
     const exit = once(sender, 'exit');
@@ -118,23 +119,18 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
 
 it('a destination that hangs delays no other, and two processes send it one change at a time', async () => {
   const core = openCore(database);
-  const endpoints = [
-    await startEndpoint(),
-    await startEndpoint(),
-    await startEndpoint(),
-    await startEndpoint(),
-  ];
-  const [slow, slower, endless, good] = endpoints as [Endpoint, Endpoint, Endpoint, Endpoint];
+  const [slow, slower] = [await startEndpoint(), await startEndpoint()];
+  const [endless, good] = [await startEndpoint(), await startEndpoint()];
   for (const endpoint of [slow, slower]) endpoint.respond = () => {};
   endless.respond = neverEnd;
-  for (const endpoint of endpoints) await add(core, endpoint);
+  for (const endpoint of [slow, slower, endless, good]) await add(core, endpoint);
   const stops = [send(core), send(core)];
   for (let id = 1; id <= 30; id++) await change(core, id);
   await until(() => good.accepted.length === 30 && endless.accepted.length === 30 && endless.open === 0);
   expect([good, slow, slower]).toMatchObject([{ maxOpen: 1 }, { requests: [{}] }, { requests: [{}] }]);
   await Promise.all(stops.map((stop) => stop()));
   await database.rows('update receiver.destinations set next_at = now()');
-  send(core, { timeoutMs: 50 });
+  send(core, { webhookMs: 50 });
   await until(() => slow.requests.length > 3);
   expect(slow.maxOpen).toBe(1);
 });
@@ -157,7 +153,7 @@ it('a waiting change is logged and sent as the record is then, with one id for a
   expect(entries).toEqual(endpoint.requests.map(() => ({ rows: 1 })));
 });
 
-it('a copy of the database sends nothing until somebody confirms its destinations', async () => {
+it('a copy of the database sends nothing until its destinations are confirmed', async () => {
   const original = openCore(database, { publicUrl: 'https://receiver.example.org' });
   const [endpoint, own] = [await startEndpoint(), await startEndpoint()];
   const id = await add(original, endpoint);
@@ -190,7 +186,7 @@ it('a change that is refused for days pauses its destination, and can be skipped
   await expect(run(core, 'skip', id)).rejects.toThrow('no change that it has not accepted');
   endpoint.respond = (res, item) => res.writeHead(item.id === '1' ? 422 : 200).end();
   for (const one of [1, 2]) await change(core, one);
-  send(core, { firstPauseMs: 3_600_000, maxPauseMs: 86_400_000 });
+  send(core, { webhookPauseMs: 3_600_000, maxWebhookPauseMs: dayMs });
   const attempts = async () =>
     (await database.rows('select attempts from receiver.destinations'))[0]!.attempts;
   await until(async () => (await attempts()) === 1);
@@ -223,7 +219,7 @@ it('the last attempt decides about the check, and Retry-After about the next one
   expect(await check()).toMatchObject({ status: 'ok', detail: expect.stringContaining('none yet') });
   endpoint.respond = (res) => res.writeHead(429, { 'Retry-After': '3600' }).end();
   await change(core, 1);
-  const stop = send(core, { maxPauseMs: 86_400_000 });
+  const stop = send(core, { maxWebhookPauseMs: dayMs });
   await until(async () => (await check()).status === 'warn');
   await stop();
   const due = `select abs(extract(epoch from next_at - now()) - 3600) < 600 as "isHour" from receiver.destinations`;

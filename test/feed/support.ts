@@ -11,14 +11,12 @@ import { deliveryOf } from '../support/intake.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 
-/** A change, as it is sent. */
 export type Item = { cursor: string; id: string; version: number; record: Record<string, unknown> | null };
 
 export const token = 'a-token-of-a-reader-1';
 const tokens = [token, `${token}-public`].map((one, n) => ({ token: one, isPublic: n === 1 }));
 const seconds = Math.floor(Date.now() / 1000) - 86_400;
 
-/** What the feed works with, on a test's database. */
 export function openCore(
   { db, pool }: Pick<ReceiverDatabase, 'db' | 'pool'>,
   overrides: Partial<Config> = {},
@@ -26,7 +24,8 @@ export function openCore(
   const log = createLog('silent');
   const limits = { statementMs: 30_000, mergeLockMs: 30_000, lockMs: 30_000 };
   const merge = createMerge({ pool, families, log, limits });
-  const config = testConfig({ changes: { tokens }, ...overrides });
+  const times = { webhookMs: 60_000, webhookEveryMs: 10, webhookPauseMs: 1, maxWebhookPauseMs: 50 };
+  const config = testConfig({ changes: { tokens }, times, ...overrides });
   return { config, families, db, pool, merge, log, features: [] };
 }
 

@@ -49,6 +49,12 @@ export const times = {
   sweepAgeMs: 5_000,
   /** Pause of a worker without a queue. */
   pollMs: 250,
+  /** Limit of an attempt of a webhook, and how often a worker looks for changes to send. */
+  webhookMs: 15_000,
+  webhookEveryMs: 1_000,
+  /** Pause after a webhook that was not accepted; it doubles. */
+  webhookPauseMs: 5_000,
+  maxWebhookPauseMs: 12 * 3_600_000,
 };
 
 export const limits = {
