@@ -4,7 +4,6 @@ import { addInboxCommands } from './commands.ts';
 
 const dayMs = 24 * 3_600_000;
 
-/** What reads callbacks, and receives or merges them again: search, records, deliveries, the quarantine, stale rows. */
 export const inbox: Feature = {
   name: 'inbox',
   tasks: (core) => [{ name: 'stale', everyMs: dayMs, run: (signal) => mergeStale(core, signal) }],

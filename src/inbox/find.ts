@@ -11,7 +11,7 @@ import { inTransaction } from '../receiver/store/pools.ts';
 import { maskRow } from './mask.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf, personIn, type Row, readRows } from './read-record.ts';
 
-/** What led to a record. `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
+/** `mention`: a callback names the id, as that of a patient or of a record that it refers to. */
 export type FoundBy = 'id' | 'number' | 'mention' | 'phone' | 'name';
 
 export interface Hit extends FamilyRecord {
@@ -30,13 +30,14 @@ export interface SearchResult {
   hits: Hit[];
   /** A delivery, or a body of the quarantine, with this id. */
   messages: { kind: 'delivery' | 'quarantine'; id: string }[];
-  /** Whether there are more than `maxHits`. */
+  /** There are more than `maxHits`. */
   isCut: boolean;
 }
 
 export const maxHits = 50;
-/** An id is looked up in so many businesses, and what mentions it in so many; in any other one as `business:id`. */
-const [maxBusinesses, maxMentioned] = [20_000, 2_000];
+/** Businesses in which an id is looked up, and mentions of it; in any other one as `business:id`. */
+const maxBusinesses = 20_000;
+const maxMentioned = 2_000;
 const timeoutMs = 5_000;
 
 /** With the country code, or ten digits with any spelling of +91 in front. */
@@ -45,8 +46,7 @@ const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
 
 /**
  * Finds records by an id of any kind, the number that is printed on them, and, if people may be named, by a phone number in
- * any spelling or by words of a name; and messages by their ids. What was found is an entry of the access log before this
- * returns.
+ * any spelling or by words of a name; and messages by their ids. It adds the entry of the access log.
  *
  * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
  */
@@ -62,7 +62,7 @@ export async function search(
   );
   const by = [...new Set(result.hits.map((hit) => hit.by))];
   const rows = result.hits.length + result.messages.length;
-  // Also where nothing was found: that nobody has this number is known then. Without names nothing is personal.
+  // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
   return result;
 }
@@ -135,14 +135,14 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
   return [
     byIndex(
       'id',
-      // A limit, so that each is looked up: PostgreSQL would read the whole index for many.
+      // The limits make PostgreSQL look each up: it would read the whole index for many.
       `i.id in (
         select one.id from unnest($1::text[]) b, unnest($2::text[]) f, unnest($3::text[]) r cross join lateral (
           select id from receiver.inbox where (business_id, family, record_id) = (b, f, r) order by version desc limit 1
         ) one limit ${maxHits + 1})`,
       [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? term]],
     ),
-    // A sub-select: PostgreSQL would think that so many match a large part, and read all.
+    // A sub-select: PostgreSQL would expect so many to match a large part, and read all.
     byIndex('mention', 'i.subjects && (select $1::text[])', [mentions.filter((one) => one !== undefined)]),
     ...families.flatMap((family) =>
       family.printedNumber
@@ -156,20 +156,19 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
   ];
 }
 
-// Digits of scripts of India and of Arabic; dashes; what is not seen, such as joiners.
+// Digits of scripts of India and of Arabic; dashes; invisible characters, such as joiners.
 const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66];
 const dashes = '\u2010\u2011\u2012\u2013\u2014\u2015\u2212';
-const unseen =
+const invisible =
   '\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff';
-const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${unseen}`;
+const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${invisible}`;
 const to = '0123456789'.repeat(zeros.length) + '-'.repeat(dashes.length);
 const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '']));
 
-/** A text as it is compared: NFKC, with ASCII digits and dashes, without what is not seen. */
+/** A text as it is compared: NFKC, with ASCII digits and dashes, without invisible characters. */
 const plain = (text: string) =>
   Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
 
-/** The same in SQL, of an expression. */
 const plainOf = (expression: string) =>
   `(select case when octet_length(x) = length(x) then x else translate(normalize(x, NFKC), '${from}', '${to}') end
     from (values (${expression})) v(x))`;
@@ -197,7 +196,7 @@ const isPhone = ({ people }: Family) =>
     // The first for the sake of a partial index.
     .map((one) => `(${one} is not null and reporting.phone_key(${one}) = reporting.phone_key($1))`)
     .join(' or ');
-/** One that has every word, or words that begin so. */
+/** A name with every word, or words that begin so. */
 const isNamed = ({ people }: Family) =>
   people!.names.map((path) => `' ' || ${plainOf(personIn(path))} ilike all ($1::text[])`).join(' or ');
 

@@ -1,14 +1,14 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { reducedMark } from '../callbacks/reduce.ts';
 import { idAt, uuid } from '../common/uuid.ts';
 import type { Core } from '../receiver/feature.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import type { Db } from '../receiver/store/tables.ts';
+import type { Db, Tables } from '../receiver/store/tables.ts';
 import { type FamilyRecord, patientsOf } from './read-record.ts';
 
 export const statuses = ['received', 'applied', 'failed'] as const;
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   family?: string | undefined;
   event?: string | undefined;
   status?: (typeof statuses)[number] | undefined;
@@ -21,35 +21,13 @@ export interface DeliveryFilter {
 }
 
 /** A stored callback without its content. */
-export interface DeliveryLine {
-  id: string;
-  event: string;
-  family: string;
-  clientId: string;
-  businessId: string;
-  eventTime: Date;
-  status: (typeof statuses)[number];
-  /** Why it failed, or waits. */
-  error: string | null;
-  /** How often it was received. */
-  count: number;
-  receivedAt: Date;
-  lastReceivedAt: Date;
-}
+export type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
 
-const columns = [
-  'd.id',
-  'd.event',
-  'd.family',
-  'd.client_id as clientId',
-  'd.business_id as businessId',
-  'd.event_time as eventTime',
-  'd.status',
-  'd.error',
-  'd.delivery_count as count',
-  'd.received_at as receivedAt',
-  'd.last_received_at as lastReceivedAt',
-] as const;
+const deliveryLines = (db: Db) =>
+  db
+    .selectFrom('public.deliveries as d')
+    .select(['d.id', 'd.event', 'd.family', 'd.client_id', 'd.business_id', 'd.event_time', 'd.status'])
+    .select(['d.error', 'd.delivery_count', 'd.received_at', 'd.last_received_at']);
 
 const timeoutMs = 5_000;
 
@@ -63,9 +41,7 @@ export async function listDeliveries(db: Db, filter: DeliveryFilter, limit: numb
     // An array is read once, before the list.
     const isIn = (ids: typeof pending) => sql<boolean>`d.id = any(array(${ids}))`;
     return (
-      tx
-        .selectFrom('public.deliveries as d')
-        .select(columns)
+      deliveryLines(tx)
         .$if(family !== undefined, (query) => query.where('d.family', '=', family!))
         .$if(event !== undefined, (query) => query.where('d.event', '=', event!))
         .$if(business !== undefined, (query) => query.where('d.business_id', '=', business!))
@@ -84,10 +60,10 @@ export async function listDeliveries(db: Db, filter: DeliveryFilter, limit: numb
   });
 }
 
-/** A stored callback with its body as PostgreSQL writes it, and whom it is about. */
 export interface StoredDelivery extends DeliveryLine {
+  /** As PostgreSQL writes it. */
   body: string;
-  /** Whether it lost what is personal to an erasure. */
+  /** It lost what is personal to an erasure. */
   isReduced: boolean;
   /** Undefined: no family of this process has it. */
   record: FamilyRecord | undefined;
@@ -100,17 +76,16 @@ export async function readDelivery(
   id: string,
 ): Promise<StoredDelivery | undefined> {
   if (!uuid.test(id)) return undefined;
-  const row = await db
-    .selectFrom('public.deliveries as d')
+  const row = await deliveryLines(db)
     .innerJoin('receiver.inbox as i', 'i.id', 'd.id')
-    .select([...columns, 'i.record_id as recordId', sql<string>`i.envelope::text`.as('body')])
+    .select(['i.record_id as recordId', sql<string>`i.envelope::text`.as('body')])
     .select(sql<boolean>`${reducedMark} = any(i.subjects)`.as('isReduced'))
     .where('d.id', '=', id)
     .executeTakeFirst();
   if (!row) return undefined;
   const { recordId, ...delivery } = row;
   const family = families.find(({ name }) => name === delivery.family);
-  const record = family && { family, businessId: delivery.businessId, recordId };
+  const record = family && { family, businessId: delivery.business_id, recordId };
   const subjects =
     record &&
     (await inTransaction(pool, 'set transaction read only', (client) => patientsOf(client, [record])));
@@ -118,8 +93,7 @@ export async function readDelivery(
 }
 
 /**
- * Has deliveries merged again: the failed ones, of a family or all; or those with these ids, whatever their status. Merging
- * a record twice changes nothing.
+ * Has deliveries merged again: those with these ids, whatever their status, or else the failed ones.
  *
  * @returns how many wait for a merge now
  */

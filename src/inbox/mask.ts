@@ -3,7 +3,7 @@ import { commonColumns, type Family } from '../callbacks/families/family.ts';
 import { isPublicMember, isPublicValue } from '../callbacks/reduce.ts';
 import type { Row } from './read-record.ts';
 
-/** In place of a value that somebody may not see. */
+/** In place of a value that the reader may not see. */
 export const hidden = '•••';
 
 /** The columns of every row that cannot identify a patient. */
@@ -11,20 +11,17 @@ const publicColumns = ['business_id', ...Object.keys(commonColumns).filter((name
 
 type Values = Readonly<Record<string, unknown>>;
 
-const isEmpty = (value: unknown) => value === null || value === '';
+const mapRow = (row: Row, change: (value: string, name: string) => string): Row =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ? change(value, name) : value]));
 
-/** A row as text, without what is personal. */
+/** A row without what is personal. */
 export const maskRow = (row: Row, family: Family): Row =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [
-      name,
-      isEmpty(value) || publicColumns.includes(name) || family.fields[name]?.personal === false
-        ? value
-        : hidden,
-    ]),
-  );
+  mapRow(row, (value, name) => {
+    const isPublic = publicColumns.includes(name) || family.fields[name]?.personal === false;
+    return isPublic ? value : hidden;
+  });
 
-/** A callback without what is personal. Names that nobody has documented may be personal too. */
+/** A callback without what is personal. Undocumented names may be personal too. */
 function maskEnvelope({ data, ...members }: Values, family: Family | undefined): Values {
   const mask = (values: Values, isShown: (name: string, value: unknown) => boolean) => {
     const shown = Object.entries(values).filter(([name, value]) => isShown(name, value));
@@ -37,9 +34,9 @@ function maskEnvelope({ data, ...members }: Values, family: Family | undefined):
   };
 }
 
+/** The contents of health records, which nobody may see. */
 const contents = /(?<![a-z\d])entries["\\]*\s*[:=]/i;
 
-/** Whether a text has contents of health records. */
 export function hasContents(text: string): boolean {
   try {
     const value = JSON.parse(text);
@@ -49,16 +46,10 @@ export function hasContents(text: string): boolean {
   }
 }
 
-/** A row as text, without them. */
 export const withoutContents = (row: Row): Row =>
-  Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [
-      name,
-      value && hasContents(value) ? readableBody(value) : value,
-    ]),
-  );
+  mapRow(row, (value) => (hasContents(value) ? readableBody(value) : value));
 
-/** For JSON.stringify: contents of health records are shown to nobody. */
+/** For JSON.stringify: hides the contents of health records. */
 const readable = (key: string, value: unknown) => {
   if (key.toLowerCase() === 'entries') return undefined;
   if (value instanceof Decimal) return value.plain() ?? value.canonical;

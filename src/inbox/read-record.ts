@@ -21,13 +21,11 @@ export interface FamilyRecord {
 /** A row with every value as text. */
 export type Row = Readonly<Record<string, string | null>>;
 
-/** A callback of a record. */
 export interface Version {
   id: string;
   event: string;
   eventTime: Date;
   receivedAt: Date;
-  /** The fields that it has. */
   keys: string[];
   /** The fields that it gave another value. */
   changed: string[];
@@ -41,12 +39,12 @@ export interface RecordPage {
   row: Row | undefined;
   /** The callback that decided a field; what is in `extra` is called `extra.<name>`. */
   since: ReadonlyMap<string, { id: string; at: Date }>;
-  /** The newest ones, newest first. */
+  /** Newest first. */
   versions: Version[];
   isComplete: boolean;
   /** Records that refer to it. */
   referring: { family: string; businessId: string; id: string }[];
-  /** The patients to whom its callbacks belong: their hashed subjects. */
+  /** See `patientsOf`. */
   subjects: string[];
 }
 
@@ -54,7 +52,7 @@ const maxReferring = 100;
 const snapshot =
   'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
 
-/** Whether the key of a family's records may stand in an address: else the id of a delivery does. */
+/** The key of a family's records may stand in an address; else the id of a delivery does. */
 export const hasPublicKey = (family: Family): boolean => family.key !== undefined && !hasPersonalKey(family);
 
 /**
@@ -75,13 +73,13 @@ export async function findRecord(
     return recordId === undefined ? undefined : { family, businessId, recordId };
   }
   if (!uuid.test(id)) return undefined;
-  const found = await db
+  const record = await db
     .selectFrom('receiver.inbox')
     .select(['business_id as businessId', 'record_id as recordId'])
     .where('id', '=', id)
     .where('family', '=', name)
     .executeTakeFirst();
-  return found && { family, ...found };
+  return record && { family, ...record };
 }
 
 /** A record's row, and the callbacks that it was made of. @returns undefined: there are none */
@@ -118,12 +116,9 @@ export async function readRecord(
 const fieldOf = ({ fields }: Family, key: string) =>
   Object.hasOwn(fields, key) ? key : `extra.${key.replace(unfitMark, '')}`;
 
-/** A pool, or a client in a transaction. */
-type Queryable = pg.Pool | pg.ClientBase;
-
 /** The rows of records of one family, in their order, with whom they name; null where there is no row. */
 export async function readRows(
-  client: Queryable,
+  client: pg.ClientBase,
   family: Family,
   keys: readonly { businessId: string; recordId: string }[],
 ): Promise<{ row: Row | null; name: string | null; phone: string | null }[]> {

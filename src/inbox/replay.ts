@@ -15,22 +15,12 @@ export interface QuarantineFilter {
   replayed?: boolean | undefined;
 }
 
-/** A body that was refused, without its content. */
-export interface QuarantinedBody {
-  id: string;
-  path: string;
-  family: string;
-  business_id: string | null;
-  reason: QuarantineReason;
-  errors: FieldError[];
-  acknowledged: boolean;
-  count: number;
-  received_at: Date;
-  last_received_at: Date;
-  replayed_at: Date | null;
-}
+type Quarantined = Selectable<Tables['receiver.quarantine']>;
 
-/** Bodies that were refused, the last to arrive first. */
+/** A body that was refused, without its content. */
+export type QuarantinedBody = Omit<Quarantined, 'body' | 'subjects'>;
+
+/** The last to arrive first. */
 export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number): Promise<QuarantinedBody[]> {
   const { ids, reason, business, replayed } = filter;
   return db
@@ -47,15 +37,12 @@ export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number)
     .execute();
 }
 
-/** Why it was refused, a line for each fault. */
+/** A line for each fault. */
 export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
-/** A body that was refused, with the patients that it names as far as it can be read; undefined: there is none. */
-export async function readQuarantined(
-  { db, families }: Core,
-  id: string,
-): Promise<Selectable<Tables['receiver.quarantine']> | undefined> {
+/** `subjects`: the patients that it names, as far as it can be read. */
+export async function readQuarantined({ db, families }: Core, id: string): Promise<Quarantined | undefined> {
   const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
@@ -91,7 +78,7 @@ export async function replayQuarantined(
       if (!dryRun && ['accepted', 'duplicate'].includes(result.outcome))
         await db
           .updateTable('receiver.quarantine')
-          // A correction may say whose it is.
+          // A correction may name its patient.
           .set({ replayed_at: new Date(), subjects: readRejected(families, body, row.family).subjects })
           .where('id', '=', id)
           .execute();
@@ -103,7 +90,7 @@ export async function replayQuarantined(
   return results;
 }
 
-/** Deletes bodies for good. @returns how many */
+/** @returns how many were deleted */
 export async function dropQuarantined(db: Db, ids: readonly string[]): Promise<number> {
   const deleted = await db.deleteFrom('receiver.quarantine').where(isOneOf(ids)).executeTakeFirst();
   return Number(deleted.numDeletedRows);

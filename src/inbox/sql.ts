@@ -49,13 +49,13 @@ export async function printQuery(
 const prefix = 'receiver_sql_';
 
 /**
- * How to connect to the database, with a login that cannot do more than read. A superuser, such as that of the embedded database, may
- * run programs and read files, and takes that right back from any `set role`: so a login of its own is made for the statement.
+ * A login that can only read. A superuser, such as that of the embedded database, may run programs and read files, and takes
+ * that right back from any `set role`: a login is made for the statement.
  */
 async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: () => Promise<unknown> }> {
   const { connectionString } = pool.options;
   if ((await pool.query(isSuperuser)).rows.length === 0) return { connectionString, drop: async () => {} };
-  // Those of commands that were killed.
+  // Logins of commands that were killed.
   const expired = `select rolname from pg_roles where rolname like '${prefix}%' and rolvaliduntil < now()`;
   for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)
     await pool.query(`drop role if exists ${pg.escapeIdentifier(rolname)}`);

@@ -81,13 +81,13 @@ function List({ lines, filter }: { lines: readonly DeliveryLine[]; filter: Form 
         columns={[
           {
             head: 'Event time',
-            cell: ({ id, eventTime }) => <IdLink to="deliveries" id={id} at={eventTime} />,
+            cell: ({ id, event_time: at }) => <IdLink to="deliveries" id={id} at={at} />,
           },
           { head: 'Event', cell: ({ event }) => event },
-          { head: 'Business', cell: ({ businessId }) => <Named kind="business" id={businessId} /> },
+          { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
-          { head: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-          { head: 'Times', cell: ({ count }) => formatTimes(count), numeric: true },
+          { head: 'Received', cell: ({ received_at }) => <Moment at={received_at} /> },
+          { head: 'Times', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
         ]}
       />
       <PageLinks older={lines.length > pageRows && <a href={older}>Older →</a>} />
@@ -96,7 +96,7 @@ function List({ lines, filter }: { lines: readonly DeliveryLine[]; filter: Form 
 }
 
 function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: boolean }) {
-  const { id, status, error, record, count, body, isReduced } = delivery;
+  const { id, status, error, record, delivery_count: count, body, isReduced } = delivery;
   const address = `/console/deliveries/${id}`;
   return (
     <>
@@ -109,14 +109,14 @@ function Detail({ delivery, revealed }: { delivery: StoredDelivery; revealed: bo
           Status: <Status status={status} />,
           Error: error ?? undefined,
           Erasure: isReduced ? 'What was personal is erased.' : undefined,
-          Business: <Named kind="business" id={delivery.businessId} />,
-          Client: delivery.clientId,
-          'Event time': <Moment at={delivery.eventTime} />,
-          'First received': <Moment at={delivery.receivedAt} />,
+          Business: <Named kind="business" id={delivery.business_id} />,
+          Client: delivery.client_id,
+          'Event time': <Moment at={delivery.event_time} />,
+          'First received': <Moment at={delivery.received_at} />,
           Duplicates:
             (count > 1 && (
               <>
-                {formatCount(count - 1)}, the last one at <Moment at={delivery.lastReceivedAt} />
+                {formatCount(count - 1)}, the last one at <Moment at={delivery.last_received_at} />
               </>
             )) ||
             'none',
