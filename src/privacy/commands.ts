@@ -88,7 +88,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
     .action(async (ids: string[], options: { dryRun?: true; also: string[]; yes?: true }) => {
       const { dryRun, also, yes } = options;
       if (!dryRun && !yes) await confirm('Erase everything that is stored about this patient?');
-      await onPatient((one) => (dryRun ? preview(one) : erase(one, also)))(ids, options);
+      await onPatient((patient) => (dryRun ? preview(patient) : erase(patient, also)))(ids, options);
     });
   sub('hold', 'keep data from retention and from destruction, until it is released').action(
     onPatient(async ({ core, actor, subjects }) => {
@@ -114,7 +114,7 @@ async function show({ core, actor, subjects }: Patient): Promise<void> {
   print(isHeld ? 'There is a hold.' : 'There is no hold.');
 }
 
-/** Whom no callback names any more, since an erasure, may have a hold. */
+/** A patient whom no callback names any more, since an erasure, may have a hold. */
 async function release(core: Core, ids: string[]): Promise<void> {
   const subjects: string[] = [];
   for (const id of ids) {
@@ -131,12 +131,13 @@ async function preview({ core, actor, subjects }: Patient): Promise<void> {
   await logAccess(core, { actor, action: 'reveal', subjects });
   printTable(['event', 'callbacks'], Object.entries(callbacks));
   if (bodies > 0) print(`Refused bodies, which are taken out of the quarantine: ${bodies}`);
-  if (shared.length > 0)
-    print(`These belong to somebody else too, who loses them as well:\n${shared.join('\n')}`);
+  if (shared.length > 0) print(`These belong to others too, who lose them as well:\n${shared.join('\n')}`);
   if (mentions.length > 0) {
     print('These have an id as text. Look at each, and pass those of the patient with --also:');
-    const rows = mentions.map(({ id, where }) => [id, where]);
-    printTable(['id', 'where'], rows);
+    printTable(
+      ['id', 'where'],
+      mentions.map(({ id, where }) => [id, where]),
+    );
     if (hasMore) print('There are more, which are listed once these are gone.');
   }
   print('Dry run: nothing was changed.');
@@ -162,10 +163,12 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(
       onCore(async (core, { limit }: { limit: number }) => {
-        const rows = (await listErasures(core.db, limit)).map((one) => {
-          const counts = Object.entries(one.counts).map(([family, count]) => `${family} ${count}`);
-          return [one.id, one.actor, one.startedAt, one.completedAt, counts.join('\n')];
-        });
+        const rows = (await listErasures(core.db, limit)).map(
+          ({ id, actor, startedAt, completedAt, counts }) => {
+            const lines = Object.entries(counts).map(([family, count]) => `${family} ${count}`);
+            return [id, actor, startedAt, completedAt, lines.join('\n')];
+          },
+        );
         printTable(['certificate', 'by', 'begun', 'completed', 'callbacks'], rows);
       }),
     );
@@ -209,7 +212,7 @@ type ListOptions = Omit<AccessFilter, 'subjects'> & { patient?: string; limit: n
 async function printAccess(core: Core, { patient, limit, ...filter }: ListOptions): Promise<void> {
   const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
   const entries = await listAccess(core.db, { ...filter, subjects }, limit);
-  // What was typed may be a name or a phone number, unless an entry has it.
+  // Typed text may be a name or a phone number, unless an entry has it.
   const { actor, ...others } = entries.length > 0 ? filter : {};
   await logAccess(core, {
     actor: commandActor(),

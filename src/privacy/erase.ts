@@ -32,15 +32,11 @@ interface StepOptions {
   signal?: AbortSignal | undefined;
 }
 
-interface EraseOptions extends StepOptions {
-  /** Ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them. */
-  also?: readonly string[];
-}
-
 const statementMs = 10_000;
-/** Records of one step: of a patient, and of all; deliveries that are merged at once. */
+/** Records of a step: of a patient, and of a list. */
 const maxRecords = 20;
 const maxGated = 500;
+/** Of a merge. */
 const maxDeliveries = 500;
 const retryMs = 500;
 const maxRetries = 20;
@@ -50,6 +46,7 @@ const maxRetries = 20;
  * days and deletions stay. Later callbacks of earlier events are stored reduced. The originals are withheld for ERASURE_KEEP.
  *
  * @param subjects of the patient, see identifyPatient
+ * @param options `also`: ids of callbacks and bodies of the quarantine that have an id as text, as the preview lists them
  * @returns the certificate, complete unless a row could not be written yet
  * @throws Error where `also` has an unknown id; the database's error: what was begun is continued by `continueErasures`
  */
@@ -57,25 +54,26 @@ export async function erasePatient(
   core: Core,
   actor: Actor,
   subjects: readonly string[],
-  { also = [], ...options }: EraseOptions = {},
+  { also = [], ...options }: StepOptions & { also?: readonly string[] } = {},
 ): Promise<Certificate> {
   await logAccess(core, { actor, action: 'erase', subjects });
   const id = randomUUID();
+  const ids = [...new Set(also.map((one) => one.toLowerCase()))];
+  const isSelected = sql<boolean>`id = any(${ids}::uuid[])`;
+  const bodies = core.db.selectFrom('receiver.quarantine').select('id').where(isSelected);
+  const stored = core.db.selectFrom('receiver.inbox').select('id').where(isSelected).unionAll(bodies);
+  const existing = (await stored.execute()).map((row) => row.id);
+  const unknown = ids.filter((one) => !existing.includes(one));
+  if (unknown.length > 0)
+    throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
+  const deliveries = ids.map((one) => `d:${one}`);
   await inTransaction(core.pool, gateLock(statementMs), async (client) => {
-    const { rows } = await client.query<{ id: string }>(
-      `select id from receiver.inbox where id = any($1::uuid[]) union select id from receiver.quarantine where id = any($1::uuid[])`,
-      [also],
-    );
-    const known = rows.map((row) => row.id);
-    const unknown = also.filter((one) => !known.includes(one.toLowerCase()));
-    if (unknown.length > 0)
-      throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
-    await client.query(addErasure, [id, subjects, known.map((one) => `d:${one}`), actor.id]);
+    await client.query(addErasure, [id, subjects, deliveries, actor.id]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
-    await client.query(withholdBodies(`q.id = any($2) or ${namesPatient('$3')}`), [[id], also, subjects]);
+    await client.query(withholdBodies(`q.id = any($2) or ${namesPatient('$3')}`), [[id], ids, subjects]);
   });
-  return continueErasure(core, id, [...subjects, ...also.map((one) => `d:${one}`)], options);
+  return continueErasure(core, id, [...subjects, ...deliveries], options);
 }
 
 /** SQL for whether a body `q` of the quarantine names one of these subjects, or nobody and is about a record of theirs. */
@@ -129,7 +127,7 @@ export async function continueErasures(core: Core, signal?: AbortSignal): Promis
 const unfinished = (db: Db) =>
   db.selectFrom('receiver.erasures').select(['id', 'subjects']).where('completed_at', 'is', null);
 
-/** @param subjects of which some name a callback: d:<id> */
+/** @param subjects some name a callback: d:<id> */
 async function continueErasure(
   core: Core,
   id: string,
@@ -184,7 +182,7 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
   for (const id of ids) await complete(core, id);
 }
 
-/** Completes an erasure if no callback of those whom it erases has to be merged. */
+/** Completes an erasure unless a callback of its patients has to be merged. */
 async function complete(core: Core, id: string): Promise<Certificate> {
   await mergeWithheld(core, id);
   await sql`
@@ -197,7 +195,7 @@ async function complete(core: Core, id: string): Promise<Certificate> {
   return certificates(core.db).where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Reduces what of these records belongs to erased people, in steps, and merges them. */
+/** Reduces the callbacks of these records that belong to erased people, in steps, and merges them. */
 async function reduceRecords(
   core: Core,
   records: readonly RecordKey[],
@@ -257,7 +255,6 @@ export interface Preview {
   bodies: number;
   /** Other callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];
-  /** There are more mentions. */
   hasMore: boolean;
 }
 

@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Core } from '../receiver/feature.ts';
 import { gateLock } from '../receiver/gate/gate.ts';
-import type { Db } from '../receiver/store/tables.ts';
+import { type Db, writeSettings } from '../receiver/store/tables.ts';
 import { type Certificate, certificates, continueList } from './erase.ts';
 
-/** The certificates of erasures, newest first. */
+/** Newest first. */
 export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
   certificates(db).orderBy('started_at', 'desc').limit(limit).execute();
 
@@ -14,7 +15,7 @@ export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
 const rows = z.array(z.record(z.string(), z.unknown()));
 const list = z.object({ salt: z.string().min(1), erasures: rows, erased: rows });
 
-/** The list of erasures, to be kept beside the backups: salted hashes and certificates, no ids. Who has it can test an id. */
+/** The list of erasures, to be kept beside the backups: salted hashes and certificates, no ids. Its reader can test an id. */
 export async function exportErasures(db: Db): Promise<string> {
   const { rows } = await sql<{ list: unknown }>`
     select json_build_object(
@@ -56,9 +57,7 @@ export async function applyErasures(
     await sql`
       select receiver.gate(hash, until, erasure)
       from jsonb_populate_recordset(null::receiver.erased, ${JSON.stringify(erased)}::jsonb)`.execute(tx);
-    await sql`
-      insert into receiver.settings values ('feed_epoch', right(gen_random_uuid()::text, 12))
-      on conflict (name) do update set value = excluded.value`.execute(tx);
+    await writeSettings(tx, { feed_epoch: randomUUID().slice(-12) });
   });
   await continueList(core, { onProgress });
   return erasures.length;

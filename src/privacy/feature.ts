@@ -8,7 +8,6 @@ import { checkUserDeletions } from './user-deletions.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Erasure, export, holds, retention and the access log. */
 export const privacy: Feature = {
   name: 'privacy',
   commands: addPrivacyCommands,

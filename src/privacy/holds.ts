@@ -5,7 +5,7 @@ import { gate } from '../receiver/store/statements/insert.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
 /**
- * Keeps a patient's data from retention and its withheld data from destruction. It waits for a step of retention, or of an
+ * Keeps a patient's data from retention, and withheld data from destruction. It waits for a step of retention or of an
  * erasure, as an insert does: none misses it.
  *
  * @returns whether it is new
@@ -19,7 +19,7 @@ export async function holdPatient(core: Core, actor: Actor, subjects: readonly s
   return rows.length > 0;
 }
 
-/** Those of these subjects that have a hold. */
+/** The subjects that have a hold. */
 export async function heldSubjects(db: Db, subjects: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`
     select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(

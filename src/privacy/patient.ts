@@ -11,9 +11,10 @@ import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
+import { isAbout } from './audit.ts';
 import { heldSubjects } from './holds.ts';
 
-/** The size of all callbacks of a patient, which are read at once. */
+/** Of all callbacks of a patient, which are read at once. */
 const maxBytes = 32 * 1024 * 1024;
 
 export class PatientTooLarge extends Error {
@@ -21,15 +22,15 @@ export class PatientTooLarge extends Error {
     `The callbacks of this patient have more than ${maxBytes} bytes: read them with receiver sql`;
 }
 
-/** In so many businesses an id of a partner is looked for. */
+/** Businesses in which an id of a partner is looked for. */
 const maxBusinesses = 2_000;
 
 /** An id means no patient, or several. */
 export class UnclearPatient extends Error {
-  /** Whom it may mean. */
+  /** The patients that it may mean. */
   readonly subjects: readonly string[];
 
-  /** @param subjects undefined: there are too many businesses to look for it in each */
+  /** @param subjects undefined: there are too many businesses */
   constructor(id: string, subjects: readonly string[] | undefined) {
     super(
       !subjects
@@ -44,11 +45,11 @@ export class UnclearPatient extends Error {
 }
 
 /**
- * The subjects of one patient. Where nothing is clear, that is an entry of the access log: the error has ids of patients.
+ * The subjects of one patient. An unclear id is an entry of the access log, since the error has ids of patients.
  *
  * @param ids as callbacks have them; or `platform:<id>`, `partner:<business>:<id>` or `abha:<address or number>`, also of
  *   a patient whom no stored callback names
- * @throws UnclearPatient with what to choose from; nothing is guessed
+ * @throws UnclearPatient with the choices; nothing is guessed
  */
 export async function identifyPatient(core: Core, actor: Actor, ids: readonly string[]): Promise<string[]> {
   const patient: string[] = [];
@@ -58,13 +59,12 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
       select subject from unnest(${subjects}::text[]) subject where ${isExplicit}
       union select s from receiver.inbox, unnest(subjects) s where subjects && (select ${subjects}::text[]) and s = any(${subjects})
       order by subject`.execute(core.db);
-    const [first, ...others] = rows.map(({ subject }) => subject);
-    if (first === undefined || others.length > 0) {
-      const found = rows.map(({ subject }) => subject);
-      await logAccess(core, { actor, action: 'search', subjects: found, rows: 0 });
-      throw new UnclearPatient(id, found);
+    const choices = rows.map(({ subject }) => subject);
+    if (choices.length !== 1) {
+      await logAccess(core, { actor, action: 'search', subjects: choices, rows: 0 });
+      throw new UnclearPatient(id, choices);
     }
-    patient.push(first);
+    patient.push(...choices);
   }
   return [...new Set(patient)];
 }
@@ -91,7 +91,7 @@ async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; i
   return { subjects, isExplicit: false };
 }
 
-export interface PatientView {
+interface PatientView {
   subjects: readonly string[];
   /** The oldest event first. */
   deliveries: readonly Delivery[];
@@ -111,8 +111,8 @@ export async function showPatient(
 }
 
 /**
- * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. A row
- * of a record that names several people has what is known of all of them. Contents of health records are left out.
+ * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. The
+ * row of a record that names several people has the data of all. Contents of health records are left out.
  *
  * @throws PatientTooLarge; Error where the access log cannot be written
  */
@@ -120,29 +120,27 @@ export async function exportPatient(core: Core, actor: Actor, subjects: readonly
   const deliveries = await readPatient(core, subjects);
   await logAccess(core, { actor, action: 'export', subjects, rows: deliveries.length });
   const rows: Record<string, unknown[]> = {};
-  const records = new Map(deliveries.map((one) => [subjectOf(one), one]));
+  const records = [...new Map(deliveries.map((delivery) => [subjectOf(delivery), delivery])).values()];
   for (const family of core.families) {
-    const own = [...records.values()].filter((record) => record.family === family.name);
+    const own = records.filter((record) => record.family === family.name);
     if (own.length === 0) continue;
     const [businesses, ids] = keysOf(own);
-    const found = await sql<{ row: string }>`
+    const stored = await sql<{ row: string }>`
       select to_jsonb(t)::text as row from unnest(${businesses}::text[], ${ids}::text[]) k(business_id, record_id)
       join ${sql.raw(tableOf(family))} t on ${sql.raw(isRowOf(family))}
     `.execute(core.db);
-    rows[family.table] = found.rows.map(({ row }) => withAllDigits(row));
+    rows[family.table] = stored.rows.map(({ row }) => withAllDigits(row));
   }
-  const { rows: access } = await sql<{ entry: string }>`
-    select json_build_object('at', at, 'actor', actor, 'action', action)::text as entry from public.access_log
-    where subjects && array(select receiver.hash_of(s) from unnest(${subjects}::text[]) s) order by entry
-  `.execute(core.db);
+  const entries = core.db.selectFrom('public.access_log').select(['at', 'actor', 'action']);
+  const looks = await entries.where(isAbout(subjects)).orderBy('entry').execute();
   const callbacks = deliveries.map(({ id, body, receivedAt }) => ({
     id,
     received_at: new Date(receivedAt / 1000).toISOString(),
     callback: withAllDigits(body.toString()),
   }));
   const ids = subjects.map((subject) => subject.slice(2));
-  const entries = access.map(({ entry }) => JSON.parse(entry));
-  return canonicalJson({ ids, callbacks, rows, access: entries });
+  const access = looks.map(({ at, ...look }) => ({ at: at.toISOString(), ...look }));
+  return canonicalJson({ ids, callbacks, rows, access });
 }
 
 /** The callbacks that belong to a patient, the oldest event first. @throws PatientTooLarge */

@@ -16,8 +16,8 @@ import { isUnanswered } from './user-deletions.ts';
 const maxRecords = 200;
 const statementMs = 10_000;
 
-/** How many records, bodies, entries or callbacks went, by the name of the policy. */
-export type Deleted = Record<string, number>;
+/** How many records, bodies, entries or callbacks, by the name of the policy. */
+type Deleted = Record<string, number>;
 
 const ago = (ms: number) => new Date(Date.now() - ms);
 
@@ -40,26 +40,21 @@ export async function applyRetention(
     const ms = kept[family.name];
     if (ms === undefined) continue;
     const policy = { family, before: ago(ms), dryRun, signal };
-    await expireRecords(core, policy, errors).then(
-      (count) => {
-        deleted[family.name] = count;
-      },
-      (error) => errors.push(error),
-    );
+    const count = await expireRecords(core, policy, errors).catch((error) => void errors.push(error));
+    if (count !== undefined) deleted[family.name] = count;
     signal?.throwIfAborted();
   }
   if (quarantine !== undefined) deleted.quarantine = await expireBodies(core, ago(quarantine), dryRun);
   if (accessLog !== undefined && !dryRun) {
-    const { rows } = await sql<{ count: string }>`
-      select receiver.trim_access_log(${ago(accessLog)}) as count`.execute(db);
-    deleted.access_log = Number(rows[0]!.count);
+    const trim = sql<string>`receiver.trim_access_log(${ago(accessLog)})`.as('count');
+    deleted.access_log = Number((await db.selectNoFrom(trim).executeTakeFirstOrThrow()).count);
   }
   deleted.withheld = await destroyWithheld(core, { dryRun });
   if (errors.length > 0) throw new AggregateError(errors, 'Retention could not be applied to everything');
   return deleted;
 }
 
-/** Destroys what was withheld for ERASURE_KEEP since its receipt, unless the patient is held. @returns how many callbacks */
+/** Destroys callbacks that were withheld for ERASURE_KEEP since their receipt, unless a patient of theirs has a hold. */
 export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<number> {
   const old = sql`from receiver.withheld w where received_at <= ${ago(core.config.erasure.keepMs)}
     -- Its row has not gone yet.
@@ -72,7 +67,7 @@ export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<nu
   return countOrDelete(core, old, dryRun);
 }
 
-/** Refused bodies; of those that name nobody, a hold is that of the patients of their records. */
+/** Deletes refused bodies. A body that names nobody has the holds of its record's patients. */
 async function expireBodies(core: Core, before: Date, dryRun: boolean): Promise<number> {
   const old = sql`from receiver.quarantine q where last_received_at < ${before} and not acknowledged
     and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
@@ -101,7 +96,7 @@ interface Policy {
   signal: AbortSignal | undefined;
 }
 
-/** @param errors of records: they do not keep the others */
+/** @param errors gets those of single records, which do not keep the others */
 async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Promise<number> {
   const { pool, db, merge } = core;
   const { family, before, dryRun, signal } = policy;
@@ -115,7 +110,7 @@ async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Pro
     count += deleted.length;
   }
   if (dryRun) return count;
-  // What could not be merged now, or was not before a crash.
+  // Rows that could not be deleted now, or were not before a crash.
   const orphans = await findOrphans(pool, family);
   if (orphans.length > 0) {
     const { outcome, reason, left } = await merge(family.name, { records: orphans });
@@ -155,7 +150,7 @@ async function deleteCallbacks(
   }
 }
 
-/** Those of these records that have no event since, wait for nothing, and of which no callback belongs to a patient with a hold. */
+/** The records without a later event, a waiting callback or a callback of a patient with a hold. */
 async function findExpired(
   client: pg.ClientBase,
   { family, before }: Policy,
@@ -166,7 +161,7 @@ async function findExpired(
   return rows.filter((record) => !held.has(subjectOf(record)));
 }
 
-/** The subjects of those of these records of which a callback belongs to a patient with a hold. */
+/** The subjects of the records with a callback of a patient with a hold. */
 async function findHeld(client: pg.ClientBase, records: readonly RecordKey[]): Promise<Set<string>> {
   const { rows } = await client.query<{ hash: string }>('select hash from receiver.holds');
   if (rows.length === 0 || records.length === 0) return new Set();

@@ -4,7 +4,7 @@ import type { Check, Core } from '../receiver/feature.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
-/** SQL for whether a callback `i` is a request to delete a user that nobody has answered: an erasure of all whom it names does. */
+/** SQL for whether a callback `i` is an unanswered request to delete a user. The erasure of all its patients is an answer. */
 export const isUnanswered = `(
   i.family = 'other' and i.event = '${userDelete}' and not exists (select from receiver.answered a where a.id = i.id)
   and not ('reduced' = any(i.subjects) and not exists (
@@ -15,7 +15,6 @@ export const isUnanswered = `(
 const unanswered = (db: Db) =>
   db.selectFrom('receiver.inbox as i').where(sql<boolean>`${sql.raw(isUnanswered)}`);
 
-/** The requests of the platform to delete a user that nobody has answered. */
 export async function checkUserDeletions(db: Db): Promise<Check[]> {
   const rows = await unanswered(db).select(['id', 'received_at']).orderBy('received_at').limit(100).execute();
   return rows.map(({ id, received_at }) => ({
