@@ -1,17 +1,17 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ServiceClient } from '../client/index.ts';
+import { businessesOfInbox } from '../receiver/store/columns.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
-/** The kinds of ids that can have an alias. */
 export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
 export type AliasKind = (typeof aliasKinds)[number];
 
-export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some((known) => known === kind);
+export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some((name) => name === kind);
 
 /** Aliases by id, of each kind. */
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
-/** The ids that a text means: itself, where it is an id, those of this name, or else of a name that has it. */
+/** The ids that a text means: itself, where it is an id; those of this name; or else of names that contain it. */
 export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
   if (aliases.has(text)) return [text];
   const wanted = text.toLowerCase();
@@ -23,34 +23,19 @@ export function findIds(aliases: ReadonlyMap<string, string>, text: string): str
 
 export const maxAliasLength = 200;
 
-/** An alias of an id; in a change, an empty one removes it. */
+/** In a change, an empty alias removes it. */
 export interface Alias {
   kind: AliasKind;
   id: string;
   alias: string;
 }
 
-/** The fault of an alias; undefined: it has none. */
 export function findAliasFault({ id, alias }: { id: string; alias: string }): string | undefined {
   if (id === '') return 'the id is empty';
   if (/\p{Cc}/u.test(id + alias) || !(id + alias).isWellFormed())
     return 'the id or the alias has a character that is no text';
   return alias.length > maxAliasLength ? `the alias has more than ${maxAliasLength} characters` : undefined;
 }
-
-export interface KnownId {
-  kind: AliasKind;
-  id: string;
-  alias: string | null;
-  updated_at: Date | null;
-  updated_by: string | null;
-}
-
-/** Ids of a page. */
-export const maxIds = 200;
-
-/** `updated_by` of the names of the platform's directory. */
-const platform = 'platform';
 
 export const listAliases = (db: Db): Promise<Alias[]> =>
   db
@@ -62,8 +47,53 @@ export const listAliases = (db: Db): Promise<Alias[]> =>
     .orderBy('alias')
     .execute();
 
+export interface IdWithAlias {
+  kind: AliasKind;
+  id: string;
+  alias: string | null;
+  updated_at: Date | null;
+  updated_by: string | null;
+}
+
+/** Ids of a page. */
+export const maxIds = 200;
+/** Receipts and appointments of a business that are read for the ids of clinics and doctors. */
+const maxRecent = 5_000;
+
+const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
+  select clinic_id, doctor from senders cross join lateral (
+    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
+    where t.business_id = senders.business_id and created_at is not null
+    order by reporting.day(created_at) desc limit ${maxRecent}
+  ) newest`;
+
+/** Ids of businesses, of clinics and doctors in recent records, and those with an alias; one more than `maxIds` if there are more. */
+export async function listIds(
+  db: Db,
+  { kind, text }: { kind?: string | undefined; text?: string | undefined },
+): Promise<IdWithAlias[]> {
+  const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (sent.id is not null or alias is not null)`];
+  if (kind) conditions.push(sql`kind = ${kind}`);
+  if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+  const { rows } = await sql<IdWithAlias>`
+    with senders as materialized (${sql.raw(businessesOfInbox)}), recent as materialized (
+      ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
+    ), sent as (
+      select 'business' as kind, business_id as id from senders
+      union select 'clinic', clinic_id from recent
+      union select 'doctor', doctor from recent
+    )
+    select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
+    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
+  return rows;
+}
+
+/** `updated_by` of the names of the platform's directory. */
+const platform = 'platform';
+
 /**
- * Changes aliases, each id once. What a person has entered, or removed, the platform does not change; a name that stays the
+ * Changes aliases, each id once. The platform does not change what a person has entered or removed; a name that stays the
  * same stays the platform's.
  *
  * @param by an actor of the access log, or `platform`
@@ -83,10 +113,9 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
 }
 
 /**
- * Takes the names of the platform's directory. Those that it lacks stay: old records have their ids.
+ * Takes the names of the platform's directory. Names that it lacks stay: old records have their ids.
  *
- * @returns how many were changed
- * @throws ServiceError; the reason of the signal
+ * @returns how many were changed @throws ServiceError; the reason of the signal
  */
 export async function takeNames(db: Db, client: ServiceClient, signal: AbortSignal): Promise<number> {
   const { business, clinics, doctors } = (await client.directory({ signal })).data;

@@ -1,16 +1,17 @@
 import { callbackEvents, takesEveryEvent } from '../callbacks/families/family.ts';
 import type { ServiceClient, Subscription } from '../client/index.ts';
 import type { Check, Core } from '../receiver/feature.ts';
+import { readSetting, writeSettings } from '../receiver/store/tables.ts';
 
-/** A difference of the subscriptions from what the receiver takes. No text has a path, which may be a secret. */
+/** No text has a path, which may be a secret. */
 type Finding = Pick<Check, 'about' | 'title' | 'detail' | 'todo'>;
 
 const setting = 'subscriptions';
 const maxAgeMs = 3 * 86_400_000;
 const command = 'receiver subscriptions';
 
-/** Compares the platform's subscriptions with the receiver's addresses and events. Without PUBLIC_URL, paths alone are compared. */
-export function compareSubscriptions(subscriptions: readonly Subscription[], core: Core): Finding[] {
+/** Compares with the receiver's addresses and events; without PUBLIC_URL, with its paths alone. */
+function compareSubscriptions(subscriptions: readonly Subscription[], core: Core): Finding[] {
   const routes = subscriptions.map((subscription) => ({ ...subscription, ...routeOf(subscription, core) }));
   const own = routes.filter(({ takes }) => takes);
   if (own.length === 0) {
@@ -19,7 +20,7 @@ export function compareSubscriptions(subscriptions: readonly Subscription[], cor
     const detail = others ? `They lead to: ${others}` : 'There is none at all';
     return [{ title, detail, todo: `${command} add --url <address>; see also PUBLIC_URL` }];
   }
-  // Without names, which events it sends is not documented: it counts as all.
+  // The events of a subscription without names are not documented: it counts as all.
   const arrives = (event: string) =>
     own.some(({ event_names: names, takes }) => (!names?.length || names.includes(event)) && takes?.(event));
   const absent = core.families.flatMap(callbackEvents).filter((event) => !arrives(event));
@@ -33,9 +34,8 @@ export function compareSubscriptions(subscriptions: readonly Subscription[], cor
 }
 
 interface SubscriptionRoute {
-  /** Without its path, which may be a secret. */
   where: string;
-  /** Whether an event is taken there; undefined: it is not an address of this receiver. */
+  /** Undefined: it is not an address of this receiver. */
   takes?: (event: string) => boolean;
 }
 
@@ -51,23 +51,19 @@ function routeOf({ endpoint }: Subscription, { config, families }: Core): Subscr
   };
 }
 
-/** Compares the subscriptions, and keeps the result for `checkSubscriptions`. @throws ServiceError; the reason of the signal */
+/** Keeps the result for `checkSubscriptions`. @throws ServiceError; the reason of the signal */
 export async function compareWithPlatform(
   core: Core,
   client: ServiceClient,
   signal: AbortSignal,
 ): Promise<void> {
   const findings = compareSubscriptions((await client.listSubscriptions({ signal })).data, core);
-  const value = JSON.stringify({ at: new Date(), findings });
-  const row = core.db.insertInto('receiver.settings').values({ name: setting, value });
-  await row.onConflict((existing) => existing.column('name').doUpdateSet({ value })).execute();
+  await writeSettings(core.db, { [setting]: JSON.stringify({ at: new Date(), findings }) });
 }
 
-/** The findings of the last daily comparison. */
 export async function checkSubscriptions({ db }: Core): Promise<Check[]> {
-  const settings = db.selectFrom('receiver.settings').select('value').where('name', '=', setting);
-  const { value = '{"at": "never", "findings": []}' } = (await settings.executeTakeFirst()) ?? {};
-  const { at, findings }: { at: string; findings: Finding[] } = JSON.parse(value);
+  const result = (await readSetting(db, setting)) ?? '{"at": "never", "findings": []}';
+  const { at, findings }: { at: string; findings: Finding[] } = JSON.parse(result);
   const check = { name: 'subscriptions', status: 'warn', detail: `Last compared: ${at}` } as const;
   if (!(Date.now() - Date.parse(at) < maxAgeMs)) {
     const title = 'The subscriptions of the platform are not known';

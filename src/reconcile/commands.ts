@@ -18,7 +18,6 @@ import { lastDays, openClient, runPass } from './pass.ts';
 
 const defaultDays = 7;
 
-/** `receiver reconcile` and `receiver aliases …` */
 export function addReconcileCommands(program: Command, onCore: OnCore): void {
   program
     .command('reconcile')
@@ -46,15 +45,11 @@ function parseDays(text: string): number {
   throw new InvalidArgumentError('It must be a number of days such as 7.');
 }
 
-interface Options {
-  from?: string;
-  to?: string;
-  business?: string;
-  dryRun?: true;
-}
-
-async function reconcile(core: Core, daysBack: number | undefined, options: Options): Promise<void> {
-  const { business, dryRun, ...range } = options;
+async function reconcile(
+  core: Core,
+  daysBack: number | undefined,
+  { business, dryRun, ...range }: { from?: string; to?: string; business?: string; dryRun?: true },
+): Promise<void> {
   const days = { ...lastDays(core, daysBack ?? core.config.reconcile?.days ?? defaultDays), ...range };
   if (days.from > days.to) throw new Error('--from must not be after --to');
   const client = openClient(core);
@@ -64,15 +59,9 @@ async function reconcile(core: Core, daysBack: number | undefined, options: Opti
   const { signal } = stopping;
   const actor = commandActor();
   if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: days, ids: { business } });
+  const options = { ...days, actor: actor.id, business, isDryRun: dryRun ?? false, signal };
   const pass = await withProgress('appointments compared', undefined, ({ advance: onProgress }) =>
-    runPass(core, client, {
-      ...days,
-      actor: actor.id,
-      business,
-      isDryRun: dryRun ?? false,
-      signal,
-      onProgress,
-    }),
+    runPass(core, client, { ...options, onProgress }),
   );
   print(`Business ${pass.business}, ${days.from} to ${days.to}`);
   printTable(['appointments', 'number'], Object.entries(pass.counts));
@@ -88,7 +77,7 @@ async function importAliases(core: Core, file: string): Promise<void> {
   print(`${changed} changed, ${changes.length - changed} unchanged`);
 }
 
-/** @throws Error with the first fault: nothing is imported then */
+/** @throws Error with the first fault */
 function parseAliases(bytes: Buffer): Alias[] {
   if (!isUtf8(bytes)) throw new Error('The file is not UTF-8. Save it as “CSV UTF-8” in the spreadsheet.');
   const [head, ...rows] = parseCsv(bytes.toString());

@@ -9,17 +9,17 @@ import type { Core } from '../receiver/feature.ts';
 import type { AppointmentPage } from './read-appointments.ts';
 
 /**
- * `differs`: in its status or a time. `recent`: something happened to it in the last minutes, and its callback may be on its
- * way, or the list behind it: it is left to the next pass. `expired`: missing, and as old as what the retention deletes.
- * `unreadable`: it cannot be stored.
+ * `differs`: in its status or a time. `recent`: it changed in the last minutes; its callback may be on its way, or the list
+ * behind it: it is left to the next pass. `expired`: missing, and of an age that retention deletes. `unreadable`: it cannot
+ * be stored.
  */
 export type Outcome = 'agrees' | 'missing' | 'differs' | 'recent' | 'expired' | 'unreadable';
 
 export interface Comparison {
   outcome: Outcome;
-  /** What is stored of one that is missing or differs. */
+  /** To be stored: it is missing or differs. */
   delivery?: Delivery;
-  /** When it was booked, in milliseconds since 1970; 0: not known, so that it was before any erasure. */
+  /** In milliseconds since 1970; 0: unknown, so it counts as before any erasure. */
   bookedMs: number;
 }
 
@@ -28,7 +28,6 @@ type Data = Readonly<Record<string, unknown>>;
 const event = 'appointment.reconciled' satisfies keyof typeof appointment.events;
 /** Callbacks have milliseconds where the list has seconds. */
 const secondOf = (value: unknown) => Math.floor((readTime(value) ?? Number.NaN) / 1000) || undefined;
-/** The fields that are compared, and how each is read. */
 const comparedFields: Readonly<Record<string, (value: unknown) => unknown>> = {
   status: String,
   created_at: secondOf,
@@ -39,7 +38,7 @@ const comparedFields: Readonly<Record<string, (value: unknown) => unknown>> = {
 const recentMs = 10 * 60_000;
 const readCallback = createReadCallback([appointment], true);
 
-/** Compares a page of the list with what callbacks, and earlier reads, say of its appointments. */
+/** Compares a page of the list with stored callbacks and earlier reads. */
 export async function compareAppointments(
   { db, config }: Core,
   businessId: string,
@@ -75,7 +74,7 @@ export async function compareAppointments(
   });
 }
 
-/** A read as a callback of the receiver itself. It has no client: that of the record stays. @throws Rejection */
+/** A read as a callback of the receiver itself, without a client: the record keeps its own. @throws Rejection */
 function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
   const envelope = { event, event_time: askedMs / 1000, business_id: businessId, data };
   const body = Buffer.from(JSON.stringify(envelope));
@@ -83,8 +82,8 @@ function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
 }
 
 /**
- * A listed appointment without empty fields, and times of booking that cannot be one. Without objects and arrays, too, of
- * which none is documented: they may have less than those of a callback, which they would replace.
+ * A listed appointment without empty fields, impossible times, and objects and arrays: none is documented, and they may have
+ * less than those of a callback, which they would replace.
  */
 function withoutBlanks(listed: Data, askedMs: number): Data {
   const fields: Readonly<Record<string, Field>> = appointment.fields;
@@ -97,14 +96,14 @@ function withoutBlanks(listed: Data, askedMs: number): Data {
 
 /** The fields that stored callbacks lack, or have with another value. */
 function differencesOf(data: Data, existing: Data): Data {
-  const isKnown = ([name, value]: [string, unknown]) => {
+  const agrees = ([name, value]: [string, unknown]) => {
     const read = comparedFields[name];
     return read && existing[name] != null && [undefined, read(existing[name])].includes(read(value));
   };
-  return Object.fromEntries(Object.entries(data).filter((one) => !isKnown(one)));
+  return Object.fromEntries(Object.entries(data).filter((field) => !agrees(field)));
 }
 
-/** A time that callbacks lack is no difference: they need not tell all of them. */
+/** A time that callbacks lack is no difference: they need not have it. */
 const differs = (differences: Data, existing: Data) =>
   Object.keys(comparedFields).some(
     (name) => name in differences && (name === 'status' || existing[name] != null),

@@ -11,7 +11,6 @@ const worker = 'worker';
 /** Missing appointments, more than a lost callback or two. */
 const manyMissing = { min: 3, ratio: 0.01 };
 
-/** The comparison with what the platform lists: appointments, names and subscriptions. Without RECONCILE nothing of it runs. */
 export const reconciliation: Feature = {
   name: 'reconciliation',
   commands: addReconcileCommands,
@@ -30,7 +29,7 @@ function tasksOf(core: Core, days: number): Task[] {
   };
   const readNames = async (signal: AbortSignal) => {
     const changed = await takeNames(db, client, signal).catch((error) => {
-      // The credentials may have no right to read the directory. Tomorrow is soon enough.
+      // The credentials may have no right to read the directory.
       if (!(error instanceof Rejected)) throw error;
       log.warn({ err: error }, 'the names of the platform could not be read');
       return 0;
@@ -44,7 +43,6 @@ function tasksOf(core: Core, days: number): Task[] {
   ];
 }
 
-/** The last daily pass, and whether one has failed since. */
 async function checkPasses({ db }: Core): Promise<Check> {
   const ended = db
     .selectFrom('receiver.reconciliations')

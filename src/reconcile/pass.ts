@@ -8,18 +8,15 @@ import { describeError } from '../receiver/store/errors.ts';
 import { type Comparison, compareAppointments, type Outcome } from './compare-appointments.ts';
 import { readAppointments, type Window } from './read-appointments.ts';
 
-/** Numbers of appointments. `stored`: of those that are missing or differ. */
+/** `stored`: of those that are missing or differ. */
 export type Counts = Record<Outcome | 'compared' | 'stored', number>;
 
 export interface PassOptions extends Window {
   /** Who runs it: `worker`, or an actor of the access log. */
   actor: string;
-  /** The business of the credentials, where the platform does not tell it. */
   business?: string | undefined;
-  /** Compares only. */
   isDryRun?: boolean;
   signal: AbortSignal;
-  /** Called after each page. */
   onProgress?: (appointments: number) => void;
 }
 
@@ -36,10 +33,10 @@ export function lastDays({ config }: Core, days: number): Window {
 }
 
 /**
- * Compares the appointments of some days with those that the platform lists. What is missing or differs is stored as
- * deliveries, which are merged as callbacks are. It may be interrupted and run again at any time.
+ * Compares the appointments of some days with those that the platform lists. Appointments that are missing or differ are
+ * stored as deliveries. It may be interrupted and run again at any time.
  *
- * @throws ServiceError; UnknownBusiness; the reason of the signal; the database's error. `receiver.reconciliations` says so
+ * @throws ServiceError; UnknownBusiness; the reason of the signal; the database's error; `receiver.reconciliations` has it
  */
 export async function runPass(
   core: Core,
@@ -85,8 +82,8 @@ export async function runPass(
 }
 
 /**
- * Stores what is missing or differs, in one commit. The gate of erasures judges it by the time of the booking: that of the read
- * is after the erasure, and the person would come back.
+ * Stores what is missing or differs, in one commit. The gate judges it by the time of the booking: the read is later than an
+ * erasure, and the person would come back.
  *
  * @returns how many are stored
  */
@@ -102,15 +99,14 @@ async function store({ pool, families }: Core, compared: readonly Comparison[]):
   return results.filter((result) => result === 'accepted').length;
 }
 
-/** It is not known whose appointments the platform lists. The message says what to do. */
 class UnknownBusiness extends Error {
   override readonly name = 'UnknownBusiness';
 }
 
 /**
- * The business of what the platform lists: an answer does not name it. It is that of the platform's directory, or else the
- * only one that has sent something. One that has sent nothing, where others have, has to be named: with a wrong one every
- * appointment would be missing, and come in a second time.
+ * The business of listed appointments, which do not name it: that of the platform's directory, or else the only one that has
+ * sent something. A business that has sent nothing, where others have, has to be named: with a wrong one every appointment
+ * would be stored a second time.
  *
  * @throws UnknownBusiness
  */

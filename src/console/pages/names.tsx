@@ -1,16 +1,14 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../../receiver/store/tables.ts';
 import {
   aliasKinds,
   changeAliases,
   findAliasFault,
-  type KnownId,
+  type IdWithAlias,
+  listIds,
   maxAliasLength,
   maxIds,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
 import { choice, type Form, oneOf, parseForm, readForm, text } from '../read-form.ts';
-import { readBusinesses } from '../reports/read.ts';
 import { useMayPost, visitOf } from '../ui/context.ts';
 import { Filters } from '../ui/filters.tsx';
 import { EntryForm, PostForm, Submit } from '../ui/forms.tsx';
@@ -23,7 +21,7 @@ const filter = { kind: choice('Kind', aliasKinds), text: text.meta({ label: 'Id 
 export const aliases: Page = (routes, { db, read, logAccess }) => {
   routes.get('/aliases', 'viewer', async (req, res) => {
     const { data, ...form } = parseForm(req.query, filter);
-    const ids = await read((tx) => readIds(tx, data));
+    const ids = await read((tx) => listIds(tx, data));
     sendPage(res, 'Names', <AliasesPage ids={ids} form={form} />);
   });
 
@@ -40,40 +38,9 @@ export const aliases: Page = (routes, { db, read, logAccess }) => {
   });
 };
 
-const maxRecent = 5_000;
-
-const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
-  select clinic_id, doctor from senders cross join lateral (
-    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
-    where t.business_id = business and created_at is not null
-    order by reporting.day(created_at) desc limit ${maxRecent}
-  ) newest`;
-
-async function readIds(
-  db: Db,
-  { kind, text: part }: { kind?: string | undefined; text?: string | undefined },
-): Promise<KnownId[]> {
-  const pattern = part && `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (sent.id is not null or alias is not null)`];
-  if (kind) conditions.push(sql`kind = ${kind}`);
-  if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
-  const businesses = await readBusinesses(db);
-  const { rows } = await sql<KnownId>`
-    with senders as materialized (select unnest(${businesses}) as business), recent as materialized (
-      ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
-    ), sent as (
-      select 'business' as kind, business as id from senders
-      union select 'clinic', clinic_id from recent
-      union select 'doctor', doctor from recent
-    )
-    select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
-  return rows;
-}
-
 const action = '/console/aliases';
 
-function AliasesPage({ ids, form }: { ids: readonly KnownId[]; form: Form }) {
+function AliasesPage({ ids, form }: { ids: readonly IdWithAlias[]; form: Form }) {
   const mayEdit = useMayPost(action);
   const filter = new URLSearchParams(form.entered).toString();
   return (
@@ -123,7 +90,7 @@ function AliasesPage({ ids, form }: { ids: readonly KnownId[]; form: Form }) {
   );
 }
 
-function AliasForm({ kind, id, alias, filter }: KnownId & { filter: string }) {
+function AliasForm({ kind, id, alias, filter }: IdWithAlias & { filter: string }) {
   return (
     <PostForm action={action} values={{ kind, id, filter }} class="beside-button">
       <input
