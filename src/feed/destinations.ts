@@ -19,7 +19,7 @@ export interface Attempt {
 export const here = ({ config }: Core) => sql<string>`(
   select concat_ws(' ', ${config.publicUrl ?? null}::text, receiver.system_identifier(), oid, datname)
   from pg_database where datname = current_database())`;
-// Also where the clock steps back.
+// Now, also where the clock steps back.
 const atOnce = sql<Date>`'-infinity'`;
 const later = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 // Nothing waits longer than by the longest pause, but where a clock was ahead.
@@ -27,7 +27,6 @@ const isDue = (core: Core) =>
   sql<boolean>`paused is null and place = ${here(core)}
     and (next_at <= now() or next_at > ${later(core.config.times.maxWebhookPauseMs + hourMs)})`;
 
-/** The destinations, and whether each was confirmed here. */
 export const listDestinations = (core: Core) =>
   core.db
     .selectFrom('receiver.destinations')
@@ -37,7 +36,6 @@ export const listDestinations = (core: Core) =>
     .limit(1_000)
     .execute();
 
-/** The ids of destinations with changes to send now. */
 export async function findDue(core: Core): Promise<string[]> {
   const head = sql<string>`(select max(position) from receiver.changes)`;
   const due = core.db.selectFrom('receiver.destinations').where(isDue(core)).where('position', '<', head);

@@ -13,7 +13,6 @@ interface Place {
   at?: Date;
 }
 
-/** The selection of a reader or a destination. */
 interface Selection {
   families: string[];
   /** null: all. */
@@ -34,7 +33,7 @@ interface FeedHead {
 
 interface ChangesPage {
   changes: Change[];
-  /** The position behind the page. */
+  /** A position. */
   next: number;
   /** Its cursor; undefined: it is that of no change. */
   cursor: string | undefined;
@@ -48,7 +47,7 @@ const maxBytes = 4_000_000;
 const firstRecords = 20;
 const keptDays = 30;
 
-/** The families of the feed: those whose records' ids cannot identify a patient. Changes of others are not recorded. */
+/** Families with ids that cannot identify a patient: changes of others are not recorded. */
 export const familiesInFeed = (families: readonly Family[]): string[] =>
   families.filter((family) => !hasPersonalKey(family)).map(({ name }) => name);
 

@@ -37,7 +37,7 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
   program
     .command('replay')
     .description('merge callbacks again: those that failed, or the given ones')
-    .argument('[ids...]', 'of callbacks', uuids)
+    .argument('[ids...]', 'of callbacks', uuids, [])
     .option('--family <name>', 'only of this family')
     .action(onCore(replay));
   program
@@ -58,8 +58,9 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
 async function printFound(core: Core, text: string): Promise<void> {
   const reader = { actor: commandActor(), mayNamePeople: true };
   const { hits, messages, isCut } = await search(core, text, reader).catch((cause) => {
-    if (faultOf(cause) !== 'timeout') throw cause;
-    throw new Error('The search took too long: use an id or a whole phone number', { cause });
+    throw faultOf(cause) === 'timeout'
+      ? new Error('The search took too long: use an id or a whole phone number', { cause })
+      : cause;
   });
   for (const { kind, id } of messages) print(`${kind} ${id}`);
   printTable(
@@ -69,10 +70,10 @@ async function printFound(core: Core, text: string): Promise<void> {
   if (isCut) print('There are more.');
 }
 
-async function replay(core: Core, ids: string[] | undefined, { family }: { family?: string }): Promise<void> {
+async function replay(core: Core, ids: string[], { family }: { family?: string }): Promise<void> {
   if (family !== undefined && !core.families.some(({ name }) => name === family))
     throw new Error(`--family must be one of ${core.families.map(({ name }) => name).join(', ')}`);
-  const selected = ids?.length ? ids : undefined;
+  const selected = ids.length > 0 ? ids : undefined;
   const filter = { family, given: selected?.length };
   await logAccess(core, { actor: commandActor(), action: 'replay', filter });
   const count = await replayDeliveries(core.db, { family, ids: selected });
@@ -105,12 +106,12 @@ function addQuarantineCommands(program: Command, onCore: OnCore): void {
     .action(onCore(list));
   sub('show', 'print their bodies').argument('<ids...>', 'of bodies', uuids).action(onCore(show));
   select(sub('replay', 'receive them again, with the families and filters of now; those refused again stay'))
-    .argument('[ids...]', 'of bodies', uuids)
+    .argument('[ids...]', 'of bodies', uuids, [])
     .option('--all', 'required where nothing selects bodies')
     .option('--dry-run', 'show the result, and change nothing')
     .action(onCore(replayBodies));
   select(sub('drop', 'delete them for good, also acknowledged ones'))
-    .argument('[ids...]', 'of bodies', uuids)
+    .argument('[ids...]', 'of bodies', uuids, [])
     .option('--all', 'required where nothing selects bodies')
     .option('--replayed', 'also those that were replayed')
     .action(onCore(drop));
@@ -136,34 +137,27 @@ async function list(core: Core, { limit, ...filter }: QuarantineFilter & { limit
 
 async function show(core: Core, ids: string[]): Promise<void> {
   const rows = (await Promise.all(ids.map((id) => readQuarantined(core, id)))).flatMap((row) => row ?? []);
-  const subjects = rows.flatMap((row) => row.subjects);
-  const access = { action: 'body', subjects, filter: { ids }, rows: rows.length };
-  await logAccess(core, { actor: commandActor(), ...access });
+  const entry = { action: 'body', subjects: rows.flatMap((row) => row.subjects), filter: { ids } };
+  await logAccess(core, { actor: commandActor(), ...entry, rows: rows.length });
   for (const { id, path, reason, body } of rows)
     print(`${printable(`# ${id} ${path} ${reason}`)}\n${printable(readableBody(body.toString()))}`);
   if (rows.length < ids.length)
     throw new Error(`${ids.length - rows.length} of these ids are not in the quarantine`);
 }
 
-interface Selection extends QuarantineFilter {
-  all?: true;
-}
+type Selection = QuarantineFilter & { all?: true };
 
 /** @throws Error where nothing selects bodies */
-async function idsOf(
-  core: Core,
-  ids: string[] | undefined,
-  { all, ...filter }: Selection,
-): Promise<string[]> {
-  const selected = ids?.length ? ids : undefined;
-  if (!selected && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
-  const replayed = filter.replayed || selected !== undefined;
-  return (await listQuarantine(core.db, { ...filter, replayed, ids: selected })).map(({ id }) => id);
+async function idsOf({ db }: Core, selected: string[], { all, ...filter }: Selection): Promise<string[]> {
+  const ids = selected.length > 0 ? selected : undefined;
+  if (!ids && !all && !filter.business && !filter.reason) throw new Error('Select bodies, or use --all');
+  const replayed = filter.replayed || ids !== undefined;
+  return (await listQuarantine(db, { ...filter, replayed, ids })).map(({ id }) => id);
 }
 
 async function replayBodies(
   core: Core,
-  selected: string[] | undefined,
+  selected: string[],
   { dryRun = false, ...selection }: Selection & { dryRun?: boolean },
 ): Promise<void> {
   const ids = await idsOf(core, selected, selection);
@@ -172,18 +166,14 @@ async function replayBodies(
   const results = await withProgress('replayed', ids.length, ({ advance }) =>
     replayQuarantined(core, ids, { dryRun, onProgress: advance }),
   );
-  printTable(
-    ['body', 'result', 'delivery or reason'],
-    [...results].map(([id, result]) => [
-      id,
-      result.outcome,
-      result.outcome === 'rejected' ? result.reason : result.id,
-    ]),
-  );
+  const rows = [...results].map(([id, result]) => {
+    return [id, result.outcome, result.outcome === 'rejected' ? result.reason : result.id];
+  });
+  printTable(['body', 'result', 'delivery or reason'], rows);
   if (dryRun) print('Dry run: nothing was changed.');
 }
 
-async function drop(core: Core, selected: string[] | undefined, selection: Selection): Promise<void> {
+async function drop(core: Core, selected: string[], selection: Selection): Promise<void> {
   const ids = await idsOf(core, selected, selection);
   await logAccess(core, { actor: commandActor(), action: 'quarantine drop', rows: ids.length });
   print(`${await dropQuarantined(core.db, ids)} dropped`);

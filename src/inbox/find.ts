@@ -18,7 +18,7 @@ export interface Hit extends FamilyRecord {
   by: FoundBy;
   /** For its address, see `findRecord`. */
   id: string;
-  /** The time of the newest event. */
+  /** Of the newest event. */
   at: Date;
   /** Without what is personal, unless people may be named; null: it was not merged yet. */
   row: Row | null;
@@ -106,7 +106,7 @@ async function find(
   return { hits, messages, isCut: distinct.length > maxHits, subjects: await patientsOf(client, hits) };
 }
 
-/** A record, with its newest delivery. */
+/** `delivery`: its newest. */
 interface Match extends RecordKey {
   by: FoundBy;
   at: Date;
@@ -128,9 +128,9 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
   const words = plainText.split(/\s+/).map((word) => `% ${word.replace(/[\\%_]/g, '\\$&')}%`);
   const some = businesses.slice(0, maxMentioned);
   const mentions = forms.flatMap((id) => [
-    ...[...new Set(referredTo)].flatMap((name) => some.map((one) => recordSubject(name, one, id))),
+    ...[...new Set(referredTo)].flatMap((name) => some.map((business) => recordSubject(name, business, id))),
     ...(mayNamePeople ? [patientSubject('platform', id, ''), patientSubject('abha', id, '')] : []),
-    ...(mayNamePeople ? some.map((one) => patientSubject('partner', id, one)) : []),
+    ...(mayNamePeople ? some.map((business) => patientSubject('partner', id, business)) : []),
   ]);
   return [
     byIndex(
@@ -143,7 +143,9 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
       [businesses, keyed.map(({ name }) => name), [...forms, wholeNumber(plainText)?.toString() ?? term]],
     ),
     // A sub-select: PostgreSQL would expect so many to match a large part, and read all.
-    byIndex('mention', 'i.subjects && (select $1::text[])', [mentions.filter((one) => one !== undefined)]),
+    byIndex('mention', 'i.subjects && (select $1::text[])', [
+      mentions.filter((subject) => subject !== undefined),
+    ]),
     ...families.flatMap((family) =>
       family.printedNumber
         ? scan(family, 'number', `${plainOf(`t.${quoted(family.printedNumber)}`)} = $1`, plainText)
@@ -194,7 +196,7 @@ const isPhone = ({ people }: Family) =>
   people!.phones
     .map(personIn)
     // The first for the sake of a partial index.
-    .map((one) => `(${one} is not null and reporting.phone_key(${one}) = reporting.phone_key($1))`)
+    .map((text) => `(${text} is not null and reporting.phone_key(${text}) = reporting.phone_key($1))`)
     .join(' or ');
 /** A name with every word, or words that begin so. */
 const isNamed = ({ people }: Family) =>

@@ -13,10 +13,10 @@ interface DeliveryFilter {
   event?: string | undefined;
   status?: (typeof statuses)[number] | undefined;
   business?: string | undefined;
-  /** Event times. */
+  /** By the time of the event. */
   since?: Date | undefined;
   until?: Date | undefined;
-  /** Only what is behind this delivery in the list. */
+  /** Only deliveries behind this one in the list. */
   before?: string | undefined;
 }
 
@@ -70,7 +70,6 @@ export interface StoredDelivery extends DeliveryLine {
   subjects: string[];
 }
 
-/** @returns undefined: there is none */
 export async function readDelivery(
   { db, pool, families }: Core,
   id: string,

@@ -14,7 +14,6 @@ type Values = Readonly<Record<string, unknown>>;
 const mapRow = (row: Row, change: (value: string, name: string) => string): Row =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ? change(value, name) : value]));
 
-/** A row without what is personal. */
 export const maskRow = (row: Row, family: Family): Row =>
   mapRow(row, (value, name) => {
     const isPublic = publicColumns.includes(name) || family.fields[name]?.personal === false;

@@ -11,7 +11,6 @@ import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts'
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 
-/** A record of a known family. */
 export interface FamilyRecord {
   family: Family;
   businessId: string;
@@ -42,7 +41,6 @@ export interface RecordPage {
   /** Newest first. */
   versions: Version[];
   isComplete: boolean;
-  /** Records that refer to it. */
   referring: { family: string; businessId: string; id: string }[];
   /** See `patientsOf`. */
   subjects: string[];
@@ -66,7 +64,7 @@ export async function findRecord(
   businessId: string,
   id: string,
 ): Promise<FamilyRecord | undefined> {
-  const family = families.find((one) => one.name === name);
+  const family = families.find((family) => family.name === name);
   if (!family) return undefined;
   if (hasPublicKey(family)) {
     const recordId = keyText(family.fields[family.key!]!, id);
@@ -95,13 +93,9 @@ export async function readRecord(
     if (versions.length === 0) return undefined;
     const since = await client.query<{ key: string; id: string; at: Date }>(sinceOf, values);
     const [current] = await readRows(client, family, [key]);
-    const self = recordSubject(family.name, businessId, recordId);
     const byKey = families.filter(hasPublicKey).map(({ name }) => name);
-    const referring = await client.query<RecordPage['referring'][number]>(referringTo, [
-      self,
-      byKey,
-      maxReferring,
-    ]);
+    const target = [recordSubject(family.name, businessId, recordId), byKey, maxReferring];
+    const referring = await client.query<RecordPage['referring'][number]>(referringTo, target);
     return {
       row: current!.row ?? undefined,
       since: new Map(since.rows.map(({ key, id, at }) => [fieldOf(family, key), { id, at }])),
@@ -150,7 +144,7 @@ export async function patientsOf(client: pg.ClientBase, records: readonly Family
   return [...new Set(owners.flat())].map((hash) => hashedPrefix + hash);
 }
 
-// The row has nothing of callbacks that wait.
+// The row has no data of callbacks that wait.
 const versions = `versions as materialized (
   select i.id, i.event, i.event_time, i.received_at, i.version, coalesce(i.data, i.envelope->'data') as data,
          'reduced' = any(i.subjects) as is_reduced, p.id is null as is_applied, p.next_at = 'infinity' as is_failed, p.error
@@ -158,7 +152,7 @@ const versions = `versions as materialized (
   where i.business_id = $1 and i.family = $2 and i.record_id = $3
 )`;
 
-// What is older than those that are shown counts as one.
+// Older callbacks than those that are shown count as one.
 const versionsOf = `
 with ${versions}, shown as materialized (
   select * from versions order by version desc limit $4

@@ -37,7 +37,6 @@ export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number)
     .execute();
 }
 
-/** A line for each fault. */
 export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
@@ -48,11 +47,11 @@ export async function readQuarantined({ db, families }: Core, id: string): Promi
 }
 
 /**
- * Receives bodies again, with the families and the filters of clients and businesses of now. What is accepted is marked as
- * replayed, and keeps its arrival; what is refused again stays as it is.
+ * Receives bodies again, with the current families and filters of clients and businesses. An accepted body is marked as
+ * replayed, and its delivery keeps the time of arrival.
  *
  * @param options `corrected`: the body to receive in place of the only one
- * @returns the result of each that was not replayed before
+ * @returns a result for each that was not replayed before
  * @throws Unavailable
  */
 export async function replayQuarantined(

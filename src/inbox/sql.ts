@@ -30,11 +30,8 @@ export async function printQuery(
     const { rows, fields } = await client.query<(string | null)[]>(query);
     // Without the statement, which may contain personal data.
     await logAccess(core, { actor: commandActor(), action: 'sql', rows: rows.length });
-    printRows(
-      fields.map(({ name }) => name),
-      rows,
-      json,
-    );
+    const names = fields.map(({ name }) => name);
+    printRows(names, rows, json);
   } catch (error) {
     // The database's message may contain values.
     if (!(error instanceof pg.DatabaseError)) throw error;
@@ -59,18 +56,11 @@ async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: (
   const expired = `select rolname from pg_roles where rolname like '${prefix}%' and rolvaliduntil < now()`;
   for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)
     await pool.query(`drop role if exists ${pg.escapeIdentifier(rolname)}`);
-  const [username, password] = [prefix + randomBytes(8).toString('hex'), randomBytes(24).toString('hex')];
+  const [user, password] = [prefix + randomBytes(8).toString('hex'), randomBytes(24).toString('hex')];
   const until = new Date(Date.now() + 86_400_000).toISOString();
-  await pool.query(`create role ${username} login password '${password}' valid until '${until}' in role pg_read_all_data;
-    alter role ${username} set default_transaction_read_only = on`);
+  await pool.query(`create role ${user} login password '${password}' valid until '${until}' in role pg_read_all_data;
+    alter role ${user} set default_transaction_read_only = on`);
   const { host, port, database, ssl } = new pg.Client({ connectionString });
-  return {
-    host,
-    port,
-    database,
-    ssl,
-    user: username,
-    password,
-    drop: () => pool.query(`drop role if exists ${username}`),
-  };
+  const drop = () => pool.query(`drop role if exists ${user}`);
+  return { host, port, database, ssl, user, password, drop };
 }

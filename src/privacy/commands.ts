@@ -72,9 +72,9 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
   sub('export', 'write everything that is stored, and who looked at it, as JSON')
     .option('--output <file>', 'the file to create', 'patient.json')
     .action(
-      onPatient(async ({ core, actor, subjects }, { output }: { output: string }) => {
-        await createFile(output, await exportPatient(core, actor, subjects));
-      }),
+      onPatient(async ({ core, actor, subjects }, { output }: { output: string }) =>
+        createFile(output, await exportPatient(core, actor, subjects)),
+      ),
     );
   sub('erase', 'make null what is personal, for good; the originals are withheld for ERASURE_KEEP')
     .option('--dry-run', 'show what would be erased, and change nothing')
@@ -85,10 +85,9 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
       [],
     )
     .option('--yes', 'do not ask')
-    .action(async (ids: string[], options: { dryRun?: true; also: string[]; yes?: true }) => {
-      const { dryRun, also, yes } = options;
-      if (!dryRun && !yes) await confirm('Erase everything that is stored about this patient?');
-      await onPatient((patient) => (dryRun ? preview(patient) : erase(patient, also)))(ids, options);
+    .action(async (ids: string[], { dryRun, also, yes }: { dryRun?: true; also: string[]; yes?: true }) => {
+      if (!dryRun && !yes) await confirm();
+      await onPatient((patient) => (dryRun ? preview(patient) : erase(patient, also)))(ids, {});
     });
   sub('hold', 'keep data from retention and from destruction, until it is released').action(
     onPatient(async ({ core, actor, subjects }) => {
@@ -134,10 +133,8 @@ async function preview({ core, actor, subjects }: Patient): Promise<void> {
   if (shared.length > 0) print(`These belong to others too, who lose them as well:\n${shared.join('\n')}`);
   if (mentions.length > 0) {
     print('These have an id as text. Look at each, and pass those of the patient with --also:');
-    printTable(
-      ['id', 'where'],
-      mentions.map(({ id, where }) => [id, where]),
-    );
+    const rows = mentions.map(({ id, where }) => [id, where]);
+    printTable(['id', 'where'], rows);
     if (hasMore) print('There are more, which are listed once these are gone.');
   }
   print('Dry run: nothing was changed.');
@@ -207,9 +204,10 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     );
 }
 
-type ListOptions = Omit<AccessFilter, 'subjects'> & { patient?: string; limit: number };
-
-async function printAccess(core: Core, { patient, limit, ...filter }: ListOptions): Promise<void> {
+async function printAccess(
+  core: Core,
+  { patient, limit, ...filter }: AccessFilter & { patient?: string; limit: number },
+): Promise<void> {
   const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
   const entries = await listAccess(core.db, { ...filter, subjects }, limit);
   // Typed text may be a name or a phone number, unless an entry has it.
@@ -222,10 +220,10 @@ async function printAccess(core: Core, { patient, limit, ...filter }: ListOption
     ids: { actor },
     rows: entries.length,
   });
-  const rows = entries.map(({ entry, at, actor, actor_name, address, action, patients, filter, rows }) => {
-    const by = [actor, actor_name].filter(Boolean).join('\n');
-    const selection = Object.keys(filter).length > 0 ? JSON.stringify(filter) : '';
-    return [entry, at, by, address, action, patients ?? 'hundreds', selection, rows];
+  const rows = entries.map(({ entry, at, actor, actor_name: name, address, action, ...shown }) => {
+    const filter = Object.keys(shown.filter).length > 0 ? JSON.stringify(shown.filter) : '';
+    const by = name ? `${actor}\n${name}` : actor;
+    return [entry, at, by, address, action, shown.patients ?? 'hundreds', filter, shown.rows];
   });
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }
@@ -237,10 +235,10 @@ async function createFile(file: string, content: string): Promise<void> {
 }
 
 /** @throws Error unless the answer is yes */
-async function confirm(question: string): Promise<void> {
+async function confirm(): Promise<void> {
   if (!process.stdin.isTTY) throw new Error('Use --yes where there is no terminal to ask on.');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${question} [yes/no] `);
+  const answer = await terminal.question('Erase everything that is stored about this patient? [yes/no] ');
   terminal.close();
   if (answer.trim().toLowerCase() !== 'yes') throw new Error('Nothing was erased.');
 }

@@ -58,15 +58,15 @@ export async function erasePatient(
 ): Promise<Certificate> {
   await logAccess(core, { actor, action: 'erase', subjects });
   const id = randomUUID();
-  const ids = [...new Set(also.map((one) => one.toLowerCase()))];
+  const ids = [...new Set(also.map((text) => text.toLowerCase()))];
   const isSelected = sql<boolean>`id = any(${ids}::uuid[])`;
   const bodies = core.db.selectFrom('receiver.quarantine').select('id').where(isSelected);
   const stored = core.db.selectFrom('receiver.inbox').select('id').where(isSelected).unionAll(bodies);
   const existing = (await stored.execute()).map((row) => row.id);
-  const unknown = ids.filter((one) => !existing.includes(one));
+  const unknown = ids.filter((selected) => !existing.includes(selected));
   if (unknown.length > 0)
     throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
-  const deliveries = ids.map((one) => `d:${one}`);
+  const deliveries = ids.map((selected) => `d:${selected}`);
   await inTransaction(core.pool, gateLock(statementMs), async (client) => {
     await client.query(addErasure, [id, subjects, deliveries, actor.id]);
     await client.query(addHashes, [id]);
@@ -76,7 +76,7 @@ export async function erasePatient(
   return continueErasure(core, id, [...subjects, ...deliveries], options);
 }
 
-/** SQL for whether a body `q` of the quarantine names one of these subjects, or nobody and is about a record of theirs. */
+/** SQL for whether a body `q` of the quarantine names a subject or a record that does. */
 const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
   select receiver.record_subject(family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
 ))`;
@@ -97,7 +97,7 @@ from receiver.inbox where subjects && $2::text[]`;
 const addHashes = `
 select receiver.gate(receiver.hash_of(s), case when s like 'd:%' then 'infinity' else until end, id)
 from receiver.erasures, unnest(subjects) s where id = $1`;
-// Those that name nobody else.
+// Records that name no other patient.
 const addRecords = `
 select receiver.gate(receiver.hash_of(receiver.record_subject(family, business_id, record_id)), 'infinity', $1)
 from (select distinct business_id, family, record_id from receiver.inbox where subjects && $2::text[]) own
@@ -111,7 +111,7 @@ where not exists (
 /**
  * Continues erasures that were interrupted, or whose rows could not be written.
  *
- * @returns how many @throws AggregateError of those that failed
+ * @returns how many @throws AggregateError
  */
 export async function continueErasures(core: Core, signal?: AbortSignal): Promise<number> {
   const erasures = await unfinished(core.db).execute();
@@ -143,7 +143,7 @@ async function continueErasure(
   return complete(core, id);
 }
 
-// As an insert looks.
+// The condition of an insert.
 const isGated = sql<boolean>`exists (
   select from receiver.erased where hash = any(array(
     select receiver.hash_of(s)
@@ -165,7 +165,7 @@ async function gatedOf({ db }: Core, records: readonly RecordKey[]): Promise<Rec
   return rows;
 }
 
-/** Continues erasures that come from a list, which has no subjects: all stored callbacks are looked at. */
+/** Continues erasures of a list, which has no subjects: looks at all stored callbacks. */
 export async function continueList(core: Core, options: StepOptions): Promise<void> {
   const erasures = await unfinished(core.db).where('subjects', 'is', null).execute();
   for await (const records of recordsAfter(core.db, undefined, maxGated)) {
@@ -226,7 +226,7 @@ async function reduceRecords(
   }
 }
 
-/** Merges the originals of an erasure that still wait or have failed; those that cannot be merged now wait on. */
+/** Merges the originals of an erasure that still wait or have failed. */
 async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
   const ofErasure = db.selectFrom('receiver.withheld').select('id').where('erasure', '=', id);
   await db
@@ -247,13 +247,13 @@ async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
 }
 
 export interface Preview {
-  /** The callbacks that would be reduced, by event. */
+  /** By event. */
   callbacks: Record<string, number>;
-  /** The ids of those that belong to others too, who lose them as well. */
+  /** The ids of callbacks of others too, who lose them as well. */
   shared: string[];
-  /** How many bodies of the quarantine would be taken out. */
+  /** Of the quarantine. */
   bodies: number;
-  /** Other callbacks and bodies of the quarantine that have an id as text: a person decides about them, see `also`. */
+  /** Others that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];
   hasMore: boolean;
 }
@@ -277,7 +277,7 @@ export async function previewErasure({ pool }: Core, subjects: readonly string[]
       where ${namesPatient('$1')} or encode(body, 'escape') ~* any($3::text[]) order by 3 desc, id limit $4)`,
     [subjects, ids, words, maxMentions + 1],
   );
-  const mentions = rows.flatMap(({ isNamed, ...one }) => (isNamed ? [] : [one]));
+  const mentions = rows.flatMap(({ isNamed, ...mention }) => (isNamed ? [] : [mention]));
   return {
     callbacks: counts,
     shared: shared.map(({ delivery }) => delivery.id),

@@ -7,7 +7,6 @@ import { gateLock } from '../receiver/gate/gate.ts';
 import { type Db, writeSettings } from '../receiver/store/tables.ts';
 import { type Certificate, certificates, continueList } from './erase.ts';
 
-/** Newest first. */
 export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
   certificates(db).orderBy('started_at', 'desc').limit(limit).execute();
 
@@ -31,12 +30,10 @@ export async function exportErasures(db: Db): Promise<string> {
 const statementMs = 60_000;
 
 /**
- * Erases again what a restored backup has brought back, and begins a new epoch of the feed. If it is interrupted, the
- * receiver continues it.
+ * Erases again what a restored backup has brought back, and begins a new epoch of the feed. The receiver continues it after
+ * an interruption.
  *
- * @param file written by `exportErasures`
- * @returns the number of erasures
- * @throws Error where it is of another database
+ * @returns the number of erasures @throws Error where the file is of another database
  */
 export async function applyErasures(
   core: Core,

@@ -19,7 +19,6 @@ export async function holdPatient(core: Core, actor: Actor, subjects: readonly s
   return rows.length > 0;
 }
 
-/** The subjects that have a hold. */
 export async function heldSubjects(db: Db, subjects: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`
     select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(

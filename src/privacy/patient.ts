@@ -14,7 +14,7 @@ import type { Db } from '../receiver/store/tables.ts';
 import { isAbout } from './audit.ts';
 import { heldSubjects } from './holds.ts';
 
-/** Of all callbacks of a patient, which are read at once. */
+/** Of the callbacks of a patient, which are read at once. */
 const maxBytes = 32 * 1024 * 1024;
 
 export class PatientTooLarge extends Error {
@@ -25,9 +25,7 @@ export class PatientTooLarge extends Error {
 /** Businesses in which an id of a partner is looked for. */
 const maxBusinesses = 2_000;
 
-/** An id means no patient, or several. */
 export class UnclearPatient extends Error {
-  /** The patients that it may mean. */
   readonly subjects: readonly string[];
 
   /** @param subjects undefined: there are too many businesses */
@@ -69,15 +67,15 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
   return [...new Set(patient)];
 }
 
-/** The subjects that an id may mean, whether or not a callback names them. */
+/** The subjects that an id may mean, also those that no callback names. */
 export const subjectsLike = async (db: Db, id: string): Promise<string[]> =>
   (await candidatesOf(db, id)).subjects;
 
 async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; isExplicit: boolean }> {
-  const explicit = /^(platform|abha):(.+)$/s.exec(id) ?? /^(partner):(?<business>[^:]*):(.+)$/s.exec(id);
+  const [, kind = 'partner', business = '', explicit] =
+    /^(?:(platform|abha)|partner:([^:]*)):(.+)$/s.exec(id) ?? [];
   if (explicit) {
-    const kind = explicit[1] as 'platform' | 'abha' | 'partner';
-    const subject = patientSubject(kind, explicit.at(-1), explicit.groups?.business ?? '');
+    const subject = patientSubject(kind as 'platform' | 'abha' | 'partner', explicit, business);
     return { subjects: subject ? [subject] : [], isExplicit: true };
   }
   const businesses = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses + 1}`;
@@ -87,7 +85,7 @@ async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; i
     patientSubject('platform', id, ''),
     patientSubject('abha', id, ''),
     ...rows.map(({ business_id }) => patientSubject('partner', id, business_id)),
-  ].filter((one) => one !== undefined);
+  ].filter((subject) => subject !== undefined);
   return { subjects, isExplicit: false };
 }
 

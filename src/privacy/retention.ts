@@ -12,20 +12,19 @@ import { keysOf, mergeLock, planSettings } from '../receiver/store/statements/me
 import { findOrphans } from '../receiver/worker/rebuild.ts';
 import { isUnanswered } from './user-deletions.ts';
 
-/** Records of one step. */
+/** Of a step. */
 const maxRecords = 200;
 const statementMs = 10_000;
 
-/** How many records, bodies, entries or callbacks, by the name of the policy. */
+/** Counts by the name of the policy. */
 type Deleted = Record<string, number>;
 
 const ago = (ms: number) => new Date(Date.now() - ms);
 
 /**
- * Deletes what is older than RETENTION says: records by their newest event, bodies of the quarantine, entries of the access
- * log; and withheld callbacks by ERASURE_KEEP. A record of which a callback waits or that is held stays.
+ * Deletes by RETENTION: records by their newest event, bodies of the quarantine, entries of the access log; and withheld
+ * callbacks by ERASURE_KEEP. A record with a hold or a waiting callback stays.
  *
- * @param dryRun counts and changes nothing
  * @throws AggregateError where a record or a family could not be deleted; the others are
  */
 export async function applyRetention(
@@ -120,7 +119,7 @@ async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Pro
   return count;
 }
 
-/** @returns the records whose callbacks were deleted @throws OtherFamilies; the error of an outage */
+/** @returns the records that were deleted @throws OtherFamilies; the error of an outage */
 async function deleteCallbacks(
   core: Core,
   policy: Policy,
