@@ -86,45 +86,6 @@ it('readers beside overlapping, aborted and killed merges get each change once a
   expect(all.at(-1)! - all[0]!).toBeGreaterThan(all.length); // some were aborted
 });
 
-it('a merge whose commit takes long is overtaken by none: a reader misses nothing, and rows are right', async () => {
-  await database.rows(`
-    create function wait() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return new; end $$;
-    create constraint trigger commits after insert on receiver.changes deferrable initially deferred
-      for each row when (new.record_id = '1') execute function wait();
-    create trigger writes before insert on receipts for each row when (new.name = 'old') execute function wait()`);
-  const core = openCore(database);
-  const read = await serve(core);
-  const waits = (lock: string) => database.rows(`select from pg_locks where ${lock} and not granted`);
-  const seen: number[] = [];
-  let next = '';
-  const follow = async () => {
-    const page = await read(next);
-    seen.push(...page.changes.map(({ version }) => version));
-    next = `?after=${page.next}`;
-  };
-  for (const name of ['first', 'old']) {
-    const client = await database.pool.connect();
-    await client.query('begin; select pg_advisory_xact_lock(1)');
-    let isOver = false;
-    // The first one waits at its commit; the other one between its look at the callbacks and its row.
-    const merging = change(core, name === 'old' ? 3 : 1, { name });
-    await until(async () => (await waits(`locktype = 'advisory'`)).length > 0);
-    const later = change(core, name === 'old' ? 3 : 2, { name: 'newest' }).then(() => {
-      isOver = true;
-    });
-    await until(async () => isOver || (await waits(`relation = 'receiver.merge_lock'::regclass`)).length > 0);
-    await follow();
-    await client.query('rollback');
-    client.release();
-    await Promise.all([merging, later]);
-  }
-  await follow();
-  expect(seen).toEqual(await positions(database));
-  expect(await database.rows('select name from receipts order by receipt_id')).toEqual(
-    ['first', 'newest', 'newest'].map((name) => ({ name })),
-  );
-});
-
 it('a change has the row as it is when it is read, with all digits; null where it is gone', async () => {
   const core = openCore(database);
   const read = await serve(core);

@@ -53,11 +53,12 @@ const kinds = {
     data: { appointment_id: `a-${record}`, clinic_id: fact, partner_meta: token, patient_id },
   }),
   receipt: ({ record, fact, other, order }: Drawn, token: string, patient_oid?: string): Shape => ({
-    event: 'receipt.updated',
+    event: order % 5 === 0 ? 'receipt.deleted' : 'receipt.updated',
     // A lean one says neither whose it is nor which appointment.
     data: {
       receipt_id: record,
       net_amount: fact,
+      amount_paid: order % 3 === 0 ? fact : undefined,
       remarks: token,
       patient_oid,
       ...(order % 2 && { aid: `a-${other}` }),
@@ -166,11 +167,11 @@ const isDue = ({ key }: Said, all: readonly Said[], cutoffMs: number): boolean =
     .every((said) => said.delivery.eventMs < cutoffMs && ownerOf(said, all) !== 'C');
 
 const rowsOfAll = `
-  select 'appointment' as kind, business_id, appointment_id as id, clinic_id as fact, partner_meta #>> '{}' as token from appointments
-  union all select 'receipt', business_id, receipt_id::text, net_amount::text, remarks from receipts
-  union all select 'admission', business_id, id, totalbilled::text, ipid from admissions
-  union all select 'event', business_id, id, kind, by #>> '{}' from admission_events
-  union all select 'estimate', business_id, id, rate::text, remarks from admission_estimates`;
+  select 'appointment' as kind, business_id, appointment_id as id, clinic_id as fact, partner_meta #>> '{}' as token, last_event, null as paid from appointments
+  union all select 'receipt', business_id, receipt_id::text, net_amount::text, remarks, last_event, amount_paid::text from receipts
+  union all select 'admission', business_id, id, totalbilled::text, ipid, last_event, null from admissions
+  union all select 'event', business_id, id, kind, by #>> '{}', last_event, null from admission_events
+  union all select 'estimate', business_id, id, rate::text, remarks, last_event, null from admission_estimates`;
 
 it('erasures beside all other work leave facts, others and holds, and nothing of the erased', async () => {
   const gone = ['A', 'B'];
@@ -208,7 +209,10 @@ it('erasures beside all other work leave facts, others and holds, and nothing of
         const rows = await database.rows(rowsOfAll);
         for (const one of all.filter(({ shape: { is } }) => is !== 'own' && is !== 'whole')) {
           const said = all.filter(({ key }) => key === one.key);
-          const last = nearest(said, { ...one, delivery: { ...one.delivery, version: 'g' } })!;
+          const lastOf = (list: Said[]) =>
+            list.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1)).at(-1);
+          const last = lastOf(said)!;
+          const paying = lastOf(said.filter(({ kind, order }) => kind === 'receipt' && order % 3 === 0));
           const row = rows.find(
             ({ kind, business_id, id }) =>
               kind === one.kind && business_id === one.business && id === one.delivery.recordId,
@@ -218,11 +222,13 @@ it('erasures beside all other work leave facts, others and holds, and nothing of
             ({ key }) => key === one.key || said.some(({ refers }) => refers === key),
           );
           const mayBeGone = around.some(({ person }) => gone.includes(person ?? '')) && row?.token === null;
-          const want = { fact: String(last.fact), token: isGone(last) || mayBeGone ? null : last.token };
-          const found = row && { fact: row.fact, token: row.token };
+          const token = isGone(last) || mayBeGone ? null : last.token;
+          const paid = paying ? String(paying.fact) : null;
+          const want = { fact: String(last.fact), token, last_event: last.shape.event, paid };
+          const { kind: _, business_id: __, id: ___, ...found } = row ?? {};
           expect({ key: one.key, found }).toEqual({
             key: one.key,
-            found: hasExpired(one) ? undefined : want,
+            found: hasExpired(one) ? {} : want,
           });
         }
         const own = all.filter(({ shape: { is } }) => is === 'own').length;

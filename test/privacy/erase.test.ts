@@ -1,12 +1,9 @@
-import fc from 'fast-check';
 import type { Delivery } from '../../src/callbacks/delivery.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
 import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { gateLock } from '../../src/receiver/gate/gate.ts';
-import { insertQuery } from '../../src/receiver/store/insert-deliveries.ts';
 import { databaseCircuit } from '../../src/receiver/store/probe.ts';
-import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -24,116 +21,7 @@ const store = (...deliveries: Delivery[]) => storeIn(coreOf(database), ...delive
 const actor = { id: 'somebody' };
 const erase = (...subjects: string[]) => erasePatient(coreOf(database), actor, subjects);
 
-const personal = ['name', 'mobile'] as const;
-const facts = ['net_amount', 'amount_paid', 'clinic_id'] as const;
-type Data = Record<string, unknown>;
-interface Said {
-  person: string;
-  delivery: Delivery;
-  record: number;
-  version: number;
-  data: Data;
-  isDeleted: boolean;
-}
 const start = Math.floor(Date.now() / 1000) - 86_400;
-
-/** Whom a callback is about, as far as anybody can know: the patient that it names, else of the nearest earlier version, else of the next. */
-function owner(one: Said, all: readonly Said[]): unknown {
-  if (one.data.patient_oid) return one.data.patient_oid;
-  const naming = all.filter(({ record, data }) => record === one.record && data.patient_oid);
-  const earlier = naming
-    .filter(({ version }) => version < one.version)
-    .sort((a, b) => b.version - a.version)[0];
-  const next = naming.filter(({ version }) => version > one.version).sort((a, b) => a.version - b.version)[0];
-  return (earlier ?? next)?.data.patient_oid;
-}
-
-const histories = fc.array(
-  fc.array(
-    fc.record({
-      person: fc.constantFrom('A', 'B', 'C'),
-      isCorrected: fc.integer({ min: 0, max: 6 }).map((one) => one === 0),
-      says: fc.boolean(),
-      has: fc.subarray([...personal, ...facts]),
-      isDeleted: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
-      order: fc.integer(),
-      value: fc.integer({ min: 0, max: 99 }),
-    }),
-    { minLength: 1, maxLength: 6 },
-  ),
-  { minLength: 4, maxLength: 8 },
-);
-
-function play(
-  drawn: typeof histories extends fc.Arbitrary<infer T> ? T : never,
-): (Said & { order: number })[] {
-  return drawn.flatMap((versions, record) => {
-    let person = versions[0]!.person;
-    return versions.map(({ isCorrected, person: other, says, has, isDeleted, order, value }, version) => {
-      const changed = version > 0 && isCorrected && other !== person;
-      if (changed) person = other;
-      const data: Data = { receipt_id: record };
-      if (says || changed) data.patient_oid = person;
-      for (const key of changed ? [...has, ...personal] : has)
-        data[key] = (personal as readonly string[]).includes(key)
-          ? `${key} of ${person}, ${record}.${version}.${value};`
-          : key === 'clinic_id'
-            ? `c${value}`
-            : value;
-      const gone = version > 0 && isDeleted;
-      const callback = {
-        event: gone ? 'receipt.deleted' : version === 0 ? 'receipt.created' : 'receipt.updated',
-        event_time: start + version,
-        business_id: `b${record % 2}`,
-        data,
-      };
-      return { person, delivery: deliveryOf(callback), record, version, data, isDeleted: gone, order };
-    });
-  });
-}
-
-const merge = (list: readonly { data: Data; isDeleted: boolean }[]): Data =>
-  Object.assign({}, ...list.map(({ data, isDeleted }) => ({ ...data, gone: isDeleted })));
-
-it('an erasure beside random histories leaves nothing of the erased, and every fact and row of others', async () => {
-  const core = coreOf(database);
-  await fc.assert(
-    fc.asyncProperty(histories, fc.double({ min: 0, max: 1, noNaN: true }), async (drawn, share) => {
-      await clear();
-      const all = play(drawn);
-      const arriving = all.toSorted((a, b) => a.order - b.order);
-      const cut = Math.floor(arriving.length * share);
-      for (const { delivery } of arriving.slice(0, cut)) await store(delivery);
-      await Promise.all([
-        erase('p:platform:A'),
-        mergeAll(core),
-        ...arriving.slice(cut).map(({ delivery }) => store(delivery)),
-      ]);
-      await mergeAll(core);
-      await until(async () => (await continueErasures(core)) === 0);
-      const text = await everything(core);
-      for (const one of all.filter((callback) => owner(callback, all) === 'A'))
-        for (const key of personal) if (one.data[key]) expect(text).not.toContain(one.data[key]);
-      expect(text).not.toContain('platform:A');
-      const read = `select receipt_id::int as record, name, mobile, net_amount::int, amount_paid::int, clinic_id, deleted_at is not null as gone
-                    from receipts order by 1`;
-      const rows = await database.rows(read);
-      expect(rows.map(({ record }) => record)).toEqual([...new Set(all.map(({ record }) => record))]);
-      for (const row of rows) {
-        const said = all.filter(({ record }) => record === row.record);
-        const want = merge(said);
-        for (const key of [...facts, 'gone'])
-          expect([row.record, key, row[key]]).toEqual([row.record, key, want[key] ?? null]);
-        if (said.every(({ person }) => person !== 'A'))
-          for (const key of personal) expect([key, row[key]]).toEqual([key, want[key] ?? null]);
-      }
-      const { changed, rows: rebuilt } = await createRebuild(core)();
-      expect({ changed, rebuilt }).toEqual({ changed: 0, rebuilt: 0 });
-      for (const { delivery } of arriving) expect(await store(delivery)).toEqual(['duplicate']);
-    }),
-    { numRuns: 40 },
-  );
-});
 
 const receipt = (data: object, envelope: object = {}) =>
   deliveryOf({
@@ -346,20 +234,6 @@ it('the locked row of an account goes later, also where originals are destroyed 
   expect(await database.rows('select from receiver.withheld')).toEqual([]);
 });
 
-it('an erasure is complete only once every row is written, and no earlier', async () => {
-  const core = coreOf(database);
-  await store(receipt({ patient_oid: 'A', name: 'CANARY' }));
-  await mergeAll(core);
-  const other = await database.pool.connect();
-  await other.query('begin; select from receipts for update');
-  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null, counts: { receipt: 1 } });
-  expect(await everything(core)).toContain('CANARY');
-  await other.query('commit');
-  other.release();
-  await until(async () => (await continueErasures(core)) === 0);
-  expect(await everything(core)).not.toContain('CANARY');
-});
-
 it('a record with more callbacks than one step takes is erased', async () => {
   const core = coreOf(database);
   const count = 1_200;
@@ -394,21 +268,6 @@ it('a callback about one patient at another’s admission takes only what follow
   expect(await bodies()).not.toContain('CANARY');
   const kept = `select from receiver.inbox where envelope::text like '%kept%'`;
   expect(await database.rows(kept)).toHaveLength(5);
-});
-
-it('a review request that is reduced leaves no row under its old id', async () => {
-  const core = coreOf(database);
-  await store(
-    deliveryOf({
-      event: 'google_review.request',
-      event_time: start,
-      data: { patient_id: 'A', name: 'CANARY' },
-    }),
-  );
-  await mergeAll(core);
-  await erase('p:platform:A');
-  expect(await everything(core)).not.toContain('CANARY');
-  expect(await database.rows('select count(*)::int as n from review_requests')).toEqual([{ n: 1 }]);
 });
 
 it('equal ids of two businesses, and the partner’s own ids of patients, never touch each other', async () => {
@@ -514,22 +373,6 @@ it('a receiver with other families refuses what concerns an erasure, and takes t
   expect(circuit.unavailableSince).toBeUndefined();
   expect(results.map(({ status }) => status === 'fulfilled')).toEqual(people.map((person) => person !== 'A'));
   expect(results[3]).toMatchObject({ reason: { name: 'Unavailable', cause: { name: 'OtherFamilies' } } });
-});
-
-it('an erasure waits for the commits that have begun before it, and sees what they store', async () => {
-  const storing = await database.pool.connect();
-  await storing.query('begin');
-  await storing.query(insertQuery([receipt({ patient_oid: 'A', name: 'CANARY' })], 60_000));
-  let isDone = false;
-  const erasing = erase('p:platform:A').finally(() => {
-    isDone = true;
-  });
-  const waits = `select from pg_locks where relation = 'receiver.erased'::regclass and not granted`;
-  await until(async () => isDone || (await database.rows(waits)).length > 0);
-  await storing.query('commit');
-  storing.release();
-  await erasing;
-  expect(await bodies()).not.toContain('CANARY');
 });
 
 it('names that are keys go with an erasure, from callbacks, rows, counts and the feed', async () => {
