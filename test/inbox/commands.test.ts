@@ -7,24 +7,17 @@ import { addInboxCommands } from '../../src/inbox/commands.ts';
 import { listDeliveries } from '../../src/inbox/list-deliveries.ts';
 import { listQuarantine } from '../../src/inbox/replay.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
-import { coreOf, mergeAll } from '../support/core.ts';
-import { deliveryOf, openIntake, paths, routeOf } from '../support/intake.ts';
+import { coreOf, storeAndMerge } from '../support/core.ts';
+import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase();
 let core: Core;
 beforeEach(async () => {
-  core = coreOf(database, {
-    paths: paths as Core['config']['paths'],
-    times: { databaseMs: 60_000 } as Core['config']['times'],
-    authentication: {
-      allowedClientIds: [],
-      allowedBusinessIds: [],
-    } as unknown as Core['config']['authentication'],
-  });
+  core = coreOf(database, testConfig());
   await database.rows(
     'truncate receiver.inbox, receiver.pending_deliveries, receiver.quarantine, public.access_log, receipts',
   );
@@ -39,12 +32,7 @@ const receipt = (receipt_id: unknown, data: object = {}) => ({
   ...{ event: 'receipt.created', event_time: Math.floor(Date.now() / 1000) - 60, business_id: 'b1' },
   data: { receipt_id, ...data },
 });
-async function store(...callbacks: object[]): Promise<string[]> {
-  const deliveries = callbacks.map((one) => deliveryOf(one));
-  await insertDeliveries(database.pool, deliveries, 60_000);
-  await mergeAll(core);
-  return deliveries.map(({ id }) => id);
-}
+const store = (...callbacks: object[]) => storeAndMerge(core, ...callbacks);
 /** Has bodies refused, and returns their ids. */
 async function refuse(...bodies: string[]): Promise<string[]> {
   const intake = openIntake(database);

@@ -8,10 +8,8 @@ import { listAccess } from '../../src/privacy/audit.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { identifyPatient } from '../../src/privacy/patient.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { canary, canaryOf } from '../support/canary.ts';
-import { coreOf, mergeAll } from '../support/core.ts';
-import { deliveryOf } from '../support/intake.ts';
+import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
@@ -23,16 +21,12 @@ beforeEach(() => {
 const now = Math.floor(Date.now() / 1000);
 const actor = { id: 'somebody' };
 
-async function store(...callbacks: object[]): Promise<string[]> {
-  const deliveries = callbacks.map((one) => deliveryOf(one));
-  await insertDeliveries(database.pool, deliveries, 60_000);
-  await mergeAll(core);
-  return deliveries.map(({ id }) => id);
-}
+const store = (...callbacks: object[]) => storeAndMerge(core, ...callbacks);
 const receipt = (receipt_id: number, data: object, business_id = 'b1') => ({
   ...{ event: 'receipt.created', event_time: now - receipt_id, business_id },
   data: { receipt_id, ...data },
 });
+const asha = { name: 'Asha Rao', patient_oid: 'P1', aid: 'a-1' };
 /** The records that a search shows, as `family id`. */
 async function found(text: string, mayNamePeople = true): Promise<string[]> {
   const { hits, messages } = await search(core, text, { actor, mayNamePeople });
@@ -44,13 +38,7 @@ async function found(text: string, mayNamePeople = true): Promise<string[]> {
 
 it('a search finds by an id of any kind, a phone number in any spelling, and words of a name', async () => {
   const [first] = await store(
-    receipt(1, {
-      name: 'Asha Rao',
-      mobile: '+91 98765-43210',
-      patient_oid: 'P1',
-      aid: 'a-1',
-      receipt_number: 'R/7',
-    }),
+    receipt(1, { ...asha, mobile: '+91 98765-43210', receipt_number: 'R/7' }),
     receipt(2, { name: 'Ashok %', mobile: '09876543210', patient_oid: 'P2' }, 'b2'),
     {
       ...{ event: 'ipd_admissions.created', event_time: now - 9, business_id: 'b1' },
@@ -124,15 +112,12 @@ it('twenty thousand businesses stop neither the search nor the look-up of a pati
 });
 
 it('an erased person is found nowhere', async () => {
-  const [first] = await store(
-    receipt(1, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1', aid: 'a-1' }),
-    {
-      event: 'abha.created',
-      event_time: now,
-      business_id: 'b1',
-      data: { abha_address: 'asha@abdm', oid: 'P1' },
-    },
-  );
+  const [first] = await store(receipt(1, { ...asha, mobile: '9876543210' }), {
+    event: 'abha.created',
+    event_time: now,
+    business_id: 'b1',
+    data: { abha_address: 'asha@abdm', oid: 'P1' },
+  });
   expect(await found('asha@abdm')).toEqual(['health_account asha@abdm']);
   await erasePatient(core, actor, await identifyPatient(core, actor, ['P1']));
   await mergeAll(core);

@@ -2,10 +2,11 @@ import { mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addPrivacyCommands } from '../../src/privacy/commands.ts';
+import { identifyPatient } from '../../src/privacy/patient.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { commandActor } from '../../src/receiver/store/log-access.ts';
-import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { coreOf, everything, storeAndMerge } from '../support/core.ts';
+import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -20,13 +21,8 @@ beforeEach(async () => {
 });
 
 const run = (...args: string[]) => runCommand(core, addPrivacyCommands, ...args);
-/** Stores callbacks and merges them. @returns their ids */
-async function store(...callbacks: object[]): Promise<string[]> {
-  const deliveries = callbacks.map((one) => deliveryOf({ event_time: now - day, business_id: 'b', ...one }));
-  await storeIn(core, ...deliveries);
-  await mergeAll(core);
-  return deliveries.map(({ id }) => id);
-}
+const store = (...callbacks: object[]) =>
+  storeAndMerge(core, ...callbacks.map((one) => ({ event_time: now - day, business_id: 'b', ...one })));
 const receipt = (data: object, event_time = now - day) => ({ event: 'receipt.created', event_time, data });
 const actions = async () =>
   (await database.rows('select action from access_log order by entry')).map(({ action }) => action);
@@ -125,6 +121,7 @@ it('an id that may be several people is refused with what to choose from, also f
       'Choose: partner:b1:7, partner:b2:7',
     );
   for (const one of ['partner:b1:7', 'partner:b2:7']) await run('patient', 'hold', one);
+  expect(await identifyPatient(core, commandActor(), ['partner:b2:7', 'partner:b1:7'])).toHaveLength(2);
   await expect(run('patient', 'release', '7')).rejects.toThrow('Choose: partner:b1:7, partner:b2:7');
   expect(await run('patient', 'release', 'partner:b1:7')).toContain('Hold released.');
   expect(await run('patient', 'release', '7')).toContain('Hold released.');

@@ -31,6 +31,8 @@ const receipt = (data: object, envelope: object = {}) =>
     ...envelope,
     data: { receipt_id: 1, ...data },
   });
+const account = (event = 'abha.created') =>
+  deliveryOf({ event, event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } });
 const bodies = async () =>
   JSON.stringify(await database.rows('select envelope, data, subjects from receiver.inbox'));
 
@@ -100,7 +102,7 @@ it('receipts as of a moment before the erasure keep their amounts', async () => 
   expect(await database.rows(asOf, [before])).toEqual([{ net_amount: 500, name: null }]);
 });
 
-it('the feed is told that a row was changed by an erasure, and of nobody else’s', async () => {
+it('the feed has the row that an erasure changed, and nobody else’s', async () => {
   await store(
     receipt({ patient_oid: 'A', name: 'CANARY' }),
     deliveryOf({
@@ -109,10 +111,10 @@ it('the feed is told that a row was changed by an erasure, and of nobody else’
     }),
   );
   await mergeAll(coreOf(database));
-  const told = () => database.rows('select record_id, kind from receiver.changes order by position');
-  const before = await told();
+  const changes = () => database.rows('select record_id, kind from receiver.changes order by position');
+  const before = await changes();
   await erase('p:platform:A');
-  expect(await told()).toEqual([...before, { record_id: '1', kind: 'erased' }]);
+  expect(await changes()).toEqual([...before, { record_id: '1', kind: 'erased' }]);
 });
 
 it('a value that does not fit its field goes, and so does what an id beside data names', async () => {
@@ -181,30 +183,19 @@ it('a callback that names two people loses both', async () => {
 });
 
 it('what is identified by a patient’s address goes as a whole, and its resend is a duplicate', async () => {
-  const account = deliveryOf({
-    event: 'abha.created',
-    event_time: start,
-    data: { abha_address: 'canary@abdm', oid: 'A' },
-  });
-  await store(account);
+  const first = account();
+  await store(first);
   await erase('p:platform:A');
   expect(await bodies()).toBe('[]');
-  expect(await store(account)).toEqual(['duplicate']);
-  const late = deliveryOf({
-    event: 'abha.hip_profile_share',
-    event_time: start,
-    data: { abha_address: 'canary@abdm', oid: 'A' },
-  });
-  expect(await store(late)).toEqual(['accepted']);
+  expect(await store(first)).toEqual(['duplicate']);
+  expect(await store(account('abha.hip_profile_share'))).toEqual(['accepted']);
   expect(await bodies()).toBe('[]');
   expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([{ n: 2 }]);
 });
 
 it('the row of an account goes, whatever is stored of it between the steps of an erasure', async () => {
   const core = coreOf(database);
-  const account = (event: string) =>
-    deliveryOf({ event, event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } });
-  await store(account('abha.created'));
+  await store(account());
   await mergeAll(core);
   expect(await everything(core)).toContain('public.health_accounts');
   // Ends behind the first step.
@@ -219,14 +210,11 @@ it('the row of an account goes, whatever is stored of it between the steps of an
 
 it('the locked row of an account goes later, also where originals are destroyed at once', async () => {
   const core = coreOf(database, { erasure: { keepMs: 0 } });
-  await store(
-    deliveryOf({ event: 'abha.created', event_time: start, data: { abha_address: 'canary@abdm', oid: 'A' } }),
-  );
+  await store(account());
   await mergeAll(core);
   const other = await database.pool.connect();
   await other.query('begin; select from health_accounts for update');
-  const erasing = erasePatient(core, actor, ['p:platform:A']);
-  expect(await erasing).toMatchObject({ completedAt: null });
+  expect(await erasePatient(core, actor, ['p:platform:A'])).toMatchObject({ completedAt: null });
   await other.query('commit');
   other.release();
   await until(async () => (await continueErasures(core)) === 0);

@@ -6,6 +6,7 @@ import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { storeDeliveries } from '../../src/receiver/gate/gate.ts';
 import type { ReceiverState } from '../../src/receiver/receiver.ts';
 import { createMerge } from '../../src/receiver/worker/merge.ts';
+import { deliveryOf } from './intake.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
 
 /** A circuit breaker of PostgreSQL. */
@@ -72,3 +73,11 @@ export async function everything({ pool }: Pick<Core, 'pool'>): Promise<string> 
 /** Stores deliveries as the intake does. @returns `accepted` or `duplicate` for each */
 export const storeIn = ({ pool, families: list }: Core, ...deliveries: Delivery[]): Promise<string[]> =>
   storeDeliveries(pool, list, deliveries, 60_000);
+
+/** Stores callbacks and merges them. @returns their ids */
+export async function storeAndMerge(core: Core, ...callbacks: object[]): Promise<string[]> {
+  const deliveries = callbacks.map((callback) => deliveryOf(callback));
+  await storeIn(core, ...deliveries);
+  await mergeAll(core);
+  return deliveries.map(({ id }) => id);
+}
