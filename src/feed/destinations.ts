@@ -52,11 +52,7 @@ export const take = (core: Core, id: string, leaseMs: number): Promise<Destinati
     .returningAll()
     .executeTakeFirst();
 
-/**
- * Moves a destination to a position, and makes it due.
- *
- * @returns false where it has moved since: another process has sent to it, or a command has skipped a change
- */
+/** Makes it due. @returns false where it has moved since: another process has sent to it, or a command has skipped a change */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
   const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
   const moved = await update(db, id).set(values).where('position', '=', position).executeTakeFirst();

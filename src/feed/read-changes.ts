@@ -33,7 +33,6 @@ interface FeedHead {
 
 interface ChangesPage {
   changes: Change[];
-  /** A position. */
   next: number;
   /** Its cursor; undefined: it is that of no change. */
   cursor: string | undefined;
@@ -141,11 +140,7 @@ async function findEnd(db: Db, after: number, head: number): Promise<Place> {
   return rows[0] ?? { position: String(after) };
 }
 
-/**
- * Reads the records of changes, up to some megabytes, in steps that grow.
- *
- * @returns `count`: of how many changes; `records`: by position, as JSON; `subjects`: the patients in them
- */
+/** @returns `count`: how many changes fit into a page; `records`: by position, as JSON; `subjects`: the patients in them */
 async function readRecords({ pool, families }: Core, changes: readonly ChangeRow[], isPublic: boolean) {
   const records = new Map<string, string>();
   const subjects = new Set<string>();
@@ -185,10 +180,7 @@ function changeOf(row: ChangeRow, cursor: string, record = 'null'): Change {
   return { ...row, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
 }
 
-/**
- * SQL for the rows of records as JSON, as PostgreSQL writes it: numbers keep all digits. $1 businesses, $2 ids, $3 bytes:
- * what exceeds them is null, but for the first.
- */
+/** SQL for rows as JSON of PostgreSQL, with all digits. $1 businesses, $2 ids, $3 bytes: null beyond them, but for the first. */
 function selectRows(family: Family, isPublic: boolean): string {
   const isShown = (name: string) => {
     const field = family.fields[name];
@@ -204,10 +196,7 @@ function selectRows(family: Family, isPublic: boolean): string {
     ) r`;
 }
 
-/**
- * Deletes changes that are older than 30 days, unless they are the newest of their record: a reader from the beginning gets
- * each record. In steps, until the signal is aborted.
- */
+/** Deletes old changes in steps, but the newest of each record: a reader from the beginning gets every record. */
 export async function trimChanges({ db }: Core, signal: AbortSignal): Promise<void> {
   for (let last: string | null = '0'; last !== null && !signal.aborted; ) {
     const step: { rows: { last: string | null }[] } = await sql<{ last: string | null }>`

@@ -7,11 +7,7 @@ import { type Change, readHead, readPage } from './read-changes.ts';
 /** Changes that were read earlier are not sent: their records may have been erased meanwhile. */
 const maxAgeMs = 5_000;
 
-/**
- * Sends changes to the destinations until the signal is aborted: to each in order, and none waits for another.
- *
- * @throws the database's error
- */
+/** Sends to each destination in order, until the signal is aborted; none waits for another. @throws the database's error */
 export async function sendChanges(core: Core, signal: AbortSignal): Promise<void> {
   const running = new Map<string, Promise<void>>();
   const start = (id: string) => {
@@ -60,10 +56,8 @@ async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void
 export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);
 
 /**
- * Sends a message once, signed after the Standard Webhooks specification. Redirects are not followed, and nothing of the
- * response but its status and Retry-After is read.
- *
- * @param message its id is the same for each attempt
+ * Sends a message once, signed after the Standard Webhooks specification. It follows no redirect, and reads nothing of the
+ * response but its status and Retry-After.
  */
 export async function post(
   { url, secret }: Destination,

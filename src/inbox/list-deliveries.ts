@@ -91,11 +91,7 @@ export async function readDelivery(
   return { ...delivery, record, subjects: subjects ?? [] };
 }
 
-/**
- * Has deliveries merged again: those with these ids, whatever their status, or else the failed ones.
- *
- * @returns how many wait for a merge now
- */
+/** Has those with these ids merged again, whatever their status, or else the failed ones. @returns how many wait now */
 export async function replayDeliveries(
   db: Db,
   { family, ids }: { family?: string | undefined; ids?: readonly string[] | undefined },

@@ -55,11 +55,7 @@ const readable = (key: string, value: unknown) => {
   return typeof value === 'string' && contents.test(value) ? hidden : value;
 };
 
-/**
- * A callback, or a body that was refused, as people may see it: without the contents of health records.
- *
- * @param maskedFor the callback's family: without what is personal
- */
+/** A body without the contents of health records. @param maskedFor its family, if known: without what is personal, too */
 export function readableBody(body: string, maskedFor?: { family: Family | undefined }): string {
   try {
     const value = withDecimals(body, JSON.parse(body));

@@ -53,11 +53,7 @@ const snapshot =
 /** The key of a family's records may stand in an address; else the id of a delivery does. */
 export const hasPublicKey = (family: Family): boolean => family.key !== undefined && !hasPersonalKey(family);
 
-/**
- * The record of an address.
- *
- * @param id its key; where that may identify a patient, or there is none, the id of a delivery about it
- */
+/** The record of an address. @param id its public key; else the id of a delivery about it */
 export async function findRecord(
   { db, families }: Core,
   name: string,

@@ -40,7 +40,7 @@ export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number)
 export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string =>
   errors.map(({ path, message }) => `${path} ${message}`.trim()).join('\n');
 
-/** `subjects`: the patients that it names, as far as it can be read. */
+/** `subjects`: the patients that its readable part names. */
 export async function readQuarantined({ db, families }: Core, id: string): Promise<Quarantined | undefined> {
   const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };

@@ -108,11 +108,7 @@ where not exists (
     and receiver.hash_of(s) <> all(array(select receiver.hash_of(mine) from unnest($2) mine))
 )`;
 
-/**
- * Continues erasures that were interrupted, or whose rows could not be written.
- *
- * @returns how many @throws AggregateError
- */
+/** Continues erasures that were interrupted or have unwritten rows. @returns how many @throws AggregateError */
 export async function continueErasures(core: Core, signal?: AbortSignal): Promise<number> {
   const erasures = await unfinished(core.db).execute();
   const errors: unknown[] = [];

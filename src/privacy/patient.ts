@@ -67,7 +67,7 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
   return [...new Set(patient)];
 }
 
-/** The subjects that an id may mean, also those that no callback names. */
+/** Also those that no callback names. */
 export const subjectsLike = async (db: Db, id: string): Promise<string[]> =>
   (await candidatesOf(db, id)).subjects;
 

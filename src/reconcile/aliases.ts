@@ -96,8 +96,7 @@ const platform = 'platform';
  * Changes aliases, each id once. The platform does not change what a person has entered or removed; a name that stays the
  * same stays the platform's.
  *
- * @param by an actor of the access log, or `platform`
- * @returns how many were changed
+ * @param by an actor of the access log, or `platform` @returns how many were changed
  */
 export async function changeAliases(db: Db, changes: readonly Alias[], by: string): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -112,11 +111,7 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
   return Number(numAffectedRows);
 }
 
-/**
- * Takes the names of the platform's directory. Names that it lacks stay: old records have their ids.
- *
- * @returns how many were changed @throws ServiceError; the reason of the signal
- */
+/** Names that the directory lacks stay: old records have their ids. @returns how many were changed @throws ServiceError */
 export async function takeNames(db: Db, client: ServiceClient, signal: AbortSignal): Promise<number> {
   const { business, clinics, doctors } = (await client.directory({ signal })).data;
   const entries = [

@@ -84,8 +84,6 @@ export async function runPass(
 /**
  * Stores what is missing or differs, in one commit. The gate judges it by the time of the booking: the read is later than an
  * erasure, and the person would come back.
- *
- * @returns how many are stored
  */
 async function store({ pool, families }: Core, compared: readonly Comparison[]): Promise<number> {
   const stored = compared.flatMap(({ delivery, bookedMs }) => (delivery ? [{ delivery, bookedMs }] : []));
@@ -106,9 +104,7 @@ class UnknownBusiness extends Error {
 /**
  * The business of listed appointments, which do not name it: that of the platform's directory, or else the only one that has
  * sent something. A business that has sent nothing, where others have, has to be named: with a wrong one every appointment
- * would be stored a second time.
- *
- * @throws UnknownBusiness
+ * would be stored a second time. @throws UnknownBusiness
  */
 async function findBusiness(
   { db }: Core,

@@ -23,12 +23,7 @@ export interface Window {
   to: string;
 }
 
-/**
- * Reads the appointments of some days. Whether the platform includes the last day is not documented, so those of the day
- * after may be among them.
- *
- * @throws ServiceError; the reason of the signal
- */
+/** Also those of the day after: whether the platform includes the last day is not documented. @throws ServiceError */
 export async function* readAppointments(
   client: ServiceClient,
   { from, to }: Window,
