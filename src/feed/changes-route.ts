@@ -21,17 +21,19 @@ export function createChangesRoute(core: Core): Router {
   router.get('/changes', async (req, res) => {
     const reader = configured.tokens.find(({ token }) => isAuthorized(req, token));
     if (!reader) throw new NotAdmin('one of CHANGES_TOKENS');
-    const { data, error } = schema.safeParse(req.query);
-    const faults = error?.issues.map(({ path, message }) => [...path, message].join(': '));
-    if (faults) throw new QueryInvalid(faults.join('; '));
+    const query = schema.safeParse(req.query);
+    if (!query.success) {
+      const faults = query.error.issues.map(({ path, message }) => [...path, message].join(': '));
+      throw new QueryInvalid(faults.join('; '));
+    }
     const head = await readHead(core.db);
-    const from = data!.after ?? `${head.epoch}.0`;
+    const { after: from = `${head.epoch}.0`, limit, ...selected } = query.data;
     const after = await findPosition(core.db, from, head);
     if (after === undefined) throw new CursorUnknown();
     const name = createHash('sha256').update(reader.token).digest('hex').slice(0, 12);
     const actor = { id: 'changes-token', name, address: addressOf(req, authentication.trustProxy) };
-    const selection = { ...data!, is_public: reader.isPublic };
-    const range = { ...head, after, limit: data!.limit };
+    const selection = { ...selected, is_public: reader.isPublic };
+    const range = { ...head, after, limit };
     while (pages.size >= maxPages) await Promise.race(pages);
     const page = readPage(core, selection, actor, range);
     const ended: Promise<unknown> = page.catch(() => {}).then(() => pages.delete(ended));

@@ -96,6 +96,7 @@ export async function replayDeliveries(
   db: Db,
   { family, ids }: { family?: string | undefined; ids?: readonly string[] | undefined },
 ): Promise<number> {
+  const again = { next_at: sql<Date>`clock_timestamp()`, attempts: 0 };
   // In the order of ids, as an insert takes its pending rows.
   if (ids) {
     const stored = db
@@ -108,11 +109,7 @@ export async function replayDeliveries(
       .insertInto('receiver.pending_deliveries')
       .columns(['id', 'family'])
       .expression(stored)
-      .onConflict((existing) =>
-        existing
-          .column('id')
-          .doUpdateSet({ next_at: (row) => row.ref('excluded.next_at'), attempts: 0, error: null }),
-      )
+      .onConflict((existing) => existing.column('id').doUpdateSet({ ...again, error: null }))
       .executeTakeFirst();
     return Number(numInsertedOrUpdatedRows);
   }
@@ -125,7 +122,7 @@ export async function replayDeliveries(
     .forUpdate();
   const { numUpdatedRows } = await db
     .updateTable('receiver.pending_deliveries')
-    .set({ next_at: sql<Date>`clock_timestamp()`, attempts: 0 })
+    .set(again)
     .where('id', 'in', failed)
     .executeTakeFirst();
   return Number(numUpdatedRows);

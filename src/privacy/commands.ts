@@ -141,12 +141,12 @@ async function preview({ core, actor, subjects }: Patient): Promise<void> {
 }
 
 async function erase({ core, actor, subjects }: Patient, also: readonly string[]): Promise<void> {
-  const { id, counts, completedAt } = await withProgress('callbacks', undefined, ({ advance }) =>
+  const { id, counts, completed_at } = await withProgress('callbacks', undefined, ({ advance }) =>
     erasePatient(core, actor, subjects, { also, onProgress: advance }),
   );
   printTable(['family', 'callbacks'], Object.entries(counts));
   print(`Certificate ${id}. The originals are withheld for ERASURE_KEEP after their receipt.`);
-  if (completedAt === null)
+  if (completed_at === null)
     print('It is not complete: rows could not be written yet. The receiver tries again: erasures list');
 }
 
@@ -160,12 +160,10 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(
       onCore(async (core, { limit }: { limit: number }) => {
-        const rows = (await listErasures(core.db, limit)).map(
-          ({ id, actor, startedAt, completedAt, counts }) => {
-            const lines = Object.entries(counts).map(([family, count]) => `${family} ${count}`);
-            return [id, actor, startedAt, completedAt, lines.join('\n')];
-          },
-        );
+        const rows = (await listErasures(core.db, limit)).map((row) => {
+          const counts = Object.entries(row.counts).map(([family, count]) => `${family} ${count}`);
+          return [row.id, row.actor, row.started_at, row.completed_at, counts.join('\n')];
+        });
         printTable(['certificate', 'by', 'begun', 'completed', 'callbacks'], rows);
       }),
     );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
@@ -10,22 +10,16 @@ import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { recordsAfter } from '../receiver/store/records-after.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
-import type { Db } from '../receiver/store/tables.ts';
+import type { Db, Tables } from '../receiver/store/tables.ts';
 import { destroyWithheld } from './retention.ts';
 
-export interface Certificate {
-  id: string;
-  actor: string;
-  startedAt: Date;
-  completedAt: Date | null;
-  /** The callbacks that were reduced, by family. */
-  counts: Record<string, number>;
-}
+export type Certificate = Omit<
+  Selectable<Tables['receiver.erasures']>,
+  'until' | 'patient_hashes' | 'subjects'
+>;
 
 export const certificates = (db: Db) =>
-  db
-    .selectFrom('receiver.erasures')
-    .select(['id', 'actor', 'started_at as startedAt', 'completed_at as completedAt', 'counts']);
+  db.selectFrom('receiver.erasures').select(['id', 'actor', 'started_at', 'completed_at', 'counts']);
 
 interface StepOptions {
   onProgress?: ((callbacks: number) => void) | undefined;

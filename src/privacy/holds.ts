@@ -20,10 +20,9 @@ export async function holdPatient(core: Core, actor: Actor, subjects: readonly s
 }
 
 export async function heldSubjects(db: Db, subjects: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ subject: string }>`
-    select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`.execute(
-    db,
-  );
+  const query = sql<{ subject: string }>`
+    select s as subject from unnest(${subjects}::text[]) s join receiver.holds on hash = receiver.hash_of(s)`;
+  const { rows } = await query.execute(db);
   return rows.map(({ subject }) => subject);
 }
 

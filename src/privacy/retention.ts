@@ -70,10 +70,9 @@ export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<nu
 async function expireBodies(core: Core, before: Date, dryRun: boolean): Promise<number> {
   const old = sql`from receiver.quarantine q where last_received_at < ${before} and not acknowledged
     and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
-  const { rows: nameless } = await sql<{ id: string; businessId: string; subjects: string[] }>`
-    select id, coalesce(business_id, '') as "businessId", subjects ${old} and exists (select from receiver.holds)`.execute(
-    core.db,
-  );
+  const query = sql<{ id: string; businessId: string; subjects: string[] }>`
+    select id, coalesce(business_id, '') as "businessId", subjects ${old} and exists (select from receiver.holds)`;
+  const { rows: nameless } = await query.execute(core.db);
   const held = await inTransaction(core.pool, 'set transaction read only', (client) =>
     findHeld(client, nameless.flatMap(referencesOf)),
   );

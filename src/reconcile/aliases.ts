@@ -99,16 +99,14 @@ const platform = 'platform';
  * @param by an actor of the access log, or `platform` @returns how many were changed
  */
 export async function changeAliases(db: Db, changes: readonly Alias[], by: string): Promise<number> {
-  const { numAffectedRows } = await sql`
+  const query = sql`
     insert into receiver.aliases as a (kind, id, alias, updated_by)
     select kind, id, nullif(alias, ''), ${by}
     from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb) as g(kind text, id text, alias text) order by kind, id
     on conflict (kind, id) do update
       set alias = excluded.alias, updated_at = now(), updated_by = excluded.updated_by
-      where a.alias is distinct from excluded.alias and (excluded.updated_by <> ${platform} or a.updated_by = ${platform})`.execute(
-    db,
-  );
-  return Number(numAffectedRows);
+      where a.alias is distinct from excluded.alias and (excluded.updated_by <> ${platform} or a.updated_by = ${platform})`;
+  return Number((await query.execute(db)).numAffectedRows);
 }
 
 /** Names that the directory lacks stay: old records have their ids. @returns how many were changed @throws ServiceError */

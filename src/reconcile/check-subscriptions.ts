@@ -33,13 +33,11 @@ function compareSubscriptions(subscriptions: readonly Subscription[], core: Core
   });
 }
 
-interface SubscriptionRoute {
-  where: string;
-  /** Undefined: it is not an address of this receiver. */
-  takes?: (event: string) => boolean;
-}
-
-function routeOf({ endpoint }: Subscription, { config, families }: Core): SubscriptionRoute {
+/** `takes` undefined: it is not an address of this receiver. */
+function routeOf(
+  { endpoint }: Subscription,
+  { config, families }: Core,
+): { where: string; takes?: (event: string) => boolean } {
   if (!endpoint || !/^https?:/i.test(endpoint) || !URL.canParse(endpoint)) return { where: 'no web address' };
   const { host, pathname } = new URL(endpoint);
   if (config.publicUrl !== undefined && new URL(config.publicUrl).host !== host) return { where: host };

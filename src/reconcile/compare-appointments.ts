@@ -65,20 +65,16 @@ export async function compareAppointments(
     if (!existing && Math.max(bookedMs, readTime(data.start_time) ?? 0) < askedMs - keptMs)
       return { outcome: 'expired', bookedMs };
     try {
-      const delivery = deliveryOf(differences, businessId, askedMs);
+      // Without a client: the record keeps its own.
+      const callback = { event, event_time: askedMs / 1000, business_id: businessId, data: differences };
+      const body = Buffer.from(JSON.stringify(callback));
+      const { delivery } = readCallback(body, { receivedAt: Date.now() * 1000 });
       return { outcome: existing ? 'differs' : 'missing', delivery, bookedMs };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       return { outcome: 'unreadable', bookedMs };
     }
   });
-}
-
-/** A read as a callback of the receiver itself, without a client: the record keeps its own. @throws Rejection */
-function deliveryOf(data: Data, businessId: string, askedMs: number): Delivery {
-  const envelope = { event, event_time: askedMs / 1000, business_id: businessId, data };
-  const body = Buffer.from(JSON.stringify(envelope));
-  return readCallback(body, { receivedAt: Date.now() * 1000 }).delivery;
 }
 
 /**

@@ -162,9 +162,9 @@ it('an erasure whose row was refused completes once it can be written', async ()
   await store(receipt({ patient_oid: 'A', name: 'CANARY' }));
   await mergeAll(core);
   await database.rows('alter table receipts add constraint named check (name is not null)');
-  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null });
+  expect(await erase('p:platform:A')).toMatchObject({ completed_at: null });
   // Neither is another one of the same patient.
-  expect(await erase('p:platform:A')).toMatchObject({ completedAt: null });
+  expect(await erase('p:platform:A')).toMatchObject({ completed_at: null });
   await database.rows('alter table receipts drop constraint named');
   await until(async () => (await continueErasures(core)) === 0);
   expect(await everything(core)).not.toContain('CANARY');
@@ -214,7 +214,7 @@ it('the locked row of an account goes later, also where originals are destroyed 
   await mergeAll(core);
   const other = await database.pool.connect();
   await other.query('begin; select from health_accounts for update');
-  expect(await erasePatient(core, actor, ['p:platform:A'])).toMatchObject({ completedAt: null });
+  expect(await erasePatient(core, actor, ['p:platform:A'])).toMatchObject({ completed_at: null });
   await other.query('commit');
   other.release();
   await until(async () => (await continueErasures(core)) === 0);
@@ -232,7 +232,7 @@ it('a record with more callbacks than one step takes is erased', async () => {
   );
   await mergeAll(core);
   expect(await erase('p:platform:A')).toMatchObject({
-    completedAt: expect.any(Date),
+    completed_at: expect.any(Date),
     counts: { receipt: count },
   });
   expect(await everything(core)).not.toContain('CANARY');

@@ -380,7 +380,7 @@ it('the list of erasures is applied again after a restore, and begins a new epoc
   const before = await epoch();
   expect(await applyErasures(core, file)).toBe(1);
   expect(await listErasures(core.db, 9)).toMatchObject([
-    { counts: { receipt: 1 }, completedAt: expect.any(Date) },
+    { counts: { receipt: 1 }, completed_at: expect.any(Date) },
   ]);
   expect(await epoch()).not.toEqual(before);
   const text = await everything(core);

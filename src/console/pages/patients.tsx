@@ -45,10 +45,10 @@ export const patients: Page = (routes, core) => {
           columns={[
             { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
             { head: 'By', cell: ({ actor }) => actor },
-            { head: 'Begun', cell: ({ startedAt }) => <Moment at={startedAt} /> },
+            { head: 'Begun', cell: ({ started_at }) => <Moment at={started_at} /> },
             {
               head: 'Completed',
-              cell: ({ completedAt }) => (completedAt ? <Moment at={completedAt} /> : 'not yet'),
+              cell: ({ completed_at }) => (completed_at ? <Moment at={completed_at} /> : 'not yet'),
             },
             { head: 'Messages without the person', cell: ({ counts }) => inWords(counts) },
           ]}

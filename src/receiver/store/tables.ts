@@ -86,6 +86,7 @@ interface OwnTables {
     until: Time;
     patient_hashes: string[];
     subjects: string[] | null;
+    /** Reduced callbacks, by family. */
     counts: JSONColumnType<Record<string, number>>;
   };
   'receiver.withheld': {
