@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Check, Core } from '../receiver/feature.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
+import { lastPosition } from './read-changes.ts';
 
 export type Destination = Selectable<Tables['receiver.destinations']>;
 
@@ -37,8 +38,10 @@ export const listDestinations = (core: Core) =>
     .execute();
 
 export async function findDue(core: Core): Promise<string[]> {
-  const head = sql<string>`(select max(position) from receiver.changes)`;
-  const due = core.db.selectFrom('receiver.destinations').where(isDue(core)).where('position', '<', head);
+  const due = core.db
+    .selectFrom('receiver.destinations')
+    .where(isDue(core))
+    .where('position', '<', lastPosition);
   return (await due.select('id').limit(1_000).execute()).map(({ id }) => id);
 }
 
@@ -52,7 +55,7 @@ export const take = (core: Core, id: string, leaseMs: number): Promise<Destinati
     .returningAll()
     .executeTakeFirst();
 
-/** Makes it due. @returns false where it has moved since: another process has sent to it, or a command has skipped a change */
+/** Makes it due. @returns false where it has moved since: by another process, or a command that has skipped a change */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
   const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
   const moved = await update(db, id).set(values).where('position', '=', position).executeTakeFirst();

@@ -54,16 +54,12 @@ export const familiesInFeed = (families: readonly Family[]): string[] =>
 const cursorOf = (epoch: string, { position, at }: Place): string =>
   `${epoch}.${position}${at ? `.${at.getTime().toString(36)}` : ''}`;
 
+export const lastPosition = sql<string | null>`(select max(position) from receiver.changes)`;
+
 export async function readHead(db: Db): Promise<FeedHead> {
   const { epoch, head } = await db
     .selectFrom('receiver.settings')
-    .select('value as epoch')
-    .select((row) =>
-      row
-        .selectFrom('receiver.changes')
-        .select(({ fn }) => fn.max('position').as('head'))
-        .as('head'),
-    )
+    .select(['value as epoch', lastPosition.as('head')])
     .where('name', '=', 'feed_epoch')
     .executeTakeFirstOrThrow();
   return { epoch, head: Number(head ?? 0) };
@@ -130,7 +126,7 @@ export async function readPage(
   return { changes, next, cursor: last.at && cursorOf(epoch, last), more: next < head };
 }
 
-/** The end of a page: the position of a change, so that the cursor has its time; there may be a wide gap before the first one. */
+/** The end of a page: of a change, so that the cursor has its time. There may be a wide gap before the first change. */
 async function findEnd(db: Db, after: number, head: number): Promise<Place> {
   const { rows } = await sql<Place>`
     select position, at from receiver.changes
@@ -180,7 +176,7 @@ function changeOf(row: ChangeRow, cursor: string, record = 'null'): Change {
   return { ...row, cursor, json: `${about.slice(0, -1)},"record":${record}}` };
 }
 
-/** SQL for rows as JSON of PostgreSQL, with all digits. $1 businesses, $2 ids, $3 bytes: null beyond them, but for the first. */
+/** SQL for rows as JSON, with all digits. $1 businesses, $2 ids, $3 bytes: null beyond them, but for the first. */
 function selectRows(family: Family, isPublic: boolean): string {
   const isShown = (name: string) => {
     const field = family.fields[name];

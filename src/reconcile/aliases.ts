@@ -67,7 +67,7 @@ const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
     order by reporting.day(created_at) desc limit ${maxRecent}
   ) newest`;
 
-/** Ids of businesses, of clinics and doctors in recent records, and those with an alias; one more than `maxIds` if there are more. */
+/** Ids of businesses, of clinics and doctors in recent records, and with an alias: up to one more than `maxIds`. */
 export async function listIds(
   db: Db,
   { kind, text }: { kind?: string | undefined; text?: string | undefined },

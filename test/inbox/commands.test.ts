@@ -1,8 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Command } from 'commander';
-import { addClientCommands } from '../../src/app/commands/platform.ts';
-import { addSandboxCommands } from '../../src/app/commands/sandbox.ts';
-import { features } from '../../src/app/features.ts';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
 import { listDeliveries } from '../../src/inbox/list-deliveries.ts';
 import { listQuarantine } from '../../src/inbox/replay.ts';
@@ -40,16 +36,6 @@ async function refuse(...bodies: string[]): Promise<string[]> {
   await intake.close();
   return (await listQuarantine(core.db, {})).map(({ id }) => id);
 }
-
-it('no command of a feature has the name of another one', () => {
-  const program = new Command();
-  for (const { commands } of features) commands?.(program, () => async () => {});
-  addClientCommands(program, {});
-  addSandboxCommands(program, {});
-  expect(program.commands.map((one) => one.name())).toEqual(
-    expect.arrayContaining(['find', 'search', 'send']),
-  );
-});
 
 it('find prints records with their people, behind an entry with whom they are about', async () => {
   const [id] = await store(receipt(7, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1' }));
