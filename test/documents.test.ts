@@ -62,3 +62,15 @@ it('CHANGELOG.md names every view of version 1 that is not there any more', () =
   expect(gone.length).toBeGreaterThan(5);
   expect(gone.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([]);
 });
+
+it('docs/metrics.md names each check', () => {
+  const operations = readdirSync('src/operations').map((name) => read(`src/operations/${name}`));
+  const checks = operations.flatMap((text) =>
+    Array.from(
+      text.matchAll(/\bcheck\('([\w-]+)'|^ {4}(\w+): .*check[A-Z]/gm),
+      ([, table, own]) => table ?? own!,
+    ),
+  );
+  expect(checks.length).toBeGreaterThan(20);
+  expect(checks.filter((name) => !read('docs/metrics.md').includes(`\`${name}\``))).toEqual([]);
+});

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type AnyCallback, callbackSchema, otherSchema } from './callback.ts';
 import { Decimal, withDecimals } from './exact-json.ts';
-import { callbackEvents, type Family, takesEveryEvent } from './families/family.ts';
+import { callbackEvents, documentedPath, type Family, takesEveryEvent } from './families/family.ts';
 import { idFault } from './families/field.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
@@ -41,7 +41,7 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
     if (takesEveryEvent(expected)) return family ?? expected;
     const events = callbackEvents(expected).join(', ');
     if (!family) throw InvalidCallback.at('/event', `is not a known event: this path takes ${events}`);
-    const message = `must be one of ${events} at this path; send ${event} to ${pathOf(family)}`;
+    const message = `must be one of ${events} at this path; send ${event} to ${pathOf(family, event)}`;
     throw InvalidCallback.at('/event', message, 'wrong_family');
   };
 
@@ -71,8 +71,11 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
 }
 
 // A path that a variable sets may be a secret.
-const pathOf = ({ path: { variable, default: documented } }: Family) =>
-  variable ? `the path of ${variable} (by default ${documented[0]})` : documented[0];
+function pathOf(family: Family, event: string): string {
+  const { variable } = family.path;
+  const documented = documentedPath(family, event);
+  return variable ? `the path of ${variable} (by default ${documented})` : documented;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;

@@ -6,7 +6,7 @@ import type { Db } from '../receiver/store/tables.ts';
 
 /**
  * Keeps a patient's data from retention, and withheld data from destruction. It waits for a step of retention or of an
- * erasure, as an insert does: none misses it.
+ * erasure, as an insert does: none of a record misses it.
  *
  * @returns whether it is new
  */

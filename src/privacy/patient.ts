@@ -59,7 +59,7 @@ export async function identifyPatient(core: Core, actor: Actor, ids: readonly st
       order by subject`.execute(core.db);
     const choices = rows.map(({ subject }) => subject);
     if (choices.length !== 1) {
-      await logAccess(core, { actor, action: 'search', subjects: choices, rows: 0 });
+      await logAccess(core, { actor, action: 'search', subjects: choices, rows: choices.length });
       throw new UnclearPatient(id, choices);
     }
     patient.push(...choices);
