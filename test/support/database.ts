@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { createLog } from '../../src/common/log.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import type { Db, Tables } from '../../src/receiver/store/tables.ts';
+import { queryOnce } from './query-once.ts';
 
 export interface TestDatabase {
   url: string;
@@ -34,7 +35,7 @@ function open(name: string): TestDatabase {
     rows: async (query, values = []) => (await pool.query(query, values)).rows,
     close: async () => {
       await pool.end();
-      await drop(name);
+      await administer(`drop database ${name} with (force)`);
     },
   };
 }
@@ -43,10 +44,6 @@ async function create(options = ''): Promise<string> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} ${options}`);
   return name;
-}
-
-async function drop(name: string): Promise<void> {
-  await administer(`drop database ${name} with (force)`);
 }
 
 /** Allows connections to the database, or forbids them and ends the existing ones: an outage. */
@@ -67,13 +64,4 @@ export async function createCopy(original: Pick<TestDatabase, 'url'>): Promise<T
   }
 }
 
-async function administer(statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const administer = (statement: string) => queryOnce(process.env.TEST_POSTGRES_URL!, statement);

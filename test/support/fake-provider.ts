@@ -3,7 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { clientSecret } from './oidc-settings.ts';
+import { type Config, parseConfig } from '../../src/common/config/config.ts';
+import type { Environment } from '../../src/common/config/environment-schema.ts';
+
+const clientSecret = 'a-client-secret-of-tests-that-is-long';
+
+/** The settings of sign-in with a provider. */
+export function oidcSettings(issuer: string, env: Environment = {}): NonNullable<Config['oidc']> {
+  const own = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: clientSecret };
+  return parseConfig({ ...own, ...env }, []).oidc!;
+}
 
 type Claims = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
@@ -10,10 +10,8 @@ import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';
 
 export interface PgBouncer {
-  /** The address of a database through it, with the name and password of `url`. */
-  through: (url: string) => string;
-  /** Kills it and starts it again. */
-  restart: () => Promise<void>;
+  /** The database through it. */
+  url: string;
   stop: () => Promise<void>;
 }
 
@@ -21,9 +19,8 @@ export interface PgBouncer {
  * Starts PgBouncer in transaction mode, in front of the server of a database.
  *
  * @param url of a database; its name and password are those of PgBouncer's clients too
- * @param settings more lines of its section `pgbouncer`
  */
-export async function startPgBouncer(url: string, settings: string[] = []): Promise<PgBouncer> {
+export async function startPgBouncer(url: string): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(url);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
   const listenPort = await freePort();
@@ -43,36 +40,23 @@ export async function startPgBouncer(url: string, settings: string[] = []): Prom
       'pool_mode = transaction',
       'default_pool_size = 10',
       'max_client_conn = 500',
-      ...settings,
     ].join('\n'),
   );
   await chmod(folder, 0o755);
   // It does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  let bouncer: ChildProcess;
-  const end = async (signal: NodeJS.Signals) => {
-    const exited = once(bouncer, 'exit');
-    bouncer.kill(signal);
-    await exited;
-  };
-  const through = (of: string) =>
-    Object.assign(new URL(of), { hostname: '127.0.0.1', port: listenPort }).href;
-  const start = async () => {
-    bouncer = spawn(findProgram('pgbouncer'), [...user, configuration], { stdio: 'ignore' });
-    await until(async () => {
-      if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
-      return queryOnce(through(url), 'select 1').catch(() => undefined);
-    });
-  };
-  await start();
+  const bouncer = spawn(findProgram('pgbouncer'), [...user, configuration], { stdio: 'ignore' });
+  const through = Object.assign(new URL(url), { hostname: '127.0.0.1', port: listenPort }).href;
+  await until(async () => {
+    if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended with ${bouncer.exitCode}.`);
+    return queryOnce(through, 'select 1').catch(() => undefined);
+  });
   return {
-    through,
-    restart: async () => {
-      await end('SIGKILL');
-      await start();
-    },
+    url: through,
     stop: async () => {
-      await end('SIGINT');
+      const exited = once(bouncer, 'exit');
+      bouncer.kill('SIGINT');
+      await exited;
       await rm(folder, { recursive: true, force: true });
     },
   };

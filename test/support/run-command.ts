@@ -1,6 +1,20 @@
 import { Command } from 'commander';
 import type { Core, OnCore } from '../../src/receiver/feature.ts';
-import { captureOutput } from './output.ts';
+
+/** @returns what is printed meanwhile */
+export async function captureOutput(run: () => Promise<unknown>): Promise<string> {
+  let output = '';
+  const writes = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockImplementation((text) => {
+      output += text;
+      return true;
+    }),
+  );
+  await run().finally(() => {
+    for (const write of writes) write.mockRestore();
+  });
+  return output;
+}
 
 /** Runs a command of a feature in this process. @returns what it prints */
 export const runCommand = (

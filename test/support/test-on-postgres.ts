@@ -3,8 +3,7 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPlace, type Place } from '../../src/embedded/place.ts';
-import { freePort, spawnServer } from '../../src/embedded/server-process.ts';
-import { acceptsConnections } from './accepts-connections.ts';
+import { freePort, spawnServer, tryConnection } from '../../src/embedded/server-process.ts';
 import { until } from './until.ts';
 
 /** The folders whose tests use the server of TEST_POSTGRES_URL. */
@@ -50,7 +49,7 @@ async function startServer(place: Place, version: string) {
   const server = spawnServer({ ...place, bin, database, password: 'secret' }, port, settings);
   const url = `postgresql://receiver:secret@127.0.0.1:${port}/postgres`;
   try {
-    await until(() => acceptsConnections(url));
+    await until(async () => !(await tryConnection(url)));
   } catch (error) {
     throw new Error(server.reason(), { cause: error });
   }

@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { provideCluster, urlOf } from '../../src/embedded/cluster.ts';
 import { findPlace } from '../../src/embedded/place.ts';
-import { findServer, freePort, type ServerProcess, spawnServer } from '../../src/embedded/server-process.ts';
-import { acceptsConnections } from './accepts-connections.ts';
+import {
+  findServer,
+  freePort,
+  type ServerProcess,
+  spawnServer,
+  tryConnection,
+} from '../../src/embedded/server-process.ts';
 import { copyCluster } from './cluster.ts';
 import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';
@@ -26,7 +31,7 @@ export async function startTestServer(
   const restart = async () => {
     for (;;) {
       server = spawnServer(cluster, port, settings);
-      await until(async () => server.reason() || acceptsConnections(url));
+      await until(async () => server.reason() || !(await tryConnection(url)));
       const reason = server.reason();
       if (!reason) return;
       // Sessions of a killed server use the files until they end.

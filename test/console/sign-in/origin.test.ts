@@ -1,7 +1,6 @@
 import supertest from 'supertest';
 import type { Config } from '../../../src/common/config/config.ts';
-import { startFakeProvider } from '../../support/fake-provider.ts';
-import { oidcSettings } from '../../support/oidc-settings.ts';
+import { oidcSettings, startFakeProvider } from '../../support/fake-provider.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
 import { adminToken, openApp } from '../support.ts';

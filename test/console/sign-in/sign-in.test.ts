@@ -4,8 +4,12 @@ import type { Role } from '../../../src/common/config/value-types.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/session.ts';
 import { listen } from '../../feed/support.ts';
-import { type FakeProvider, signInWith, startFakeProvider } from '../../support/fake-provider.ts';
-import { oidcSettings } from '../../support/oidc-settings.ts';
+import {
+  type FakeProvider,
+  oidcSettings,
+  signInWith,
+  startFakeProvider,
+} from '../../support/fake-provider.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { adminToken, openApp, visitAs, visitWith } from '../support.ts';
 

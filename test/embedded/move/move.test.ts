@@ -9,7 +9,6 @@ import { loadVersion1 } from '../../fixtures/version-1.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../../support/core.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
-import { captureOutput } from '../../support/output.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 import {
   createReceiverDatabase,
@@ -17,6 +16,7 @@ import {
   useReceiverDatabase,
 } from '../../support/receiver-database.ts';
 import { startRedis } from '../../support/redis.ts';
+import { captureOutput } from '../../support/run-command.ts';
 import { until } from '../../support/until.ts';
 
 const closes: (() => Promise<unknown>)[] = [];

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Pipeline } from 'ioredis';
 import { createLog } from '../../../src/common/log.ts';
 import { NotKept, watchDurability } from '../../../src/receiver/queue/durability.ts';
 import { connectProducer } from '../../../src/receiver/queue/redis.ts';
@@ -14,7 +15,6 @@ import {
   stream,
 } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
-import { type Rewrite, startRedisProxy } from '../../support/redis-proxy.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
@@ -82,37 +82,38 @@ it('judges another server anew before it writes anything to it', async () => {
 });
 
 describe('where CONFIG is refused', () => {
-  /** What WAITAOF answers: this Redis has none. */
-  let answer: string;
-  const asNew: Rewrite = ([name]) => (name === 'waitaof' ? ['eval', answer, '0'] : undefined);
-  const openRefused = async (url: string, ...rules: string[]) => {
-    await redis
-      .client()
-      .call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config', ...rules);
-    return openFallback(url.replace('//', '//app:secret@'));
+  const openRefused = async (...rules: string[]) => {
+    const rights = ['~*', '&*', '+@all', '-config', ...rules];
+    await redis.client().call('ACL', 'SETUSER', 'app', 'on', '>secret', ...rights);
+    return openFallback(redis.url.replace('//', '//app:secret@'));
   };
-  const openNew = async (...rules: string[]) => {
-    answer = 'return {1, 0}';
-    const proxy = await startRedisProxy(redis.port, asNew);
-    closeLater(proxy.stop);
-    return openRefused(proxy.url, ...rules);
+  /** The script that replies in place of WAITAOF, which Redis has from 7.2 on. */
+  let reply: string;
+  const openNew = (...rules: string[]) => {
+    reply = 'return {1, 0}';
+    const { call } = Pipeline.prototype;
+    jest.spyOn(Pipeline.prototype, 'call').mockImplementation(function (this: Pipeline, ...args: [string]) {
+      return args[0] === 'WAITAOF' ? this.eval(reply, 0) : call.apply(this, args);
+    } as never);
+    closeLater(() => jest.restoreAllMocks());
+    return openRefused(...rules);
   };
 
   it('acknowledges what WAITAOF confirms, and nothing else', async () => {
     await set('appendfsync', 'everysec');
     const fallback = await openNew();
     expect(await appends(fallback)).toBe(true);
-    answer = 'return {0, 0}';
+    reply = 'return {0, 0}';
     expect(await appends(fallback)).toBe(false);
     expect(fallback.state.acknowledges).toBe(false);
-    answer = 'return {1, 0}';
+    reply = 'return {1, 0}';
     await appendSoon(fallback);
-    answer = `return redis.error_reply('NOPERM no')`;
+    reply = `return redis.error_reply('NOPERM no')`;
     expect(await appends(fallback)).toBe(false);
   });
 
   it('acknowledges nothing without WAITAOF, and names REDIS_FALLBACK', async () => {
-    const fallback = await openRefused(redis.url);
+    const fallback = await openRefused();
     await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
     expect(fallback.state).toMatchObject({
       acknowledges: false,
