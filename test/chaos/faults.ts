@@ -1,21 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Random } from '../../src/sandbox/random.ts';
-import type { Backend, Deployment, Role } from './deployment.ts';
+import type { Deployment, Role } from './deployment.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
-export interface Fault {
-  name: string;
-  backends: readonly Backend[];
-  /** Breaks something, and repairs it. */
-  inject: (deployment: Deployment, random: Random) => Promise<void>;
-}
-
-const both: readonly Backend[] = ['redis', 'postgresql'];
-const redisOnly: readonly Backend[] = ['redis'];
+/** Breaks something, and repairs it. */
+type Fault = (deployment: Deployment, random: Random) => Promise<void>;
 
 // Longer than any timeout of the service.
 const longMs = 3_000;
+/** Longer than PostgreSQL waits for the session of a merge. */
+const frozenMs = 12_000;
 
 async function killAndStart(deployment: Deployment, ...roles: Role[]): Promise<void> {
   await Promise.all(roles.map((role) => deployment.processOf(role).end('SIGKILL')));
@@ -26,12 +21,6 @@ async function stopDatabase(deployment: Deployment): Promise<void> {
   deployment.signalDatabase('STOP');
   await pause(longMs);
   deployment.signalDatabase('CONT');
-}
-
-async function killRedis({ redis }: Deployment): Promise<void> {
-  redis!.process.kill('SIGKILL');
-  await pause(500);
-  await redis!.restart();
 }
 
 async function flap(link: TcpProxy, random: Random): Promise<void> {
@@ -53,76 +42,77 @@ async function holdTransaction({ databaseUrl }: Deployment, statement: string): 
   await client.end();
 }
 
-/** Redis answers each write with an error. */
-async function refuseWrites({ redis }: Deployment): Promise<void> {
-  const client = redis!.client();
-  await client.config('SET', 'min-replicas-to-write', '1');
-  await pause(longMs);
-  await client.config('SET', 'min-replicas-to-write', '0');
-  client.disconnect();
-}
-
 /** Processes and servers that end or hang, links that fail, stores that refuse, and clocks that jump. */
-export const faults: readonly Fault[] = [
-  { name: 'receiver killed', backends: both, inject: (one) => killAndStart(one, 'receiver') },
-  { name: 'worker killed', backends: both, inject: (one) => killAndStart(one, 'worker') },
-  { name: 'PostgreSQL killed', backends: both, inject: (one) => one.killDatabase() },
-  { name: 'PostgreSQL stopped for 3 s', backends: both, inject: stopDatabase },
-  {
-    name: 'PostgreSQL unreachable at start',
-    backends: redisOnly, // without Redis a process ends, and its supervisor restarts it
-    inject: async (deployment) => {
-      deployment.link.cut();
-      await killAndStart(deployment, 'receiver', 'worker');
-      await pause(longMs);
-      await deployment.link.restore();
-    },
+export const faults: Record<string, Fault> = {
+  'receiver killed': (deployment) => killAndStart(deployment, 'receiver'),
+  'worker killed': (deployment) => killAndStart(deployment, 'worker'),
+  'worker frozen in the middle of merges': async (deployment) => {
+    const { child } = deployment.processOf('worker');
+    child.kill('SIGSTOP');
+    await pause(frozenMs);
+    child.kill('SIGCONT');
   },
-  { name: 'Redis killed', backends: redisOnly, inject: killRedis },
-  {
-    name: 'Redis stopped for 3 s',
-    backends: redisOnly,
-    inject: async ({ redis }) => {
-      redis!.process.kill('SIGSTOP');
-      await pause(longMs);
-      redis!.process.kill('SIGCONT');
-    },
+  'PostgreSQL killed': (deployment) => deployment.killDatabase(),
+  'PostgreSQL stopped': stopDatabase,
+  'flapping link to PostgreSQL': ({ link }, random) => flap(link, random),
+  'sessions of merges ended': async ({ rows }, random) => {
+    for (let n = 0; n < 10; n += 1) {
+      await pause(random.between(50, 300));
+      await rows(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'receiver worker'`,
+      );
+    }
   },
-  {
-    name: 'Redis wiped',
-    backends: redisOnly,
-    inject: async ({ redis }) => void (await redis!.client().flushall()),
+  'a table locked': (deployment) =>
+    holdTransaction(deployment, 'lock table receipts in access exclusive mode'),
+  'rows locked': (deployment) =>
+    holdTransaction(
+      deployment,
+      'select from receipts order by delivery_id desc limit 40 for update skip locked',
+    ),
+  'a column dropped': async ({ rows }) => {
+    await rows('alter table receipts rename column mobile to other');
+    await pause(longMs);
+    await rows('alter table receipts rename column other to mobile');
   },
-  { name: 'Redis refuses writes', backends: redisOnly, inject: refuseWrites },
-  {
-    name: 'PostgreSQL stopped, Redis killed',
-    backends: redisOnly,
-    inject: async (deployment) => void (await Promise.all([stopDatabase(deployment), killRedis(deployment)])),
+  'clock an hour ahead': async (deployment) => {
+    deployment.setClock(3_600);
+    await pause(longMs);
+    deployment.setClock(0);
   },
-  { name: 'flapping link to PostgreSQL', backends: both, inject: ({ link }, random) => flap(link, random) },
-  {
-    name: 'flapping link to Redis',
-    backends: redisOnly,
-    inject: ({ redisLink }, random) => flap(redisLink!, random),
+};
+
+/** With Redis as the queue. */
+export const faultsWithRedis: Record<string, Fault> = {
+  // Without Redis a process ends, and its supervisor restarts it.
+  'PostgreSQL unreachable at start': async (deployment) => {
+    deployment.link.cut();
+    await killAndStart(deployment, 'receiver', 'worker');
+    await pause(longMs);
+    await deployment.link.restore();
   },
-  {
-    name: 'a table locked',
-    backends: both,
-    inject: (deployment) => holdTransaction(deployment, 'lock table receipts in access exclusive mode'),
+  'Redis killed': killRedis,
+  'Redis stopped': async ({ redis }) => {
+    redis!.process.kill('SIGSTOP');
+    await pause(longMs);
+    redis!.process.kill('SIGCONT');
   },
-  {
-    name: 'rows locked',
-    backends: both,
-    inject: (one) =>
-      holdTransaction(one, 'select from receipts order by delivery_id desc limit 40 for update skip locked'),
+  'Redis flushed': async ({ redis }) => void (await redis!.client().flushall()),
+  'Redis refuses writes': async ({ redis }) => {
+    const client = redis!.client();
+    await client.config('SET', 'min-replicas-to-write', '1');
+    await pause(longMs);
+    await client.config('SET', 'min-replicas-to-write', '0');
+    client.disconnect();
   },
-  {
-    name: 'clock an hour ahead for 3 s',
-    backends: both,
-    inject: async (deployment) => {
-      deployment.setClock(3_600);
-      await pause(longMs);
-      deployment.setClock(0);
-    },
+  'PostgreSQL stopped, Redis killed': async (deployment) => {
+    await Promise.all([stopDatabase(deployment), killRedis(deployment)]);
   },
-];
+  'flapping link to Redis': ({ redisLink }, random) => flap(redisLink!, random),
+};
+
+async function killRedis({ redis }: Deployment): Promise<void> {
+  redis!.process.kill('SIGKILL');
+  await pause(500);
+  await redis!.restart();
+}

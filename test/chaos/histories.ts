@@ -1,14 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Random } from '../../src/sandbox/random.ts';
 import { paths } from '../support/callbacks.ts';
 
 /** A callback of a history, and where it is sent. */
-export interface Sent {
+interface Sent {
   path: string;
   body: string;
 }
-
-/** What a page of a record shows that reads its callbacks in order. */
-export type Page = Record<string, unknown> & { last_event: string; is_deleted: boolean };
 
 interface Version {
   at: [second: number, rank: number, timestamp: number];
@@ -22,9 +20,20 @@ const fieldsOf = {
 } as const;
 const start = Math.floor(Date.now() / 1000) - 86_400;
 
+const storedRows = `
+  select 'receipt ' || business_id || ' ' || receipt_id as key,
+         jsonb_build_object('name', name, 'mobile', mobile, 'net_amount', net_amount, 'clinic_id', clinic_id,
+                            'remarks', remarks, 'last_event', last_event, 'is_deleted', deleted_at is not null) as row
+  from receipts
+  union all
+  select 'consent_form ' || business_id || ' ' || ltrim(id, '0'),
+         jsonb_build_object('url', url, 'sendurlpdf', sendurlpdf, 'owner', owner, 'last_event', last_event,
+                            'is_deleted', deleted_at is not null)
+  from consent_forms`;
+
 /**
  * Histories of receipts and consent forms: lean updates, nulls, deletions, revivals and equal times, two businesses with equal
- * ids. Their order is that of the versions; whoever sends them chooses another.
+ * ids. Their order is that of the versions; they are sent in another.
  */
 export function createHistories(random: Random) {
   const versions = new Map<string, Version[]>();
@@ -73,18 +82,19 @@ export function createHistories(random: Random) {
     },
     /** How many callbacks there are, each once. */
     count: () => [...versions.values()].reduce((sum, { length }) => sum + length, 0),
-    /** The pages, by record. */
-    pages: (): Map<string, Page> => {
-      const pages = [...versions].map(([key, list]) => {
+    /** The records whose rows are not what a reader of their callbacks in order would write; and rows of no record. */
+    wrongRows: async (rows: (query: string) => Promise<Record<string, unknown>[]>) => {
+      const stored = new Map((await rows(storedRows)).map(({ key, row }) => [key, row]));
+      const wrong = [...versions].flatMap(([key, list]) => {
         const family = key.split(' ')[0] as keyof typeof fieldsOf;
-        const page: Record<string, unknown> = Object.fromEntries(
-          fieldsOf[family].map((name) => [name, null]),
-        );
+        const expected = Object.fromEntries(fieldsOf[family].map((name) => [name, null]));
         for (const { event, data } of list.toSorted((a, b) => compare(a.at, b.at)))
-          Object.assign(page, data, { last_event: event, is_deleted: event.endsWith('.deleted') });
-        return [key, page as Page] as const;
+          Object.assign(expected, data, { last_event: event, is_deleted: event.endsWith('.deleted') });
+        const row = stored.get(key);
+        stored.delete(key);
+        return isDeepStrictEqual(row, expected) ? [] : [{ key, expected, row }];
       });
-      return new Map(pages);
+      return [...wrong, ...stored];
     },
   };
 }
@@ -101,15 +111,3 @@ function shuffled<T>(items: T[], random: Random): T[] {
   }
   return items;
 }
-
-/** The rows as pages: `key` and `page`. */
-export const pagesInTables = `
-  select 'receipt ' || business_id || ' ' || receipt_id as key,
-         jsonb_build_object('name', name, 'mobile', mobile, 'net_amount', net_amount, 'clinic_id', clinic_id,
-                            'remarks', remarks, 'last_event', last_event, 'is_deleted', deleted_at is not null) as page
-  from receipts
-  union all
-  select 'consent_form ' || business_id || ' ' || ltrim(id, '0'),
-         jsonb_build_object('url', url, 'sendurlpdf', sendurlpdf, 'owner', owner, 'last_event', last_event,
-                            'is_deleted', deleted_at is not null)
-  from consent_forms`;
