@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
+import type { Delivery } from '../../src/callbacks/delivery.ts';
 import { createLog } from '../../src/common/log.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import type { Db, Tables } from '../../src/receiver/store/tables.ts';
 import { queryOnce } from './query-once.ts';
@@ -12,6 +14,8 @@ export interface TestDatabase {
   db: Db;
   /** Rows of a query. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** Stores deliveries, of which some may be there. */
+  store: (...deliveries: Delivery[]) => Promise<unknown>;
   /** Drops it. */
   close: () => Promise<void>;
 }
@@ -21,20 +25,25 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return open(await create());
 }
 
-function open(name: string): TestDatabase {
-  const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL!), { pathname: `/${name}` }).href;
-  const pool = openPool(url, createLog('silent'), {
-    name: 'test',
-    connections: 20,
-    connectTimeoutMs: 60_000,
-  });
+/** Connects to a database as the receiver does. */
+export function connect(url: string, connections = 20): Omit<TestDatabase, 'close'> {
+  const pool = openPool(url, createLog('silent'), { name: 'test', connections, connectTimeoutMs: 60_000 });
   return {
     url,
     pool,
     db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }),
     rows: async (query, values = []) => (await pool.query(query, values)).rows,
+    store: (...deliveries) => insertDeliveries(pool, deliveries, 60_000),
+  };
+}
+
+function open(name: string): TestDatabase {
+  const url = Object.assign(new URL(process.env.TEST_POSTGRES_URL!), { pathname: `/${name}` }).href;
+  const database = connect(url);
+  return {
+    ...database,
     close: async () => {
-      await pool.end();
+      await database.pool.end();
       await administer(`drop database ${name} with (force)`);
     },
   };
@@ -52,6 +61,22 @@ export async function allowConnections({ url }: Pick<TestDatabase, 'url'>, allow
   await administer(`alter database ${name} with allow_connections ${allowed}`);
   if (allowed) return;
   await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+}
+
+/** Runs while a transaction holds what a statement locks, or has written. */
+export async function whileLocked(
+  { pool }: Pick<TestDatabase, 'pool'>,
+  statement: string,
+  run: () => Promise<unknown>,
+): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(`begin; ${statement}`);
+    await run();
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 }
 
 /** A copy of a database on the same server, with its identity; connections to the original end. */

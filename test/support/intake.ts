@@ -23,6 +23,18 @@ export function deliveryOf(callback: object | string, receivedAt?: number): Deli
   return readCallback(body, { expected: otherOf(), receivedAt: receivedAt ?? arrivals }).delivery;
 }
 
+export const yesterday = Math.floor(Date.now() / 1000) - 86_400;
+
+/** A callback of a receipt that says nothing but this. */
+export const receiptOf = (receipt_id: number, data: object = {}, envelope: object = {}): Delivery =>
+  deliveryOf({
+    event: 'receipt.updated',
+    event_time: yesterday,
+    business_id: 'b',
+    ...envelope,
+    data: { receipt_id, ...data },
+  });
+
 const otherOf = () => (families as readonly Family[]).find(({ name }) => name === 'other')!;
 
 /** An intake on a test's database. */

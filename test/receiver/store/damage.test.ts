@@ -1,32 +1,26 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
-import { openPool } from '../../../src/receiver/store/pools.ts';
-import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { openCore } from '../../operations/support.ts';
-import { deliveryOf } from '../../support/intake.ts';
+import { connect } from '../../support/database.ts';
+import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
+import type { ReceiverDatabase } from '../../support/receiver-database.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
 it('a damaged page of what waits hides only itself, is named with its remedy, and that heals it', async () => {
   const server = await startTestServer();
   const log = createLog('silent');
-  const pool = openPool(server.url, log, { name: 'test', connections: 5, connectTimeoutMs: 60_000 });
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const database = connect(server.url, 5);
+  const { pool, db, store } = database;
   await migrate(db, families, log);
   const count = 300;
-  const deliveries = Array.from({ length: count }, (_, receipt_id) =>
-    deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } }),
-  );
-  await insertDeliveries(pool, deliveries, 60_000);
-  const form = { event: 'mcert.created', event_time: 1_763_000_000, data: { id: 'm' } };
-  await insertDeliveries(pool, [deliveryOf(form)], 60_000);
+  await store(...Array.from({ length: count }, (_, n) => receiptOf(n)));
+  await store(deliveryOf({ event: 'mcert.created', event_time: yesterday, data: { id: 'm' } }));
   const [file] = await server.rows(`
     select current_setting('data_directory') as folder, pg_relation_filepath('receiver.pending_deliveries') as path`);
   const [hidden] = await server.rows(`
@@ -39,16 +33,14 @@ it('a damaged page of what waits hides only itself, is named with its remedy, an
   closeSync(at);
   await server.restart();
 
-  const core = openCore({ url: server.url, pool, db } as never);
+  const core = openCore(database as ReceiverDatabase);
   const worker = startWorker({ merge: core.merge, pool, families, log, sweep: { pollMs: 100 } });
   const rows = async (table: string) =>
     (await server.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
   await until(async () => (await rows('receipts')) === count - (hidden!.n as number));
   await until(async () => (await rows('consent_forms')) === 1);
   // Alone, it is not mistaken for the record at fault.
-  const event_time = 1_763_000_000;
-  const later = deliveryOf({ event: 'receipt.created', event_time, data: { receipt_id: count } });
-  await insertDeliveries(pool, [later], 60_000);
+  await store(receiptOf(count));
   await until(async () => (await rows('receipts')) === count - (hidden!.n as number) + 1);
   const checks = await core.features[0]!.checks!(core);
   const remedy = expect.stringMatching(/receiver\.pending_deliveries is damaged.* truncate .*rebuild/);

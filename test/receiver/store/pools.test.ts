@@ -1,26 +1,22 @@
-import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { createDatabaseClock } from '../../../src/receiver/store/clock.ts';
-import { insertDeliveries, storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
-import { inTransaction, openPool } from '../../../src/receiver/store/pools.ts';
-import type { Tables } from '../../../src/receiver/store/tables.ts';
+import { storedColumns } from '../../../src/receiver/store/insert-deliveries.ts';
+import { inTransaction } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { apply } from '../../db/apply.ts';
-import { deliveryOf } from '../../support/intake.ts';
+import { connect } from '../../support/database.ts';
+import { receiptOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase('test');
-const openSessions = (connections = 3) =>
-  openPool(database.url, createLog('silent'), { name: 'test', connections, connectTimeoutMs: 60_000 });
 const alter = (setting: string) =>
   inTransaction(database.pool, 'set transaction read write', (client) =>
     client.query(`alter database ${new URL(database.url).pathname.slice(1)} ${setting}`),
   );
 
 it('a session that was read-only is closed, and a transaction takes another one', async () => {
-  const pool = openSessions();
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const { pool, db } = connect(database.url, 3);
   const write = `insert into receiver.heartbeats select now() on conflict do nothing`;
   const writes = [
     () => pool.query(write),
@@ -33,23 +29,22 @@ it('a session that was read-only is closed, and a transaction takes another one'
   };
   await alter('set default_transaction_read_only = on');
   await openAll();
-  for (const one of writes) await expect(one()).rejects.toMatchObject({ code: '25006' });
+  for (const run of writes) await expect(run()).rejects.toMatchObject({ code: '25006' });
   await openAll();
   await alter('reset default_transaction_read_only');
   await inTransaction(pool, '', (client) => client.query(write));
-  for (const one of writes) await one();
+  for (const run of writes) await run();
   await pool.end();
 });
 
 it.each(['insert', 'merge'])(
   'the %s goes on where a pooler gives it a session without its statement',
   async (lost) => {
-    const pool = openSessions(1);
+    const { pool, store } = connect(database.url, 1);
     const merge = createMerge({ pool, families, log: createLog('silent') });
     for (const n of [1, 2]) {
-      const callback = { event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id: n } };
       if (lost === 'insert' && n === 2) await pool.query('deallocate all');
-      expect(await insertDeliveries(pool, [deliveryOf(callback)], 60_000)).toEqual(['accepted']);
+      expect(await store(receiptOf(n))).toEqual(['accepted']);
       if (lost === 'merge' && n === 2) await pool.query('deallocate all');
       expect(await merge('receipt')).toMatchObject({ merged: 1, written: 1, isFull: false });
     }
@@ -58,12 +53,16 @@ it.each(['insert', 'merge'])(
 );
 
 it('settings of the database, the role or the server change no value that is read', async () => {
-  for (const [name, value] of Object.entries({
-    ...{ extra_float_digits: '-15', datestyle: 'German, DMY', intervalstyle: 'iso_8601' },
-    ...{ timezone: 'America/St_Johns', standard_conforming_strings: 'off', bytea_output: 'escape' },
-  }))
-    await alter(`set ${name} = '${value}'`);
-  const pool = openSessions();
+  for (const setting of [
+    "extra_float_digits = '-15'",
+    "datestyle = 'German, DMY'",
+    "intervalstyle = 'iso_8601'",
+    "timezone = 'America/St_Johns'",
+    "standard_conforming_strings = 'off'",
+    "bytea_output = 'escape'",
+  ])
+    await alter(`set ${setting}`);
+  const { pool } = connect(database.url, 3);
   const created_at = 1_763_000_000_123;
   const event_time = 1_763_000_001;
   const data = { receipt_id: 7, created_at, net_amount: '450.55' };

@@ -15,7 +15,7 @@ import {
   startOwnRedis,
   stream,
 } from '../../support/fallback.ts';
-import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
+import { openIntake, receiptOf, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
 
@@ -64,13 +64,6 @@ function fakeIntake(mayStore: (delivery: SpilledDelivery) => boolean) {
   return { stored, intake };
 }
 
-const receipt = (receipt_id: number) =>
-  deliveryOf({
-    event: 'receipt.created',
-    event_time: Math.floor(Date.now() / 1000),
-    business_id: 'b',
-    data: { receipt_id },
-  });
 const inbox = () =>
   database.rows(
     'select id, (extract(epoch from received_at) * 1e6)::bigint::text as received_at from receiver.inbox',
@@ -80,7 +73,7 @@ it('moves what the intake has spilled into the database, and what is no callback
   const { fallback, client, count } = await openStore();
   const run = () => Promise.reject(new StoreUnavailable('PostgreSQL'));
   const away = openIntake(database, { fallback, circuit: { run, timeoutMs: 60_000 } });
-  const bodies = Array.from({ length: 50 }, (_, index) => receipt(index).body);
+  const bodies = Array.from({ length: 50 }, (_, index) => receiptOf(index).body);
   const results = await Promise.all(bodies.map((body) => away.receive(body, routeOf('receipt'))));
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['accepted']));
   const spilled = await readSoon(fallback);
@@ -100,7 +93,7 @@ it('moves what the intake has spilled into the database, and what is no callback
 
 it('removes a delivery only once it is stored: what a crash in between repeats is a duplicate', async () => {
   const { fallback, count } = await openStore();
-  const deliveries = [receipt(1), receipt(2)];
+  const deliveries = [receiptOf(1), receiptOf(2)];
   await appendSoon(fallback, deliveries);
   let crashes = 2;
   const crashing: DrainOptions['fallback'] = {

@@ -9,17 +9,17 @@ import { Rejection } from '../../../src/callbacks/rejection.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { applyGate } from '../../../src/receiver/gate/gate.ts';
 import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
-import { insertDeliveries, insertQuery } from '../../../src/receiver/store/insert-deliveries.ts';
+import { insertQuery } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
-import { deliveryOf } from '../../support/intake.ts';
+import { whileLocked } from '../../support/database.ts';
+import { deliveryOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
 const log = createLog('silent');
-const start = Math.floor(Date.now() / 1000) - 86_400;
 const invoice = defineFamily({
   name: 'invoice',
   events: { 'invoice.created': 'created', 'invoice.updated': 'updated', 'invoice.deleted': 'deleted' },
@@ -37,9 +37,8 @@ const open = (list: readonly Family[] = families, maxCallbacks = 500, lines: obj
   const warn = (line: object) => lines.push(line);
   return { merge, rebuild: createRebuild({ ...stores, merge, log: { warn } as never, maxCallbacks }) };
 };
-const store = (...deliveries: Delivery[]) => insertDeliveries(database.pool, deliveries, 60_000);
 const of = (event: string, data: object, envelope: object = {}) =>
-  deliveryOf({ event, event_time: start, business_id: 'b', ...envelope, data });
+  deliveryOf({ event, event_time: yesterday, business_id: 'b', ...envelope, data });
 /** As it would come now, with the new family; also of an event of the receiver itself. */
 const readCallback = createReadCallback(withInvoices, true);
 const identifiedNow = (body: Buffer, receivedAt: number, id?: string) =>
@@ -55,7 +54,7 @@ const inbox = () =>
 const rowsOf = (table: string) => database.rows(`select * from ${table} order by event_time, delivery_id`);
 
 it('a rebuild with nothing to change writes nothing', async () => {
-  await store(
+  await database.store(
     of('receipt.created', {
       receipt_id: '07',
       created_at: '',
@@ -74,10 +73,10 @@ it('a rebuild with nothing to change writes nothing', async () => {
       oid: 12345678901234567890n.toString(),
     }),
     of('x.unknown', { 'with space': 'é', list: [{ pid: 'C' }], tiny: 1e-7 }, { client_id: 5 }),
-    of('schedule.available_for_consultation', { doctor_id: 'd' }, { event_time: String(start) }),
+    of('schedule.available_for_consultation', { doctor_id: 'd' }, { event_time: String(yesterday) }),
   );
   const read = of('appointment.updated', { appointment_id: 'a', patient_id: 'A' });
-  await store(
+  await database.store(
     identifiedNow(Buffer.from(String(read.body).replace('updated', 'reconciled')), read.receivedAt),
   );
   await mergeAll();
@@ -93,15 +92,15 @@ it('a rebuild with nothing to change writes nothing', async () => {
 it('callbacks of events that a family now lists move to it and are recorded as changes; others stay', async () => {
   const deliveries = [
     of('invoice.created', { invoice_id: '007', total: 5, patient_id: 'A' }),
-    of('invoice.updated', { invoice_id: 7, total: 8 }, { event_time: start + 1 }),
+    of('invoice.updated', { invoice_id: 7, total: 8 }, { event_time: yesterday + 1 }),
     of('invoice.deleted', { invoice_id: 8 }),
     of('x.unknown', { invoice_id: 7 }),
     of('receipt.created', { receipt_id: 7 }),
   ];
-  await store(...deliveries);
+  await database.store(...deliveries);
   await mergeAll();
   // One waits, and was received again.
-  await store(deliveries[1]!);
+  await database.store(deliveries[1]!);
   await database.rows('insert into receiver.pending_deliveries (id, family) values ($1, $2)', [
     deliveries[1]!.id,
     'other',
@@ -156,8 +155,8 @@ const callbacks = fc.array(
       'receipt.updated',
       'x.unknown',
     ),
-    event_time: fc.integer({ min: start, max: start + 3 }),
-    timestamp: fc.option(fc.integer({ min: start, max: start + 3 }), { nil: undefined }),
+    event_time: fc.integer({ min: yesterday, max: yesterday + 3 }),
+    timestamp: fc.option(fc.integer({ min: yesterday, max: yesterday + 3 }), { nil: undefined }),
     business_id: fc.constantFrom('b', '', 5, null),
     data: fc
       .record(
@@ -183,18 +182,18 @@ it('a rebuild makes of stored callbacks what they would be if they came now', as
   const { rebuild } = open(withInvoices, 3);
   const tables = withInvoices.map(({ table }) => table);
   await fc.assert(
-    fc.asyncProperty(callbacks, async (given) => {
+    fc.asyncProperty(callbacks, async (drawn) => {
       await database.rows(`truncate receiver.inbox, receiver.pending_deliveries, ${tables}`);
-      const deliveries = given.map((one) => deliveryOf(one));
-      await store(...deliveries);
+      const deliveries = drawn.map((callback) => deliveryOf(callback));
+      await database.store(...deliveries);
+      const setFamilies = (list: readonly Family[]) =>
+        database.rows(`update receiver.settings set value = $1 where name = 'families'`, [
+          fingerprintOf(list),
+        ]);
       // By the rules before: its families do not have the new one.
-      await database.rows(`update receiver.settings set value = $1 where name = 'families'`, [
-        fingerprintOf(families),
-      ]);
+      await setFamilies(families);
       await mergeAll();
-      await database.rows(`update receiver.settings set value = $1 where name = 'families'`, [
-        fingerprintOf(withInvoices),
-      ]);
+      await setFamilies(withInvoices);
       const { unreadable } = await rebuild();
       const rows = await database.rows('select * from receiver.inbox');
       let kept = 0;
@@ -216,23 +215,19 @@ it('a rebuild makes of stored callbacks what they would be if they came now', as
         }
       }
       expect(unreadable).toBe(kept);
-      const merged = await Promise.all(
-        tables.map((table) => database.rows(`select * from ${table} order by delivery_id`)),
-      );
+      const rowsOfAll = () =>
+        Promise.all(tables.map((table) => database.rows(`select * from ${table} order by delivery_id`)));
+      const merged = await rowsOfAll();
       await database.rows(`truncate ${tables}`);
       await rebuild();
-      expect(
-        await Promise.all(
-          tables.map((table) => database.rows(`select * from ${table} order by delivery_id`)),
-        ),
-      ).toEqual(merged);
+      expect(await rowsOfAll()).toEqual(merged);
     }),
     { numRuns: 30 },
   );
 });
 
 it('a field that a family has come to know gets its values, without a change of callbacks', async () => {
-  await store(
+  await database.store(
     of('receipt.created', { receipt_id: 1, tip: 5, other: 6 }),
     of('receipt.updated', { receipt_id: 1 }),
     of('receipt.created', { receipt_id: 2 }),
@@ -265,7 +260,7 @@ const erase = async (subject: string, ...records: RecordKey[]) => {
 };
 
 it('what an erasure has reduced keeps its id, record, version, subjects and data', async () => {
-  await store(
+  await database.store(
     of('invoice.created', { invoice_id: 1, patient_id: 'A', total: 5 }),
     of('receipt.created', { receipt_id: 1, patient_oid: 'A', aid: 'x', created_at: '' }),
   );
@@ -281,7 +276,7 @@ it('what an erasure has reduced keeps its id, record, version, subjects and data
 
 it('a callback that turns out to refer to an erased patient is reduced', async () => {
   const visit = of('appointment.created', { appointment_id: 'v', patient_id: 'A' });
-  await store(
+  await database.store(
     visit,
     of('invoice.created', { invoice_id: 1, visit: 'v', memo: 'CANARY', total: 5 }),
     of('invoice.created', { invoice_id: 2, memo: 'kept' }),
@@ -304,7 +299,7 @@ it('a callback that turns out to refer to an erased patient is reduced', async (
 
 it('what the rules cannot read any more stays as it is, and is named', async () => {
   const unreadable = of('invoice.created', { invoice_id: 'one' });
-  await store(unreadable, of('invoice.created', { invoice_id: 1 }));
+  await database.store(unreadable, of('invoice.created', { invoice_id: 1 }));
   await mergeAll();
   await migrate(database.db, withInvoices, log);
   const lines: object[] = [];
@@ -320,7 +315,7 @@ it('what the rules cannot read any more stays as it is, and is named', async () 
 });
 
 it('a rebuild that ends anywhere is completed by the next one', async () => {
-  await store(...Array.from({ length: 6 }, (_, n) => of('invoice.created', { invoice_id: n })));
+  await database.store(...Array.from({ length: 6 }, (_, n) => of('invoice.created', { invoice_id: n })));
   await mergeAll();
   await database.rows(
     'insert into receiver.pending_deliveries (id, family) select id, family from receiver.inbox',
@@ -343,7 +338,7 @@ it('a rebuild that ends anywhere is completed by the next one', async () => {
 
 it('a copy that is stored while a callback is rewritten keeps its arrival and its version', async () => {
   const later = of('invoice.created', { invoice_id: 1 });
-  await store(later);
+  await database.store(later);
   await migrate(database.db, withInvoices, log);
   const { rebuild } = open(withInvoices);
   const client = await database.pool.connect();
@@ -363,23 +358,21 @@ it('a copy that is stored while a callback is rewritten keeps its arrival and it
 });
 
 it('a process with other families than the tables changes nothing', async () => {
-  await store(of('invoice.created', { invoice_id: 1 }));
+  await database.store(of('invoice.created', { invoice_id: 1 }));
   const before = await inbox();
   await expect(open(withInvoices).rebuild()).rejects.toThrow(OtherFamilies);
   expect(await inbox()).toEqual(before);
 });
 
 it('a record whose row is locked, or whose data is refused, waits for the worker', async () => {
-  await store(...[1, 2, 3].map((n) => of('invoice.created', { invoice_id: n, total: n })));
+  await database.store(...[1, 2, 3].map((n) => of('invoice.created', { invoice_id: n, total: n })));
   await migrate(database.db, withInvoices, log);
   const { rebuild, merge } = open(withInvoices);
   await rebuild();
   await database.rows(`update invoices set total = 0; alter table invoices add check (total <> 2)`);
-  const client = await database.pool.connect();
-  await client.query('begin; select from invoices where invoice_id = 1 for update');
-  expect(await rebuild()).toMatchObject({ rows: 1, left: 2 });
-  await client.query('rollback');
-  client.release();
+  await whileLocked(database, 'select from invoices where invoice_id = 1 for update', async () => {
+    expect(await rebuild()).toMatchObject({ rows: 1, left: 2 });
+  });
   await merge('invoice');
   expect(await database.rows('select total from invoices order by invoice_id')).toEqual([
     { total: '1' },
@@ -394,9 +387,9 @@ it('a record whose row is locked, or whose data is refused, waits for the worker
 
 it('a rebuild beside incoming callbacks, resends and merges loses nothing and ends', async () => {
   const stored = Array.from({ length: 300 }, (_, n) =>
-    of('invoice.updated', { invoice_id: n % 90, total: n }, { event_time: start + (n % 7) }),
+    of('invoice.updated', { invoice_id: n % 90, total: n }, { event_time: yesterday + (n % 7) }),
   );
-  await store(...stored);
+  await database.store(...stored);
   await mergeAll();
   await migrate(database.db, withInvoices, log);
   const { rebuild, merge } = open(withInvoices, 20);
@@ -407,14 +400,14 @@ it('a rebuild beside incoming callbacks, resends and merges loses nothing and en
     for (let at = from; isRunning; at += 70) {
       const some = [...stored, ...stored].slice(at % 300, (at % 300) + 40).toReversed();
       for (const one of some) resent.set(one, (resent.get(one) ?? 0) + 1);
-      await store(...some.map((one) => identifiedNow(one.body, one.receivedAt - resent.get(one)!)));
+      await database.store(...some.map((one) => identifiedNow(one.body, one.receivedAt - resent.get(one)!)));
     }
   };
   const receive = async () => {
     while (isRunning) {
       const { body, receivedAt } = of('invoice.created', { invoice_id: received.length % 100 });
       received.push(identifiedNow(body, receivedAt));
-      await store(received.at(-1)!);
+      await database.store(received.at(-1)!);
     }
   };
   const work = async () => {
