@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { errorStatuses } from '../src/receiver/http/responses.ts';
 import { readSignature, verifySignature } from '../src/receiver/http/signature.ts';
 
 const documents = [
@@ -43,6 +44,11 @@ it.each(documents)('every link of %s leads to a file and a heading that exist', 
     expect({ path, exists: existsSync(path) }).toEqual({ path, exists: true });
     if (anchor) expect(anchors(path)).toContain(anchor);
   }
+});
+
+it('the documents have a table of every error status with its meaning, and no other', () => {
+  const rows = documents.flatMap((path) => [...read(path).matchAll(/^\| (\d{3}) +\| (.+?) +\|$/gm)]);
+  expect(rows.map(([, status, meaning]) => [status, meaning])).toEqual(Object.entries(errorStatuses));
 });
 
 it('README.md names every document of docs', () => {

@@ -2,21 +2,17 @@ import { readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startParts } from '../../src/app/start-parts.ts';
-import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
-import { createLog } from '../../src/common/log.ts';
-import { startReceiver } from '../../src/receiver/receiver.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { post, testConfig } from '../support/service.ts';
+import { post } from '../support/service.ts';
 import { sign } from '../support/sign.ts';
+import { startService } from '../support/start-service.ts';
 import { until } from '../support/until.ts';
 
 const page = 'docs/how-it-works.md';
 const key = 'k'.repeat(32);
-const log = createLog('silent');
 const never = 2 ** 31 - 1;
 /** Nothing but a callback makes anything run. */
 const times = {
@@ -46,11 +42,15 @@ afterAll(async () => {
 });
 
 async function start(role: Config['role']): Promise<string> {
-  const config = testConfig({ role, redisUrl: redis.url, authentication: { signingKeys: [key] }, times });
-  const options = { databaseUrl: database.url, families, log };
-  const { result, stop } = await startParts((onStop) => startReceiver(config, options, onStop), log);
+  const authentication = { signingKeys: [key] };
+  const { url, stop } = await startService(database.url, {
+    role,
+    redisUrl: redis.url,
+    authentication,
+    times,
+  });
   stops.push(stop);
-  return result.url;
+  return url;
 }
 
 async function send(url: string, receipt_id: number): Promise<number> {

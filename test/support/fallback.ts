@@ -5,19 +5,10 @@ import { isAway } from '../../src/receiver/queue/durability.ts';
 import { createFallback, type Fallback, type SpilledEntry } from '../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../src/receiver/store/circuit.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
+import { closeLater } from './close-later.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { type Overrides, testConfig } from './service.ts';
 import { until } from './until.ts';
-
-const closes: (() => unknown)[] = [];
-
-/** Registers what a test has opened; the last is closed first. */
-export const closeLater = (close: () => unknown): void => {
-  closes.push(close);
-};
-afterEach(async () => {
-  for (const close of closes.splice(0).toReversed()) await close();
-});
 
 /** A Redis of one test. */
 export async function startOwnRedis(options: string[] = []): Promise<TestRedis> {

@@ -8,6 +8,7 @@ import { createApp, listen } from '../../src/receiver/http/server.ts';
 import type { Intake } from '../../src/receiver/intake/intake.ts';
 import type { Route } from '../../src/receiver/intake/quarantine-body.ts';
 import type { ReceiveResult } from '../../src/receiver/intake/store-delivery.ts';
+import { closeLater } from './close-later.ts';
 import { testConfig } from './service.ts';
 
 export const id = '018f0000-0000-8000-8000-000000000001';
@@ -22,11 +23,6 @@ interface Options {
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;
 }
-
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
 
 /** A server with a fake intake, which notes what it is given. */
 export async function serve(options: Options = {}) {
@@ -55,7 +51,7 @@ export async function serve(options: Options = {}) {
   };
   const callbacks = createCallbacks({ config, access, intake: intake as Partial<Intake> as Intake, log });
   const { url, stop } = await listen(callbacks, createApp({ routes: [], log }), config);
-  stops.push(stop);
+  closeLater(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
     fetch(url + path, {
       method: 'POST',

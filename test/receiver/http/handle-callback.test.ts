@@ -12,6 +12,7 @@ import { until } from '../../support/until.ts';
 
 const key = 'k'.repeat(32);
 const signed = { authentication: { signingKeys: [key] } };
+const errors = [{ path: '/data', message: 'is required' }];
 const fails = (error: unknown) => ({ receive: () => Promise.reject(error) });
 
 test.each(['accepted', 'duplicate', 'expired'] as const)('%s is a 200 with the id', async (status) => {
@@ -23,26 +24,20 @@ test.each(['accepted', 'duplicate', 'expired'] as const)('%s is a 200 with the i
 test.each([
   ['not JSON', new NotJson('The body is not JSON.'), 400],
   ['a tenant that is not allowed', new TenantNotAllowed('client_id'), 403],
-  ['what does not fit', new InvalidCallback([{ path: '/data', message: 'is required' }]), 422],
+  ['what does not fit', new InvalidCallback(errors), 422, { errors }],
   ['what PostgreSQL refuses', new DataRefused('refused'), 422],
   ['no store', new Unavailable(new Error('down')), 503],
   ['an unknown error', new Error('unknown: canary'), 503],
   ['what is no error', 'canary', 503],
-])('%s has its status, as a problem that echoes nothing', async (_name, error, status) => {
+])('%s has its status, as a problem that echoes nothing', async (_name, error, status, more: object = {}) => {
   const { post } = await serve(fails(error));
   const response = await post('{"name":"canary"}');
   const text = await response.text();
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(response.headers.has('retry-after')).toBe(status === 503);
-  expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status });
+  expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status, ...more });
   expect(text).not.toMatch(/canary|\.ts:|node_modules/);
-});
-
-test('the faults of a callback are listed with their places', async () => {
-  const errors = [{ path: '/data', message: 'is required' }];
-  const { post } = await serve(fails(new InvalidCallback(errors)));
-  expect(await (await post('{}')).json()).toMatchObject({ errors });
 });
 
 test('another method is a 405 that allows POST', async () => {
@@ -52,14 +47,14 @@ test('another method is a 405 that allows POST', async () => {
   expect(received).toEqual([]);
 });
 
-test.each(['/Receipts', '/receipts/', '/receipts/x', '/%72eceipts', '/other'])(
-  '%s is not the registered path',
-  async (path) => {
-    const { post, received } = await serve();
+test('only the registered path is served, with any query', async () => {
+  const { post, received } = await serve();
+  for (const path of ['/Receipts', '/receipts/', '/receipts/x', '/%72eceipts', '/other?/receipts'])
     expect((await post('{}', {}, path)).status).toBe(404);
-    expect(received).toEqual([]);
-  },
-);
+  expect(received).toEqual([]);
+  for (const path of ['/receipts?token=1&next=/other', '/receipts?'])
+    expect((await post('{}', {}, path)).status).toBe(200);
+});
 
 test('a path with characters of a pattern is matched as it is', async () => {
   const { post, received } = await serve({ paths: { forms: ['/a:b*c(d)+e!'] } });
@@ -88,21 +83,14 @@ test.each([
   expect((await post('{}', { 'X-Signature': sign(key, '{}', old) })).status).toBe(status);
 });
 
-test('only an allowed address is accepted, behind as many proxies as are trusted', async () => {
-  const { post } = await serve({ authentication: { allowedIps: ['192.0.2.0/24'], trustProxy: 1 } });
-  const from = async (forwarded: string) => (await post('{}', { 'X-Forwarded-For': forwarded })).status;
-  expect(await from('192.0.2.7')).toBe(200);
-  expect(await from('192.0.2.7, 198.51.100.1')).toBe(403);
-});
-
-test('a sender whose address the trusted proxy does not say is on no list, and the check says so', async () => {
+test('only allowed addresses pass; one that the trusted proxy does not say is none, as the check says', async () => {
   const authentication = { allowedIps: ['192.0.2.0/24', '127.0.0.0/8'], trustProxy: 1 };
   const { post, warning } = await serve({ authentication });
   const statusOf = async (headers: Record<string, string>) => (await post('{}', headers)).status;
-  for (const address of ['192.0.2.7:51234', '192.0.2.7', '[::ffff:192.0.2.7]:443'])
-    expect(await statusOf({ 'X-Forwarded-For': address })).toBe(200);
+  expect(await statusOf({ 'X-Forwarded-For': '[::ffff:192.0.2.7]:443' })).toBe(200);
+  expect(await statusOf({ 'X-Forwarded-For': '192.0.2.7, 198.51.100.1' })).toBe(403);
   expect(warning()).toBeUndefined();
-  for (const address of ['198.51.100.66:1234', '[2001:db8::1]:443', 'unknown', '198.51.100.66,'])
+  for (const address of ['unknown', '192.0.2.7,'])
     expect(await statusOf({ 'X-Forwarded-For': address })).toBe(403);
   expect(await statusOf({ Forwarded: 'for=192.0.2.7' })).toBe(403);
   expect(warning()).toContain('X-Forwarded-For');
@@ -157,14 +145,6 @@ test('another media type that cannot be kept is a 503', async () => {
   expect((await post('<a/>', { 'Content-Type': 'text/xml' })).status).toBe(503);
 });
 
-test('a body over the limit is a 413 and is not kept', async () => {
-  const { post, kept, received } = await serve();
-  for (const type of ['application/json', 'text/xml']) {
-    expect((await post('x'.repeat(1_001), { 'Content-Type': type })).status).toBe(413);
-  }
-  expect([kept, received]).toEqual([[], []]);
-});
-
 test('a body that is cut off is counted as aborted and does not reach the intake', async () => {
   const { url, received } = await serve({ paths: { cut: ['/cut'] } });
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -181,26 +161,20 @@ test('a body that is cut off is counted as aborted and does not reach the intake
   expect(received).toEqual([]);
 });
 
-test('the query is no part of the path', async () => {
-  const { post } = await serve();
-  for (const path of ['/receipts?token=1&next=/other', '/receipts?']) {
-    expect((await post('{}', {}, path)).status).toBe(200);
-  }
-  expect((await post('{}', {}, '/other?/receipts')).status).toBe(404);
-});
-
-test('a body of the limit is accepted, one of a byte more is not, with and without its length', async () => {
-  const { url, post, received } = await serve();
-  const chunked = (length: number) => {
+test('a body of the limit is accepted; one of a byte more is a 413, not kept, with and without its length', async () => {
+  const { url, post, received, kept } = await serve();
+  const chunked = async (length: number) => {
     const headers = { 'Content-Type': 'application/json' };
     const body = new Blob(['x'.repeat(length)]).stream();
     return fetch(`${url}/receipts`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
   };
-  expect((await post('x'.repeat(1_000))).status).toBe(200);
-  expect((await chunked(1_000)).status).toBe(200);
-  expect((await post('x'.repeat(1_001))).status).toBe(413);
-  expect((await chunked(1_001)).status).toBe(413);
+  const whole = (length: number, type = 'application/json') =>
+    post('x'.repeat(length), { 'Content-Type': type });
+  for (const response of [whole(1_000), chunked(1_000)]) expect((await response).status).toBe(200);
+  for (const response of [whole(1_001), whole(1_001, 'text/xml'), chunked(1_001)])
+    expect((await response).status).toBe(413);
   expect(received.map(({ body }) => body.length)).toEqual([1_000, 1_000]);
+  expect(kept).toEqual([]);
 });
 
 test('the sender of a body far beyond the limit sees the response, and can use its connection again', async () => {

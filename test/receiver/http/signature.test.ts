@@ -43,15 +43,8 @@ it.each([
     sign('old', body, now).replace(`${now}`, `${now + 1}`),
     SignatureWrong,
   ],
-  ['is 181 seconds old', sign('old', body, now - 181), SignatureStale],
-  ['is 181 seconds ahead', sign('old', body, now + 181), SignatureStale],
 ])('a signature that %s is rejected', (_, header, error) => {
   expect(verify(header)).toThrow(error);
-});
-
-it('a time of 180 seconds in the past or future is accepted', () => {
-  expect(verify(sign('old', body, now - 180))).not.toThrow();
-  expect(verify(sign('old', body, now + 180))).not.toThrow();
 });
 
 it('a time is stale only by both clocks; while one is not known, the other does not decide', () => {

@@ -3,10 +3,10 @@ import { Pipeline } from 'ioredis';
 import { createLog } from '../../../src/common/log.ts';
 import { NotKept, watchDurability } from '../../../src/receiver/queue/durability.ts';
 import { connectProducer } from '../../../src/receiver/queue/redis.ts';
+import { closeLater } from '../../support/close-later.ts';
 import {
   appendSoon,
   appends,
-  closeLater,
   openFallback,
   readSoon,
   spilled,

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:tls';
 import { createLog } from '../../../src/common/log.ts';
 import { checkRedis, RedisUnusable } from '../../../src/receiver/queue/redis.ts';
-import { closeLater, startOwnRedis } from '../../support/fallback.ts';
+import { closeLater } from '../../support/close-later.ts';
+import { startOwnRedis } from '../../support/fallback.ts';
 import { selfSigned } from '../../support/self-signed.ts';
 
 const log = createLog('silent');

@@ -6,9 +6,9 @@ import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { type DrainOptions, drainFallback } from '../../../src/receiver/worker/drain.ts';
+import { closeLater } from '../../support/close-later.ts';
 import {
   appendSoon,
-  closeLater,
   openFallback,
   readSoon,
   spilled,
