@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts';
-import { createLog } from '../../../src/common/log.ts';
+import type { IntakeOptions } from '../../../src/receiver/intake/intake.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
-import { openPool } from '../../../src/receiver/store/pools.ts';
+import { connect } from '../../support/database.ts';
 import { openIntake, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
@@ -20,6 +20,9 @@ const receipt = (data: object = {}, envelope: object = {}) =>
       data: { receipt_id: 7, ...data },
     }),
   );
+/** Receives a body at the path of receipts. */
+const receive = (body: string | Buffer, options: Partial<IntakeOptions> = {}) =>
+  openIntake(database, options).receive(Buffer.from(body), routeOf('receipt'));
 const inbox = () => database.rows('select * from receiver.inbox order by id');
 const pending = () => database.rows('select * from receiver.pending_deliveries');
 const quarantine = () =>
@@ -42,8 +45,7 @@ it('an acknowledged callback is in the inbox with its record, and waits', async 
 it('an acknowledged callback is on disk, also where a database does not wait for it', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await database.rows(`alter database ${name} set synchronous_commit = off`);
-  const size = { name: 'test', connections: 1, connectTimeoutMs: 60_000 };
-  const pool = openPool(database.url, createLog('silent'), size);
+  const { pool } = connect(database.url, 1);
   try {
     const intake = openIntake({ ...database, pool });
     const before = await pool.query('select pg_current_wal_insert_lsn() as lsn');
@@ -60,12 +62,7 @@ it('a resend is a duplicate, is counted and does not wait again', async () => {
   const intake = openIntake(database);
   const bodies = [1, 2, 3, 4].map((timestamp) => receipt({}, { timestamp }));
   const results = await Promise.all(bodies.map((body) => intake.receive(body, routeOf('receipt'))));
-  expect(results.map(({ status }) => status).sort()).toEqual([
-    'accepted',
-    'duplicate',
-    'duplicate',
-    'duplicate',
-  ]);
+  expect(results.filter(({ status }) => status === 'duplicate')).toHaveLength(3);
   await database.rows('delete from receiver.pending_deliveries');
   expect(await intake.receive(bodies[1]!, routeOf('receipt'))).toMatchObject({ status: 'duplicate' });
   expect(await database.rows('select count from receiver.resends')).toEqual([{ count: 4 }]);
@@ -80,13 +77,9 @@ it('of a resend with another timestamp the first to arrive counts, also where it
   const { id } = await intake.receive(receipt({}, { timestamp: eventTime + 9 }), routeOf('receipt'));
   await database.rows('delete from receiver.pending_deliveries');
   const [later] = await inbox();
-  const early = receipt({}, { timestamp: eventTime + 1 });
-  await intake.drain({
-    id,
-    family: 'receipt',
-    body: early,
-    receivedAt: Number(later!.received_at) * 1000 - 5_000_000,
-  });
+  const body = receipt({}, { timestamp: eventTime + 1 });
+  const receivedAt = Number(later!.received_at) * 1000 - 5_000_000;
+  await intake.drain({ id, family: 'receipt', body, receivedAt });
   const [row] = await inbox();
   expect(row!.envelope).toMatchObject({ timestamp: eventTime + 1 });
   expect(String(row!.version) < String(later!.version)).toBe(true);
@@ -94,52 +87,38 @@ it('of a resend with another timestamp the first to arrive counts, also where it
 });
 
 it.each([
-  ['{', 'receipt', 'not_json'],
-  [receipt({ receipt_id: null }), 'receipt', 'invalid'],
-  [receipt({ receipt_id: '9223372036854775808' }), 'receipt', 'invalid'],
-  [receipt({}, { event_time: 0 }), 'receipt', 'invalid'],
-  [receipt({}, { event_time: '' }), 'receipt', 'invalid'],
-  [receipt({}, { event_time: undefined }), 'receipt', 'invalid'],
-  [receipt({}, { event_time: eventTime + 3 * 86_400 }), 'receipt', 'invalid'],
-  [receipt({}, { event: 'receipt.printed' }), 'receipt', 'invalid'],
-  [receipt({}, { event: 'mcert.created' }), 'receipt', 'wrong_family'],
-  [receipt({}, { event: 'appointment.reconciled' }), 'appointment', 'invalid'],
-  [receipt({ remarks: '\0' }), 'receipt', 'invalid'],
+  ['no JSON', '{', 'not_json'],
+  ['a key that is null', receipt({ receipt_id: null }), 'invalid'],
+  ['the time 0', receipt({}, { event_time: 0 }), 'invalid'],
+  ['no time', receipt({}, { event_time: undefined }), 'invalid'],
+  ['a time in three days', receipt({}, { event_time: eventTime + 3 * 86_400 }), 'invalid'],
+  ['an unknown event', receipt({}, { event: 'receipt.printed' }), 'invalid'],
+  ['an event of another family', receipt({}, { event: 'mcert.created' }), 'wrong_family'],
+  ['an event of the receiver itself', receipt({}, { event: 'appointment.reconciled' }), 'invalid'],
+  ['what PostgreSQL cannot store', receipt({ remarks: '\0' }), 'invalid'],
   [
-    '{"event":"receipt.created","event_time":1763000000,"data":{"receipt_id":7,"remarks":"\\ud800"}}',
-    'receipt',
-    'invalid',
-  ],
-  [
+    'a list as its data',
     receipt()
       .toString()
       .replace(/"data".*/, '"data":[]}'),
-    'receipt',
     'invalid',
   ],
-])('%s at the path of %s is refused, and kept with the reason %s', async (body, family, reason) => {
-  const intake = openIntake(database);
-  const sent = Buffer.from(body);
-  await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
-  await expect(intake.receive(sent, routeOf(family))).rejects.toMatchObject({ reason });
+])('%s is refused, and kept with the reason', async (_, body, reason) => {
+  for (const _ of [1, 2]) await expect(receive(body)).rejects.toMatchObject({ reason });
   expect(await quarantine()).toMatchObject([
-    { reason, family, body: sent.toString(), count: 2, acknowledged: false },
+    { reason, family: 'receipt', body: body.toString(), count: 2, acknowledged: false },
   ]);
   expect(await inbox()).toEqual([]);
 });
 
 it('a refused body is kept with the business that it names, as far as that can be stored', async () => {
-  const intake = openIntake(database);
   for (const id of ['"b"', '7', '"b\\u0000\\ud800"', '{}'])
-    await expect(
-      intake.receive(Buffer.from(`{"business_id":${id}}`), routeOf('receipt')),
-    ).rejects.toBeInstanceOf(Rejection);
+    await expect(receive(`{"business_id":${id}}`)).rejects.toBeInstanceOf(Rejection);
   const names = (await quarantine()).map(({ business_id }) => business_id);
   expect(new Set(names)).toEqual(new Set(['b', '7', 'b\ufffd', null]));
 });
 
 it('everything but event, time, data and key may be absent, null, or of another type', async () => {
-  const intake = openIntake(database);
   const odd = { created_at: '', net_amount: '450.50', mobile: 919900000001, archive: true, name: null };
   const bodies = [
     receipt(odd),
@@ -147,15 +126,12 @@ it('everything but event, time, data and key may be absent, null, or of another 
     receipt({}, { event: undefined, event_type: 'receipt.updated' }),
     receipt({}, { event_time: String(eventTime - 1) }),
   ];
-  for (const body of bodies)
-    expect(await intake.receive(body, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
+  for (const body of bodies) expect(await receive(body)).toMatchObject({ status: 'accepted' });
 });
 
-it('a byte order mark before good JSON changes nothing, and a refusal names one elsewhere with its place', async () => {
-  const intake = openIntake(database);
-  const { id } = await intake.receive(receipt(), routeOf('receipt'));
-  const marked = Buffer.from(`\ufeff${receipt()}`);
-  expect(await intake.receive(marked, routeOf('receipt'))).toEqual({ status: 'duplicate', id });
+it('a byte order mark before good JSON changes nothing; a refusal names one elsewhere with its place', async () => {
+  const { id } = await receive(receipt());
+  expect(await receive(`\ufeff${receipt()}`)).toEqual({ status: 'duplicate', id });
   for (const [body, path, message] of [
     [`${receipt()}\ufeff`, '', `character ${receipt().length + 1} is U+FEFF`],
     [receipt({}, { '\ufeffbusiness_id': 'b' }), '/business_id', 'U+FEFF in its name'],
@@ -165,7 +141,7 @@ it('a byte order mark before good JSON changes nothing, and a refusal names one 
     [receipt({ receipt_id: '\ufeff7' }), '/data/receipt_id', 'must not contain U+FEFF'],
     [receipt({}, { event: '\ufeffreceipt.updated' }), '/event', 'must not contain U+FEFF'],
   ] as const)
-    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toMatchObject({
+    await expect(receive(body)).rejects.toMatchObject({
       errors: [{ path, message: expect.stringContaining(message) }],
     });
   // It is one business's, not that of another.
@@ -179,15 +155,15 @@ it.each([
   ['2026-11-26', 'ISO 8601 with an offset'],
   ['1999-12-31T00:00:00Z', 'from 2000 on'],
 ])('the time %s of an event is refused with what is wrong with it', async (event_time, message) => {
-  await expect(
-    openIntake(database).receive(receipt({}, { event_time }), routeOf('receipt')),
-  ).rejects.toMatchObject({ errors: [{ path: '/event_time', message: expect.stringContaining(message) }] });
+  await expect(receive(receipt({}, { event_time }))).rejects.toMatchObject({
+    errors: [{ path: '/event_time', message: expect.stringContaining(message) }],
+  });
 });
 
 it('an event that no family lists is taken at the path of every event alone', async () => {
   const intake = openIntake(database);
   const body = receipt({}, { event: 'rec.uploaded' });
-  await expect(intake.receive(body, routeOf('receipt'))).rejects.toMatchObject({ reason: 'invalid' });
+  await expect(receive(body)).rejects.toMatchObject({ reason: 'invalid' });
   const { id } = await intake.receive(body, routeOf('other'));
   expect(await inbox()).toMatchObject([{ id, family: 'other', record_id: id, event: 'rec.uploaded' }]);
   expect(await intake.receive(receipt(), routeOf('other'))).toMatchObject({ status: 'accepted' });
@@ -195,16 +171,15 @@ it('an event that no family lists is taken at the path of every event alone', as
 
 it('a callback older than its family keeps is acknowledged, and stored only for a stored record', async () => {
   const config = testConfig({ retention: { receipt: 86_400_000 } });
-  const intake = openIntake(database, { config });
   const old = receipt({}, { event_time: eventTime - 2 * 86_400 });
-  expect(await intake.receive(old, routeOf('receipt'))).toMatchObject({ status: 'expired' });
+  expect(await receive(old, { config })).toMatchObject({ status: 'expired' });
   expect(await inbox()).toEqual([]);
-  await intake.receive(receipt(), routeOf('receipt'));
-  expect(await intake.receive(old, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
+  await receive(receipt(), { config });
+  expect(await receive(old, { config })).toMatchObject({ status: 'accepted' });
   await database.rows('truncate receiver.inbox, receiver.pending_deliveries');
   // By one clock alone nothing is too old.
-  const slow = openIntake(database, { config, clock: { current: async () => Date.now() - 5 * 86_400_000 } });
-  expect(await slow.receive(old, routeOf('receipt'))).toMatchObject({ status: 'accepted' });
+  const clock = { current: async () => Date.now() - 5 * 86_400_000 };
+  expect(await receive(old, { config, clock })).toMatchObject({ status: 'accepted' });
 });
 
 it('an event that our clock alone objects to goes to the fallback, or is to be sent again', async () => {
@@ -214,16 +189,12 @@ it('an event that our clock alone objects to goes to the fallback, or is to be s
   const unknown = { config, clock: { current: async () => undefined } };
   for (const days of [-2, 2]) {
     const body = receipt({}, { event_time: eventTime + days * 86_400 });
-    const { status, id } = await openIntake(database, { ...unknown, fallback }).receive(
-      body,
-      routeOf('receipt'),
-    );
+    const { status, id } = await receive(body, { ...unknown, fallback });
     expect([status, spilled.pop()]).toMatchObject(['accepted', { id, body }]);
     const unavailable = { name: 'Unavailable', delivery: id };
-    const alone = openIntake(database, unknown);
-    await expect(alone.receive(body, routeOf('receipt'))).rejects.toMatchObject(unavailable);
-    const draining = openIntake(database, { ...unknown, fallback });
+    await expect(receive(body, unknown)).rejects.toMatchObject(unavailable);
     const entry = { id, family: 'receipt', body, receivedAt: 1 };
+    const draining = openIntake(database, { ...unknown, fallback });
     await expect(draining.drain(entry)).rejects.toMatchObject(unavailable);
   }
   expect([await inbox(), await quarantine(), spilled]).toEqual([[], [], []]);
@@ -231,41 +202,37 @@ it('an event that our clock alone objects to goes to the fallback, or is to be s
 
 it('a business or client that is not allowed is refused, and not kept', async () => {
   const config = testConfig({ authentication: { allowedClientIds: ['c'], allowedBusinessIds: ['b'] } });
-  const intake = openIntake(database, { config });
-  await expect(intake.receive(receipt(), routeOf('receipt'))).rejects.toThrow('client_id');
-  await expect(
-    intake.receive(receipt({}, { client_id: 'c', business_id: 'x' }), routeOf('receipt')),
-  ).rejects.toThrow('business_id');
-  expect(await intake.receive(receipt({}, { client_id: 'c' }), routeOf('receipt'))).toMatchObject({
-    status: 'accepted',
-  });
+  const send = (envelope: object) => receive(receipt({}, envelope), { config });
+  await expect(send({})).rejects.toThrow('client_id');
+  await expect(send({ client_id: 'c', business_id: 'x' })).rejects.toThrow('business_id');
+  expect(await send({ client_id: 'c' })).toMatchObject({ status: 'accepted' });
   expect(await quarantine()).toEqual([]);
 });
 
 it('a one-time password and keys are stored nowhere, also not of a body that is refused', async () => {
-  const intake = openIntake(database);
   const secret = { token: 'SECRET', key_information: { nonce: 'SECRET' }, oid: '17' };
-  const body = (event_time: number) =>
-    Buffer.from(JSON.stringify({ event: 'abha.context_discover_link_confirm', event_time, data: secret }));
-  await intake.receive(body(eventTime), routeOf('other'));
-  await expect(intake.receive(body(0), routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
-  const repeated = Buffer.from('{"event":"abha.x","data":{"token":"SECRET"},"data":{}}');
-  await expect(intake.receive(repeated, routeOf('other'))).rejects.toMatchObject({ reason: 'invalid' });
+  const send = (body: string | object) =>
+    openIntake(database).receive(
+      Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+      routeOf('other'),
+    );
+  const event = { event: 'abha.context_discover_link_confirm', event_time: eventTime, data: secret };
+  await send(event);
+  await expect(send({ ...event, event_time: 0 })).rejects.toMatchObject({ reason: 'invalid' });
+  const repeated = '{"event":"abha.x","data":{"token":"SECRET"},"data":{}}';
+  await expect(send(repeated)).rejects.toMatchObject({ reason: 'invalid' });
   // What is merged differs from its data: without an error there is none.
-  const linked = { care_context_id: 'c', status: 'LINKED', ...secret };
-  const event = { event: 'abha.link_care_context', event_time: eventTime, data: linked };
+  const data = { care_context_id: 'c', status: 'LINKED', ...secret };
   for (const status of ['accepted', 'duplicate'])
-    expect(await intake.receive(Buffer.from(JSON.stringify(event)), routeOf('other'))).toMatchObject({
-      status,
-    });
+    expect(await send({ ...event, event: 'abha.link_care_context', data })).toMatchObject({ status });
   const stored = await database.rows('select envelope::text, data::text from receiver.inbox');
   expect(stored.filter(({ data }) => data !== null)).toHaveLength(1);
-  const texts = [stored, await quarantine()];
-  expect(JSON.stringify(texts)).not.toContain('SECRET');
-  expect(JSON.stringify(texts)).toContain('17');
+  const texts = JSON.stringify([stored, await quarantine()]);
+  expect(texts).not.toContain('SECRET');
+  expect(texts).toContain('17');
 });
 
-it('of a refused body that is no text its size and hash are kept, and no escape of a form hides a secret', async () => {
+it('a refused body that is no text is kept as size and hash, and no escape in a form hides a secret', async () => {
   const intake = openIntake(database);
   const json = '{"event":"abha.x","data":{"token":"SECRET"}}';
   const bodies = [
@@ -275,22 +242,17 @@ it('of a refused body that is no text its size and hash are kept, and no escape 
     Buffer.from(`payload=${encodeURIComponent(json)}`),
     Buffer.from(`a ${json}`),
   ];
-  for (const body of bodies) {
-    const advice = new UnsupportedMedia('Send JSON.');
-    await intake.reject(advice, body, routeOf('other'));
-  }
+  for (const body of bodies) await intake.reject(new UnsupportedMedia('Send JSON.'), body, routeOf('other'));
   const kept = (await quarantine()).map(({ body }) => String(body));
-  expect(kept.filter((text) => /^\d+ bytes that are no text, SHA-256 [\da-f]{64}$/.test(text))).toHaveLength(
-    3,
-  );
+  const isHash = (text: string) => /^\d+ bytes that are no text, SHA-256 [\da-f]{64}$/.test(text);
+  expect(kept.filter(isHash)).toHaveLength(3);
   expect(kept.filter((text) => text.endsWith('[redacted]'))).toHaveLength(2);
   expect(kept.join()).not.toContain('SECRET');
 });
 
-it('a full quarantine keeps the first bodies of each reason and what was acknowledged, and counts others', async () => {
+it('a full quarantine keeps the first bodies of each reason and what was acknowledged, counting others', async () => {
   const intake = openIntake(database);
-  const refuse = (body: string) =>
-    expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toBeInstanceOf(Rejection);
+  const refuse = (body: string) => expect(receive(body)).rejects.toBeInstanceOf(Rejection);
   await refuse('{"first":1}');
   await database.rows(`alter table receiver.quarantine alter column body set storage external`);
   await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body)
@@ -334,8 +296,7 @@ const refuse = (sqlstate: string) =>
 
 it('PostgreSQL’s words about a body are neither sent nor kept', async () => {
   await refuse('22023');
-  const sending = openIntake(database).receive(receipt({ name: 'Asha' }), routeOf('receipt'));
-  await expect(sending).rejects.toThrow(/^22023$/);
+  await expect(receive(receipt({ name: 'Asha' }))).rejects.toThrow(/^22023$/);
   expect(await database.rows('select errors from receiver.quarantine')).toEqual([
     { errors: [{ path: '', message: '22023' }] },
   ]);
@@ -343,8 +304,7 @@ it('PostgreSQL’s words about a body are neither sent nor kept', async () => {
 
 it('a callback that PostgreSQL refuses for an unknown reason is counted, and after hours kept', async () => {
   await refuse('0A000');
-  const intake = openIntake(database);
-  const send = () => intake.receive(receipt({ name: 'Asha' }), routeOf('receipt'));
+  const send = () => receive(receipt({ name: 'Asha' }));
   for (const _ of [1, 2]) await expect(send()).rejects.toMatchObject({ name: 'Unavailable' });
   expect(await quarantine()).toEqual([]);
   const counted = () => database.rows('select name, substr(key, 38) as reason, count from receiver.counters');
@@ -358,10 +318,8 @@ it('a callback that PostgreSQL refuses for an unknown reason is counted, and aft
 
 it('a callback that another row stands in the way of is to be sent again, and is not refused', async () => {
   await database.rows('create unique index on receiver.inbox (business_id)');
-  const intake = openIntake(database);
-  await intake.receive(receipt(), routeOf('receipt'));
-  const second = intake.receive(receipt({ receipt_id: 8 }), routeOf('receipt'));
-  await expect(second).rejects.toMatchObject({ name: 'Unavailable' });
+  await receive(receipt());
+  await expect(receive(receipt({ receipt_id: 8 }))).rejects.toMatchObject({ name: 'Unavailable' });
   expect(await quarantine()).toEqual([]);
 });
 
@@ -369,41 +327,27 @@ it('with PostgreSQL away a callback is acknowledged from the fallback, without s
   const spilled: unknown[] = [];
   const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
   const fallback = { append: async (deliveries: unknown[]) => void spilled.push(...deliveries) };
-  const intake = openIntake(database, { circuit, fallback });
-  const { status, id } = await intake.receive(receipt(), routeOf('receipt'));
-  expect([status, spilled]).toEqual([
-    'accepted',
-    [expect.objectContaining({ id, family: 'receipt', body: receipt() })],
-  ]);
+  const { status, id } = await receive(receipt(), { circuit, fallback });
+  expect(status).toBe('accepted');
+  expect(spilled).toMatchObject([{ id, family: 'receipt', body: receipt() }]);
   const abha = { event: 'abha.x', event_time: eventTime, data: { token: 'SECRET', oid: '17' } };
+  const intake = openIntake(database, { circuit, fallback });
   await intake.receive(Buffer.from(JSON.stringify(abha)), routeOf('other'));
   expect(String((spilled[1] as Delivery).body)).toMatch(/^(?!.*SECRET).*"17"/);
   const refusing = { append: () => Promise.reject(new StoreUnavailable('Redis')) };
-  for (const one of [refusing, undefined])
-    await expect(
-      openIntake(database, { circuit, fallback: one }).receive(receipt(), routeOf('receipt')),
-    ).rejects.toMatchObject({
-      name: 'Unavailable',
-      delivery: id,
-    });
+  for (const options of [{ circuit, fallback: refusing }, { circuit }])
+    await expect(receive(receipt(), options)).rejects.toMatchObject({ name: 'Unavailable', delivery: id });
 });
 
 it('what the drain cannot store is in the quarantine, as acknowledged', async () => {
-  const intake = openIntake(database);
-  await intake.drain({ id: 'no id', family: 'receipt', body: Buffer.from('not a body'), receivedAt: 1 });
-  await intake.drain({
-    id: '',
-    family: 'receipt',
-    body: receipt({}, { event_time: eventTime + 5 * 86_400 }),
-    receivedAt: 1,
-  });
-  expect(await quarantine()).toMatchObject([{ acknowledged: true }, { acknowledged: true }]);
+  const drain = (body: Buffer, options = {}) =>
+    openIntake(database, options).drain({ id: '', family: 'receipt', body, receivedAt: 1 });
+  await drain(Buffer.from('not a body'));
+  await drain(receipt({}, { event_time: eventTime + 5 * 86_400 }));
   // Also of a client that is not allowed any more.
-  const strict = openIntake(database, {
-    config: testConfig({ authentication: { allowedClientIds: ['c'] } }),
-  });
-  await strict.drain({ id: '', family: 'receipt', body: receipt({ receipt_id: 9 }), receivedAt: 1 });
-  expect((await quarantine()).filter(({ acknowledged }) => acknowledged)).toHaveLength(3);
+  const config = testConfig({ authentication: { allowedClientIds: ['c'] } });
+  await drain(receipt({ receipt_id: 9 }), { config });
+  expect((await quarantine()).map(({ acknowledged }) => acknowledged)).toEqual([true, true, true]);
 });
 
 it('a replay from the quarantine accepts what is valid by now, once', async () => {
@@ -430,17 +374,14 @@ it('drift is counted by event and field, with an example, and holds no values', 
   const rows = await database.rows(
     `select key::jsonb as key, count::int, example from receiver.counters where name = 'drift'`,
   );
-  const keys = rows.map(({ key }) => JSON.stringify(key));
-  expect(keys).toEqual(
-    expect.arrayContaining(
-      [
-        '["receipt.created", "/data/net_amount", "unfit", ""]',
-        '["receipt.created", "/data/receipt_status", "value", "NEW"]',
-        '["receipt.created", "/data/<key>", "unknown", ""]',
-        '["receipt.created", "/data/further", "unknown", ""]',
-        '["receipt.created", "/data/name", "missing", ""]',
-      ].map((one) => JSON.stringify(JSON.parse(one))),
-    ),
+  expect(rows.map(({ key }) => key)).toEqual(
+    expect.arrayContaining([
+      ['receipt.created', '/data/net_amount', 'unfit', ''],
+      ['receipt.created', '/data/receipt_status', 'value', 'NEW'],
+      ['receipt.created', '/data/<key>', 'unknown', ''],
+      ['receipt.created', '/data/further', 'unknown', ''],
+      ['receipt.created', '/data/name', 'missing', ''],
+    ]),
   );
   expect(JSON.stringify(rows)).not.toContain('Asha');
 });
