@@ -38,34 +38,21 @@ it('views are made again when they have changed, and keep rights and what others
   expect(await migrate(database.db, families, log, 'UTC')).toEqual([]);
   await expect(migrate(database.db, families, log, 'Mars/Olympus')).rejects.toThrow();
   expect(await dayOf()).toBe('2026-03-01');
-  // A process of an older version, during an upgrade.
-  await database.rows(`update receiver.settings set value = '99' where name = 'revision'`);
-  expect(await migrate(database.db, families, log)).toEqual([]);
-  expect(await dayOf()).toBe('2026-03-01');
 });
 
 it('the type of a column changes with the views that show it; views of others stop it, and are named', async () => {
   await database.rows('create view mine as select archive from reporting.receipts');
-  const error = await migrate(database.db, changed, log).catch((one) => one);
-  expect(error.cause).toMatchObject({
-    name: 'TablesRefused',
-    message: expect.stringMatching(/view mine depends on/),
-  });
+  const error = await migrate(database.db, changed, log).catch((failure) => failure);
+  expect(error.cause).toMatchObject({ name: 'TablesRefused' });
+  expect(error.cause.message).toMatch(/view mine depends on/);
   await database.rows('drop view mine');
   expect(await migrate(database.db, changed, log)).toEqual(['receipts', 'reporting']);
-  expect(
-    await database.rows(`select pg_typeof(archive)::text as type from reporting.receipts_as_of(now())`),
-  ).toEqual([]);
   expect(
     await database.rows(
       `select format_type(atttypid, null) as type from pg_attribute where attrelid = 'reporting.receipts'::regclass and attname = 'archive'`,
     ),
   ).toEqual([{ type: 'text' }]);
-  expect(
-    await Promise.all([
-      mayRead('reporting_reader', 'name'),
-      mayRead('reporting_masked', 'net_amount'),
-      mayRead('reporting_masked', 'name'),
-    ]),
-  ).toEqual([true, true, false]);
+  expect(await mayRead('reporting_reader', 'name')).toBe(true);
+  expect(await mayRead('reporting_masked', 'net_amount')).toBe(true);
+  expect(await mayRead('reporting_masked', 'name')).toBe(false);
 });

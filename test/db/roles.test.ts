@@ -1,18 +1,15 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kysely, PostgresDialect } from 'kysely';
-import type pg from 'pg';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { applyErasures, exportErasures } from '../../src/privacy/erasures.ts';
 import { applyRetention } from '../../src/privacy/retention.ts';
 import { migrate } from '../../src/receiver/store/migrate.ts';
-import { openPool } from '../../src/receiver/store/pools.ts';
 import { prepare } from '../../src/receiver/store/prepare.ts';
-import type { Tables } from '../../src/receiver/store/tables.ts';
 import { coreOf } from '../support/core.ts';
+import { connect } from '../support/database.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { apply } from './apply.ts';
@@ -24,24 +21,22 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function as<T>(username: string, run: (pool: pg.Pool) => Promise<T>): Promise<T> {
-  const url = Object.assign(new URL(server.url), { username, password: 'secret' }).href;
-  const pool = openPool(url, createLog('silent'), {
-    name: 'test',
-    connections: 10,
-    connectTimeoutMs: 60_000,
-  });
+const urlOf = (username: string) => Object.assign(new URL(server.url), { username, password: 'secret' }).href;
+async function as(username: string, run: (database: ReturnType<typeof connect>) => Promise<unknown>) {
+  const database = connect(urlOf(username), 10);
   try {
-    return await run(pool);
+    await run(database);
   } finally {
-    await pool.end();
+    await database.pool.end();
   }
 }
-const migrateAs = (username: string) =>
-  as(username, (pool) => {
-    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-    return migrate(db, families, createLog('silent'));
+async function migrateAs(username: string): Promise<readonly string[]> {
+  let changed: readonly string[] = [];
+  await as(username, async ({ db }) => {
+    changed = await migrate(db, families, createLog('silent'));
   });
+  return changed;
+}
 
 it('an owner that may not make roles leaves them out, and gives them their rights once they are there', async () => {
   await server.rows(`create role owner login password 'secret'`);
@@ -59,8 +54,8 @@ it('an owner that may not make roles leaves them out, and gives them their right
   await server.rows(`create role service login password 'secret' in role receiver_service`);
   await server.rows(`create role bi login password 'secret' in role reporting_reader`);
   expect(await migrateAs('owner')).toEqual(['reporting']);
-  await as('bi', (pool) =>
-    pool.query('select from reporting.receipts, reporting.receipts_as_of(now()), receipts'),
+  await as('bi', ({ rows }) =>
+    rows('select from reporting.receipts, reporting.receipts_as_of(now()), receipts'),
   );
 });
 
@@ -79,30 +74,26 @@ it('a start gives other roles no rights, whatever the default privileges are; la
 });
 
 it('a start needs no right to read the system identifier', async () => {
-  const url = Object.assign(new URL(server.url), { username: 'owner', password: 'secret' }).href;
   const { signal } = new AbortController();
   const options = { families, timezone: 'Asia/Kolkata', connectTimeoutMs: 60_000, canWait: false, signal };
-  const { identity } = await prepare({ url, ...options, log: createLog('silent') });
+  const { identity } = await prepare({ url: urlOf('owner'), ...options, log: createLog('silent') });
   expect(await identity).toMatch(/^[\w-]{36} \d+$/);
 });
 
 it('a service that owns nothing starts, stores and merges, and takes no erasure back', async () => {
   expect(await migrateAs('service')).toEqual([]);
-  await as('service', async (pool) => {
-    await apply({ pool }, [
+  await as('service', async (database) => {
+    const { rows } = database;
+    await apply(database, [
       { event: 'receipt.created', event_time: 1_763_000_000, business_id: 'b', data: { receipt_id: 1 } },
     ]);
-    expect((await pool.query('select status from public.deliveries')).rows).toEqual([{ status: 'applied' }]);
-    expect((await pool.query('table reporting.receipts')).rows).toHaveLength(1);
-    const core = coreOf(
-      { pool, db: new Kysely({ dialect: new PostgresDialect({ pool }) }) } as ReceiverDatabase,
-      {
-        retention: { access_log: 366 * 86_400_000 },
-      },
-    );
+    expect(await rows('select status from public.deliveries')).toEqual([{ status: 'applied' }]);
+    expect(await rows('table reporting.receipts')).toHaveLength(1);
+    const retention = { access_log: 366 * 86_400_000 };
+    const core = coreOf(database as ReceiverDatabase, { retention });
     await erasePatient(core, { id: 'somebody' }, ['p:platform:A']);
     const kept = `select hash, until from receiver.erased union all select value, null from receiver.settings where name = 'salt'`;
-    const { rows: gate } = await pool.query(kept);
+    const gate = await rows(kept);
     for (const change of [
       `update receiver.erased set until = '-infinity'`,
       `update receiver.erased set hash = hash || 'x'`,
@@ -111,12 +102,12 @@ it('a service that owns nothing starts, stores and merges, and takes no erasure 
       `delete from receiver.settings where name in ('salt', 'identity')`,
       `select receiver.adopt_salt('x')`,
     ])
-      await pool.query(change);
-    expect((await pool.query(kept)).rows).toEqual(gate);
+      await rows(change);
+    expect(await rows(kept)).toEqual(gate);
     const file = join(mkdtempSync(join(tmpdir(), 'erasures-')), 'list.json');
     writeFileSync(file, await exportErasures(core.db));
     expect(await applyErasures(core, file)).toBe(1);
-    expect((await pool.query(kept)).rows).toEqual(gate);
+    expect(await rows(kept)).toEqual(gate);
     expect(await applyRetention(core)).toMatchObject({ access_log: 0 });
     for (const query of [
       'delete from receiver.erased',
@@ -125,6 +116,6 @@ it('a service that owns nothing starts, stores and merges, and takes no erasure 
       'drop table receipts',
       'drop view reporting.receipts',
     ])
-      await expect(pool.query(query)).rejects.toMatchObject({ code: '42501' });
+      await expect(rows(query)).rejects.toMatchObject({ code: '42501' });
   });
 });

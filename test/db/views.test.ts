@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { sampleOf } from '../../src/callbacks/families/sample.ts';
+import { canary, canaryOf } from '../support/canary.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { apply } from './apply.ts';
 
@@ -12,32 +11,12 @@ const database = useReceiverDatabase();
 const promised = readFileSync(join(import.meta.dirname, 'columns.txt'), 'utf8')
   .trim()
   .split('\n');
-/** A text that nobody may see who must not see personal data. */
-const canary = 'CANARY';
 
 beforeAll(async () => {
-  const callbacks = (families as readonly Family[]).map((family) => {
-    const sample = sampleOf(family);
-    const personal = Object.entries(family.fields)
-      .filter(([, { personal }]) => personal !== false)
-      .map(([name, { kind }]) => [
-        name,
-        kind === 'nested' ? { id: canary, name: canary, phone: canary } : canary,
-      ]);
-    const data = {
-      ...sample.data,
-      ...Object.fromEntries(personal),
-      [canary]: canary,
-      start_time: 1_700_000_000,
-    };
-    return {
-      business_id: 'b',
-      event_time: 1_700_000_000,
-      ...sample,
-      event: sample.event || 'x.unknown',
-      data,
-    };
-  });
+  const envelope = { business_id: 'b', event_time: 1_700_000_000 };
+  const callbacks = families.map((family) =>
+    canaryOf(family, { ...envelope, data: { start_time: 1_700_000_000 } }),
+  );
   const receipt = { ...callbacks[0]!, event_time: 1_700_000_100 };
   const another = { ...receipt, data: { ...receipt.data, receipt_id: 4712, amount_paid: 0 } };
   const gone = { ...receipt, event: 'receipt.deleted', data: { receipt_id: 4713 } };

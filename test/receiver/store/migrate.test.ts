@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { defineFamily, type Family } from '../../../src/callbacks/families/family.ts';
 import {
@@ -17,15 +16,13 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import { createReadCallback } from '../../../src/callbacks/read-callback.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { columnsOf } from '../../../src/receiver/store/columns.ts';
-import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
-import type { Tables } from '../../../src/receiver/store/tables.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
-import { deliveryOf } from '../../support/intake.ts';
+import { receiptOf } from '../../support/intake.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
 import { until } from '../../support/until.ts';
 
@@ -86,45 +83,31 @@ const withTotal = (total: Field): Family[] => [
 it('a field of another type keeps its column and what converts; a rebuild reads the others', async () => {
   const database = await createReceiverDatabase(withTotal(text));
   try {
-    const store = (...totals: unknown[]) =>
-      insertDeliveries(
-        database.pool,
-        totals.map((total, n) => {
-          const body = Buffer.from(
-            JSON.stringify({
-              event: 'invoice.created',
-              event_time: 1_763_000_000,
-              data: { invoice_id: `${n}`, total },
-            }),
-          );
-          return createReadCallback(withTotal(text))(body, { receivedAt: n + 1 }).delivery;
-        }),
-        60_000,
-      );
+    const readCallback = createReadCallback(withTotal(text));
+    const callbacks = ['12.50', 'much', '', null, 7].map((total, n) => ({
+      event: 'invoice.created',
+      event_time: 1_763_000_000,
+      data: { invoice_id: `${n}`, total },
+    }));
+    const read = (callback: object, n: number) =>
+      readCallback(Buffer.from(JSON.stringify(callback)), { receivedAt: n + 1 }).delivery;
+    await database.store(...callbacks.map(read));
     const open = (list: readonly Family[]) => {
-      const merge = createMerge({
-        pool: database.pool,
-        families: list,
-        log,
-      });
-      return { merge, rebuild: createRebuild({ pool: database.pool, families: list, merge, log }) };
+      const options = { pool: database.pool, families: list, log };
+      const merge = createMerge(options);
+      return { merge, rebuild: createRebuild({ ...options, merge }) };
     };
     const rows = () => database.rows('select total, extra from invoices order by invoice_id');
-    await store('12.50', 'much', '', null, 7);
     await open(withTotal(text)).merge('invoice');
     await database.rows('create index on invoices (total); grant select (total) on invoices to public');
     const lines: object[] = [];
-    expect(
-      await migrate(database.db, withTotal(amount), { warn: (line: object) => lines.push(line) } as never),
-    ).toEqual(['invoices', 'reporting']);
+    const noting = { warn: (line: object) => lines.push(line) } as never;
+    expect(await migrate(database.db, withTotal(amount), noting)).toEqual(['invoices', 'reporting']);
     expect(lines).toEqual([{ table: 'invoices', columns: 'total (text) to numeric' }]);
     const converted = ['12.50', null, null, null, '7'].map((total) => ({ total, extra: null }));
     expect(await rows()).toEqual(converted);
-    expect(
-      await database.rows(
-        `select has_column_privilege('public', 'invoices', 'total', 'select') as is_granted`,
-      ),
-    ).toEqual([{ is_granted: true }]);
+    const right = `select has_column_privilege('public', 'invoices', 'total', 'select') as is_granted`;
+    expect(await database.rows(right)).toEqual([{ is_granted: true }]);
     await open(withTotal(amount)).rebuild();
     expect(await rows()).toEqual(converted.with(1, { total: null, extra: { total: 'much' } as never }));
     for (const kind of [time, nested, personName, integer, text])
@@ -144,17 +127,13 @@ it('the type of a column stays where views, which are named, or rows need it', a
       'create view mine as select total from invoices; create view other as select invoice_id from invoices',
     );
     const failing = async (list: Family[]) => {
-      const error = await migrate(database.db, list, log).catch((one) => one);
+      const error = await migrate(database.db, list, log).catch((failure) => failure);
       return error.cause.message as string;
     };
     expect(await failing(withTotal(text))).toMatch(/^These views .*: mine\. /);
     await database.rows('drop view mine');
     const byNumber = { ...invoice, fields: { ...invoice.fields, invoice_id: integer } };
     expect(await failing([...families, byNumber])).toContain('invoice_id (text) to bigint');
-    // A process of an older version, during an upgrade.
-    await database.rows(`update receiver.settings set value = '99' where name = 'revision'`);
-    expect(await migrate(database.db, withTotal(text), log)).toEqual([]);
-    await database.rows(`update receiver.settings set value = '0' where name = 'revision'`);
     expect(await migrate(database.db, withTotal(text), log)).toEqual(['invoices', 'reporting']);
   } finally {
     await database.close();
@@ -170,11 +149,12 @@ it('the fingerprint is another for each fact that makes rows', () => {
 
 it('foreign tables, or those of version 1, stop the migration before anything is changed', async () => {
   const other = await createEmptyDatabase();
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: other.pool }) });
   await other.rows('create table receipts (id int primary key)');
-  await expect(migrate(db, families, log)).rejects.toThrow('public.receipts is not a table of the receiver');
+  await expect(migrate(other.db, families, log)).rejects.toThrow(
+    'public.receipts is not a table of the receiver',
+  );
   await other.rows('drop table receipts; create table applied_deliveries (id uuid)');
-  await expect(migrate(db, families, log)).rejects.toThrow('version 1');
+  await expect(migrate(other.db, families, log)).rejects.toThrow('version 1');
   expect(await other.rows(`select from pg_namespace where nspname = 'receiver'`)).toEqual([]);
   await other.close();
 });
@@ -220,16 +200,13 @@ it('sequences behind their tables are moved forward by a start, and blame no dat
   const database = await createReceiverDatabase();
   const merge = createMerge({ pool: database.pool, families, log });
   const rows = (table: string) => database.rows(`select count(*)::int as n from ${table}`);
-  const receipt = (receipt_id: number) =>
-    deliveryOf({ event: 'receipt.created', event_time: 1_763_000_000, data: { receipt_id } });
   const enter = () => logAccess({ db: database.db, log }, { actor: { id: 'a' }, action: 'b' });
-  for (const id of [1, 2]) await insertDeliveries(database.pool, [receipt(id)], 60_000);
+  await database.store(receiptOf(1), receiptOf(2));
   await merge('receipt');
   await enter();
-  await database.rows(
-    'alter sequence receiver.changes_position_seq restart; alter sequence public.access_log_entry_seq restart',
-  );
-  await insertDeliveries(database.pool, [receipt(3)], 60_000);
+  for (const name of ['receiver.changes_position_seq', 'public.access_log_entry_seq'])
+    await database.rows(`alter sequence ${name} restart`);
+  await database.store(receiptOf(3));
   expect(await merge('receipt')).toMatchObject({ outcome: 'broken', failed: 0 });
   await expect(enter()).rejects.toThrow('access log');
   expect(await migrate(database.db, families, log)).toEqual([]);
@@ -257,13 +234,12 @@ it('a start drops nothing that a newer build has made, and says which build it w
 });
 
 it('the revision rises whenever db/, the columns of a family, or what makes its rows changes', async () => {
-  const files = readdirSync('db', { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.sql'),
-  );
+  const names = readdirSync('db', { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => name.endsWith('.sql')).sort();
   // Comments and line breaks change nothing.
-  const texts = files
-    .sort()
-    .map((file) => readFileSync(`db/${file}`, 'utf8').replace(/--.*/g, '').split(/\s+/).join(' '));
+  const texts = files.map((name) =>
+    readFileSync(`db/${name}`, 'utf8').replace(/--.*/g, '').split(/\s+/).join(' '),
+  );
   const facts = JSON.stringify([texts, families.map((family) => columnsOf(family)), fingerprintOf(families)]);
   const found = `${revision} ${createHash('sha256').update(facts).digest('hex').slice(0, 16)}`;
   // Not so? Raise `revision` in migrate.ts, unless no build of the present one was released, and write what was found here.
