@@ -5,7 +5,7 @@ import { receipt } from '../../src/callbacks/families/receipt.ts';
 import { identifyingMembers } from '../../src/callbacks/identify.ts';
 import { plainDigest } from '../../src/callbacks/plain-digest.ts';
 import { findUnstorable } from '../../src/callbacks/unstorable.ts';
-import { consentFormCallback, receiptCallback, reviewRequestCallback } from '../support/callbacks.ts';
+import { receiptCallback, samples } from '../support/callbacks.ts';
 
 const identifying = ['event', 'event_time', 'client_id', 'business_id', 'data'];
 
@@ -101,8 +101,8 @@ it.each([
     'a receipt with paise, a negative amount and text of another script',
     receiptCallback({ data: { name: 'आशा', amount_due: -10.55, net_amount: 0.5 } }),
   ],
-  ['a consent form', consentFormCallback()],
-  ['a review request', reviewRequestCallback()],
+  ['a consent form', samples.consent_form()],
+  ['a review request', samples.review_request()],
   ['nested objects', receiptCallback({ data: { z: { b: { d: 1, c: null }, a: {} } } })],
 ])('%s has the same digest in compact and in spaced JSON', (_, json) => {
   for (const indent of [0, 2]) {

@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { freePort } from '../../src/embedded/server-process.ts';
+import { connect } from '../support/database.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -64,14 +64,14 @@ export async function startDeployment(backend: Backend): Promise<Deployment> {
     processes.set(role, await spawnService(env));
   };
   await Promise.all([start('receiver'), start('worker')]);
-  const pool = openPool(database.url);
+  const { pool, rows } = connect(database.url, 2);
 
   const serverPid = () => String(database.pid() ?? '');
   const killDatabase = async () => {
     const pid = serverPid();
     process.kill(Number(pid), 'SIGKILL');
     await until(() => !['', pid].includes(serverPid()));
-    await until(() => pool.query('select 1').catch(() => undefined));
+    await until(() => rows('select 1').catch(() => undefined));
   };
   const signalDatabase = (signal: 'STOP' | 'CONT') => {
     const pid = serverPid();
@@ -96,7 +96,7 @@ export async function startDeployment(backend: Backend): Promise<Deployment> {
     processOf: (role) => processes.get(role)!,
     signalDatabase,
     killDatabase,
-    rows: async (query) => (await pool.query(query)).rows,
+    rows,
     setClock: (seconds) => {
       writeFileSync(clockFile, String(seconds));
       for (const { child } of processes.values()) child.kill('SIGPROF');
@@ -131,13 +131,6 @@ async function startDatabase(folder: string) {
     return server.stop();
   };
   return { ...server, stop };
-}
-
-function openPool(url: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
 }
 
 function childrenOf(pid: string): string[] {

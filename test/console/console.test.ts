@@ -6,11 +6,10 @@ import { type Role, roles } from '../../src/common/config/value-types.ts';
 import { isAllowed } from '../../src/console/page.ts';
 import { reports } from '../../src/console/reports/definitions.ts';
 import { listAccess } from '../../src/privacy/audit.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
-import { openPool } from '../../src/receiver/store/pools.ts';
 import { type Callback, receiptCallback } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { coreOf, everything, mergeAll } from '../support/core.ts';
+import { connect } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { allRoutes, openApp, type Visitor, visitAs } from './support.ts';
@@ -20,10 +19,13 @@ const now = Math.floor(Date.now() / 1000);
 
 async function store(...callbacks: Callback[]): Promise<string[]> {
   const deliveries = callbacks.map((callback) => deliveryOf(callback));
-  await insertDeliveries(database.pool, deliveries, 60_000);
+  await database.store(...deliveries);
   await mergeAll(coreOf(database));
   return deliveries.map(({ id }) => id);
 }
+
+const receipt = (receipt_id: number, data: object) =>
+  receiptCallback({ event_time: now, data: { receipt_id, created_at: now, ...data } });
 
 const entries = (action: string) =>
   database.rows('select * from public.access_log where action = $1 order by entry', [action]);
@@ -96,9 +98,7 @@ describe('each page', () => {
   it('an entry names the patients whose rows were shown', async () => {
     const subjects = async (text: string) =>
       (await database.rows('select receiver.hash_of($1) as hash', [text]))[0]!.hash;
-    await store(
-      receiptCallback({ event_time: now, data: { receipt_id: 77, patient_oid: '7 7', created_at: now } }),
-    );
+    await store(receipt(77, { patient_oid: '7 7' }));
     for (const path of ['/reports/receipts', '/reports/receipts/csv', '/reports/receipts/xlsx']) {
       await visitors.desk.get(path).expect(200);
       const [last] = await database.rows('select * from public.access_log order by entry desc limit 1');
@@ -172,14 +172,8 @@ describe('each page', () => {
   });
 
   it('says so while PostgreSQL is away', async () => {
-    const away = openApp(database, {}, (core) => {
-      const pool = openPool('postgres://127.0.0.1:9/none', core.log, {
-        name: 'none',
-        connections: 1,
-        connectTimeoutMs: 1_000,
-      });
-      return { ...core, pool };
-    });
+    const { pool } = connect('postgres://127.0.0.1:9/none');
+    const away = openApp(database, {}, (core) => ({ ...core, pool }));
     const visitor = await visitAs(away.app, database, ['privacy']);
     const { text } = await visitor.get('/today').expect(503);
     expect(text).toContain('PostgreSQL is unavailable');
@@ -197,10 +191,11 @@ it('without a way to sign in, nothing is served', async () => {
 });
 
 it('Today has the sums of today', async () => {
-  const at = (id: number, data: object) =>
-    receiptCallback({ event_time: now, data: { receipt_id: id, created_at: now, ...data } });
   await database.rows('truncate receiver.inbox, receipts');
-  await store(at(1, { net_amount: 1450.5, amount_paid: 1000 }), at(2, { net_amount: 100, amount_paid: 100 }));
+  await store(
+    receipt(1, { net_amount: 1450.5, amount_paid: 1000 }),
+    receipt(2, { net_amount: 100, amount_paid: 100 }),
+  );
   const visitor = await visitAs(openApp(database).app, database, ['viewer']);
   const { text } = await visitor.get('/today').expect(200);
   for (const sum of ['₹1,550.50', '₹1,100.00', '₹450.50']) expect(text).toContain(sum);
@@ -220,11 +215,7 @@ it('an operator names a clinic, and a viewer sees the name', async () => {
 describe('a patient', () => {
   const ids = { patient: 'platform:4711-abcd' };
   const subjects = { subjects: '["p:platform:4711-abcd"]' };
-  const receipt = (id: number, data: object) =>
-    receiptCallback({
-      event_time: now,
-      data: { receipt_id: id, patient_oid: '4711-abcd', created_at: now, ...data },
-    });
+  const own = { patient_oid: '4711-abcd' };
   let officer: Visitor;
   beforeEach(async () => {
     await database.rows(
@@ -232,11 +223,8 @@ describe('a patient', () => {
     );
     officer = await visitAs(openApp(database).app, database, ['privacy']);
     await store(
-      receipt(1, { name: 'Asha Canary', partner_patient_id: 'own-7', net_amount: 321 }),
-      receiptCallback({
-        event_time: now,
-        data: { receipt_id: 2, patient_oid: 'other', name: 'Ravi', created_at: now },
-      }),
+      receipt(1, { ...own, name: 'Asha Canary', partner_patient_id: 'own-7', net_amount: 321 }),
+      receipt(2, { patient_oid: 'other', name: 'Ravi' }),
     );
   });
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { openBrowser, signIn } from '../console/browser.ts';
+import { type Browser, chromium } from 'playwright-core';
 import { apply } from '../db/apply.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { killProcesses, spawnService } from '../support/process.ts';
+import { findProgram } from '../support/programs.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
@@ -15,7 +15,8 @@ beforeAll(async () => {
   const data = { name: 'Asha Rao', net_amount: 450.5, created_at: now, updated_at: now };
   await apply(database, [receiptCallback({ event_time: now, data })]);
   ({ url } = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken }));
-  browser = await openBrowser();
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'];
+  browser = await chromium.launch({ executablePath: findProgram('chromium'), args });
 });
 afterAll(async () => {
   await browser?.close();
@@ -37,7 +38,10 @@ it.each([1_280, 360])(
       // The page asks before anybody has signed in.
       if (message.type() === 'error' && !message.text().includes('401')) errors.push(message.text());
     });
-    await signIn(page, url, adminToken);
+    await page.goto(`${url}/console`);
+    await page.getByLabel('Admin token').fill(adminToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
     await page.goto(`${url}/console/reports/receipts`);
     await page.getByText('450.50').locator('visible=true').first().waitFor();
     await page.getByText('Asha Rao').locator('visible=true').first().waitFor();

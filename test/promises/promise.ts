@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Deployment } from '../chaos/deployment.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
+import { post } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** What the sender of a test knows: amounts by receipt, of callbacks that were acknowledged. */
@@ -12,9 +13,8 @@ let lastReceipt = 0;
 export async function sendReceipt(url: string, acknowledged?: Acknowledged): Promise<number | undefined> {
   lastReceipt += 1;
   const [receipt_id, net_amount] = [lastReceipt, lastReceipt + 0.5];
-  const body = JSON.stringify(receiptCallback({ data: { receipt_id, net_amount } }));
-  const headers = { 'Content-Type': 'application/json' };
-  const response = await fetch(url + paths.receipt, { method: 'POST', headers, body }).catch(() => undefined);
+  const callback = receiptCallback({ data: { receipt_id, net_amount } });
+  const response = await post(url + paths.receipt, callback).catch(() => undefined);
   if (response?.status === 200) acknowledged?.set(receipt_id, net_amount);
   return response?.status;
 }
@@ -55,8 +55,8 @@ export function keepSending(url: string, acknowledged: Acknowledged, senders = 8
 export async function untilApplied({ rows }: Pick<Deployment, 'rows'>, acknowledged: Acknowledged) {
   await until(
     async () => {
-      const found = await rows(`select receipt_id::int as id from receipts`).catch(() => []);
-      const ids = new Set(found.map(({ id }) => id as number));
+      const stored = await rows('select receipt_id::int as id from receipts').catch(() => []);
+      const ids = new Set(stored.map(({ id }) => id));
       return [...acknowledged.keys()].every((id) => ids.has(id));
     },
     undefined,
@@ -66,9 +66,8 @@ export async function untilApplied({ rows }: Pick<Deployment, 'rows'>, acknowled
     const [row] = await rows(`select count(*)::int as n from deliveries where status = 'received'`);
     return row!.n === 0;
   });
-  const amounts = await rows('select receipt_id::int as id, net_amount::float as amount from receipts');
-  const byId = new Map(amounts.map(({ id, amount }) => [id as number, amount as number]));
-  const wrong = [...acknowledged].filter(([id, amount]) => byId.get(id) !== amount);
-  expect(wrong).toEqual([]);
+  const stored = await rows('select receipt_id::int as id, net_amount::float as amount from receipts');
+  const amounts = new Map(stored.map(({ id, amount }) => [id, amount]));
+  expect([...acknowledged].filter(([id, amount]) => amounts.get(id) !== amount)).toEqual([]);
   expect(await rows(`select error from deliveries where status = 'failed'`)).toEqual([]);
 }

@@ -61,6 +61,7 @@ it('the role of the receiver receives, applies, replays, erases and expires ever
 it.each([
   'create table made ()',
   'drop table receiver.inbox',
+  'drop view reporting.receipts',
   'truncate receiver.inbox',
   'alter table receipts add made text',
   'create view reporting.made as select 1',

@@ -1,8 +1,6 @@
-import { consentForm } from '../../src/callbacks/families/consent-form.ts';
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { receipt } from '../../src/callbacks/families/receipt.ts';
-import { reviewRequest } from '../../src/callbacks/families/review-request.ts';
 import { sampleOf } from '../../src/callbacks/families/sample.ts';
 import { readTime } from '../../src/callbacks/times.ts';
 
@@ -53,8 +51,6 @@ function laterThan(data: object = {}): { event_time?: number } {
 }
 
 export const receiptCallback = callbackOf(receipt);
-export const consentFormCallback = callbackOf(consentForm);
-export const reviewRequestCallback = callbackOf(reviewRequest);
 
 /** A callback of each family, with every documented field. */
 export const samples = Object.fromEntries(
