@@ -17,18 +17,13 @@ export type Role = 'receiver' | 'worker' | 'another worker';
 
 /** A receiver and a worker in processes of their own, their stores, and the links between them, which can all fail. */
 export interface Deployment {
-  /** Of the receiver. */
   url: string;
   databaseUrl: string;
   redis: TestRedis | undefined;
-  /** To the database. */
   link: TcpProxy;
-  /** To the deployment's own Redis. */
   redisLink: TcpProxy | undefined;
-  /** Starts a process again after its end. */
   start: (role: Role) => Promise<void>;
   processOf: (role: Role) => TestProcess;
-  /** Sends a signal to the database server and all its processes. */
   signalDatabase: (signal: 'STOP' | 'CONT') => void;
   /** Kills the database server; resolves once it has been started again. */
   killDatabase: () => Promise<void>;

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Random } from '../../src/sandbox/random.ts';
 import { paths } from '../support/callbacks.ts';
 
-/** A callback of a history, and where it is sent. */
 interface Sent {
   path: string;
   body: string;
@@ -80,7 +79,6 @@ export function createHistories(random: Random) {
       const again = callbacks.filter(() => random.between(0, 19) === 0);
       return shuffled([...callbacks, ...again], random);
     },
-    /** How many callbacks there are, each once. */
     count: () => [...versions.values()].reduce((sum, { length }) => sum + length, 0),
     /** The records whose rows are not what a reader of their callbacks in order would write; and rows of no record. */
     wrongRows: async (rows: (query: string) => Promise<Record<string, unknown>[]>) => {

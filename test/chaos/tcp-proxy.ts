@@ -7,7 +7,6 @@ export interface TcpProxy {
   /** Ends every connection with a reset, and refuses new ones until `restore`. */
   cut: () => void;
   restore: () => Promise<void>;
-  /** Leads new connections to another server. */
   leadTo: (port: number) => void;
   stop: () => Promise<void>;
 }

@@ -16,7 +16,6 @@ import { testConfig } from '../support/service.ts';
 export const adminToken = 'an-admin-token-of-tests';
 const origin = 'http://clinic.invalid';
 
-/** The app with the console, on a test's database. */
 export function openApp(
   database: ReceiverDatabase,
   given: Partial<Config> = {},

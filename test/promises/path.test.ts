@@ -78,14 +78,12 @@ async function filesThatRan(): Promise<string[]> {
   return files;
 }
 
-/** The files that a section of the page lists. */
 function listed(section: string): string[] {
   const [, text] = readFileSync(page, 'utf8').split(`## ${section}\n`);
   const [list] = text!.split('\n## ');
   return Array.from(list!.matchAll(/^\d+\. `([^`]+)`/gm), ([, path]) => path!);
 }
 
-/** What to change in a section of the page. */
 function changes(section: string, ran: readonly string[]) {
   const list = listed(section);
   return {

@@ -19,11 +19,9 @@ export async function sendReceipt(url: string, acknowledged?: Acknowledged): Pro
   return response?.status;
 }
 
-/** The statuses of so many receipts, sent at once. */
 export const sendReceipts = (url: string, count: number, acknowledged?: Acknowledged) =>
   Promise.all(Array.from({ length: count }, () => sendReceipt(url, acknowledged)));
 
-/** Sends receipts until it is stopped. */
 export function keepSending(url: string, acknowledged: Acknowledged, senders = 8) {
   let isSending = true;
   const refused: (number | undefined)[] = [];

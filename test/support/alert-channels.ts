@@ -9,11 +9,9 @@ export async function startWebhook() {
   const messages: string[] = [];
   const webhook = {
     url: '',
-    /** The texts that it has accepted. */
     messages,
     /** Of the responses. */
     status: 200,
-    /** Requests so far. */
     requests: 0,
     stop: async () => {
       server.closeAllConnections();

@@ -14,7 +14,6 @@ const common = {
 
 type FamilyName = (typeof families)[number]['name'];
 
-/** A registered path of each family. */
 export const paths = Object.fromEntries(families.map(({ name, path }) => [name, path.default[0]])) as Record<
   FamilyName,
   string

@@ -6,11 +6,7 @@ export const canary = 'CANARY';
 
 type Name = keyof typeof samples;
 
-/**
- * The sample of a family with a canary in every field that may identify a patient, and in a field of its own.
- *
- * @param overrides as of the sample; their data has no canary
- */
+/** The sample of a family with a canary in every field that may identify a patient, and in a field of its own. */
 export function canaryOf(family: Family, overrides: Parameters<(typeof samples)[Name]>[0] = {}): Callback {
   const personal = Object.entries(family.fields).filter(([, field]) => field.personal !== false);
   const marked = personal.map(([name, { kind }]) => {

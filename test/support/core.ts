@@ -9,7 +9,6 @@ import { createMerge } from '../../src/receiver/worker/merge.ts';
 import { deliveryOf } from './intake.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
 
-/** A circuit breaker of PostgreSQL. */
 export const circuitOf = (check: () => Promise<boolean>) => ({ check, lastError: () => undefined });
 
 /** The fallback store, of which all is well but for the overrides. */
@@ -47,7 +46,6 @@ export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> =
   };
 }
 
-/** Merges all that waits. */
 export async function mergeAll({ merge, families: list }: Core): Promise<void> {
   for (const { name } of list) {
     let isFull = true;

@@ -12,15 +12,12 @@ export interface TestDatabase {
   url: string;
   pool: pg.Pool;
   db: Db;
-  /** Rows of a query. */
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   /** Stores deliveries, of which some may be there. */
   store: (...deliveries: Delivery[]) => Promise<unknown>;
-  /** Drops it. */
   close: () => Promise<void>;
 }
 
-/** A new, empty database for this test. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return open(await create());
 }

@@ -8,7 +8,6 @@ import type { Environment } from '../../src/common/config/environment-schema.ts'
 
 const clientSecret = 'a-client-secret-of-tests-that-is-long';
 
-/** The settings of sign-in with a provider. */
 export function oidcSettings(issuer: string, env: Environment = {}): NonNullable<Config['oidc']> {
   const own = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'console', OIDC_CLIENT_SECRET: clientSecret };
   return parseConfig({ ...own, ...env }, []).oidc!;

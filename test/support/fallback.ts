@@ -10,7 +10,6 @@ import { startRedis, type TestRedis } from './redis.ts';
 import { type Overrides, testConfig } from './service.ts';
 import { until } from './until.ts';
 
-/** A Redis of one test. */
 export async function startOwnRedis(options: string[] = []): Promise<TestRedis> {
   const redis = await startRedis(['--repl-diskless-sync-delay', '0', ...options]);
   closeLater(redis.stop);
@@ -53,13 +52,11 @@ export const appends = (fallback: Fallback, deliveries = spilled()): Promise<boo
     },
   );
 
-/** Appends until the deliveries are acknowledged. */
 export async function appendSoon(fallback: Fallback, deliveries = spilled()): Promise<SpilledDelivery[]> {
   await until(() => appends(fallback, deliveries));
   return deliveries;
 }
 
-/** Reads until at least `min` entries are there. */
 export async function readSoon(fallback: Fallback, min = 1): Promise<SpilledEntry[]> {
   let entries: SpilledEntry[] = [];
   await until(async () => {

@@ -13,10 +13,7 @@ declare global {
   var stopTestDatabase: (() => Promise<void>) | undefined;
 }
 
-/**
- * Starts one PostgreSQL for the run, in which each test file creates its databases, and installs
- * programs that the tests run.
- */
+/** Starts one PostgreSQL, in which each test file creates its databases, and installs programs that tests run. */
 export default async function setup(): Promise<void> {
   installMissing([
     'redis-server',

@@ -37,7 +37,6 @@ export const receiptOf = (receipt_id: number, data: object = {}, envelope: objec
 
 const otherOf = () => (families as readonly Family[]).find(({ name }) => name === 'other')!;
 
-/** An intake on a test's database. */
 export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOptions> = {}) {
   return createIntake({
     config: testConfig(),

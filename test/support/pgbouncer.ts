@@ -9,18 +9,8 @@ import { findProgram } from './programs.ts';
 import { queryOnce } from './query-once.ts';
 import { until } from './until.ts';
 
-export interface PgBouncer {
-  /** The database through it. */
-  url: string;
-  stop: () => Promise<void>;
-}
-
-/**
- * Starts PgBouncer in transaction mode, in front of the server of a database.
- *
- * @param url of a database; its name and password are those of PgBouncer's clients too
- */
-export async function startPgBouncer(url: string): Promise<PgBouncer> {
+/** Starts PgBouncer in transaction mode. @param url of a database @returns the url of the database through it */
+export async function startPgBouncer(url: string) {
   const { hostname, port, username, password } = new URL(url);
   const folder = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
   const listenPort = await freePort();

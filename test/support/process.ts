@@ -6,7 +6,6 @@ export interface TestProcess {
   /** Its address; empty for a worker. */
   url: string;
   child: ChildProcess;
-  /** Its output so far. */
   output: () => string;
   /** Sends a signal and resolves with the exit code, or the signal that ended it. */
   end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>;

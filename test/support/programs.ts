@@ -11,11 +11,7 @@ const programs = {
 
 type Program = keyof typeof programs;
 
-/**
- * The path of a program. A variable such as `TEST_REDIS_SERVER` or `TEST_CHROMIUM` may name another.
- *
- * @throws Error with one line that says what to install
- */
+/** The path of a program. A variable such as `TEST_REDIS_SERVER` or `TEST_CHROMIUM` may name another. */
 export function findProgram(program: Program): string {
   const variable = `TEST_${program.toUpperCase().replaceAll('-', '_')}`;
   const found = process.env[variable] ?? onPath(program);

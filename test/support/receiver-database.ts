@@ -6,7 +6,6 @@ import { createEmptyDatabase, type TestDatabase } from './database.ts';
 
 export type ReceiverDatabase = TestDatabase;
 
-/** A new database with the receiver's tables. */
 export async function createReceiverDatabase(list: readonly Family[] = families): Promise<ReceiverDatabase> {
   const database = await createEmptyDatabase();
   await migrate(database.db, list, createLog('silent'));

@@ -9,7 +9,6 @@ import { freePort } from '../../src/embedded/server-process.ts';
 export interface TestRedis {
   url: string;
   port: number;
-  /** The folder of its files. */
   folder: string;
   process: ChildProcess;
   /** Starts it again on the same port and files after it was killed. */
@@ -21,11 +20,7 @@ export interface TestRedis {
 /** What Redis needs to acknowledge callbacks. */
 const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 
-/**
- * Starts a Redis server for this test, which keeps what it confirms.
- *
- * @param options of redis-server, such as `--appendonly no`
- */
+/** Starts a Redis that keeps what it confirms. @param options of redis-server, such as `--appendonly no` */
 export async function startRedis(options: string[] = []): Promise<TestRedis> {
   const address = '127.0.0.1';
   const folder = mkdtempSync(join(tmpdir(), 'receiver-redis-'));

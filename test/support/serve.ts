@@ -18,7 +18,6 @@ interface Options {
   paths?: Record<string, string[]>;
   times?: Partial<Times>;
   limits?: Partial<Limits>;
-  /** PostgreSQL's clock. */
   now?: () => number | undefined;
   receive?: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   reject?: () => Promise<void>;

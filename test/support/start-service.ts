@@ -4,7 +4,6 @@ import { createLog } from '../../src/common/log.ts';
 import { startReceiver } from '../../src/receiver/receiver.ts';
 import { type Overrides, testConfig } from './service.ts';
 
-/** Starts a receiver on a test's database, in this process. */
 export async function startService(databaseUrl: string, overrides: Overrides) {
   const log = createLog('silent');
   const options = { databaseUrl, families, log };

@@ -45,13 +45,9 @@ export async function startTestServer(
     port,
     /** The process id; undefined while it does not run. */
     pid: () => findServer(cluster.database)?.pid,
-    /** Rows of a query. */
     rows: (query: string): Promise<Record<string, unknown>[]> => queryOnce(url, query),
-    /** Resolves once it has ended. */
     exited: () => server.exited,
-    /** Starts it again on the same port and files. */
     restart,
-    /** Stops it and removes its files. */
     stop: async (): Promise<void> => {
       await server.stop();
       await rm(cluster.home, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { acknowledgement, problem } from '../../../docs/openapi-document.ts';
 import { DataRefused, InvalidCallback, NotJson, TenantNotAllowed } from '../../../src/callbacks/rejection.ts';
 import { readBody } from '../../../src/receiver/http/read-body.ts';
 import { requests } from '../../../src/receiver/metrics.ts';
@@ -18,7 +19,10 @@ const fails = (error: unknown) => ({ receive: () => Promise.reject(error) });
 test.each(['accepted', 'duplicate', 'expired'] as const)('%s is a 200 with the id', async (status) => {
   const { post } = await serve({ receive: async () => ({ status, id }) });
   const response = await post('{}');
-  expect([response.status, await response.json()]).toEqual([200, { status, id }]);
+  expect([response.status, acknowledgement.strict().parse(await response.json())]).toEqual([
+    200,
+    { status, id },
+  ]);
 });
 
 test.each([
@@ -36,7 +40,7 @@ test.each([
   expect(response.status).toBe(status);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(response.headers.has('retry-after')).toBe(status === 503);
-  expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status, ...more });
+  expect(problem.strict().parse(JSON.parse(text))).toMatchObject({ type: 'about:blank', status, ...more });
   expect(text).not.toMatch(/canary|\.ts:|node_modules/);
 });
 

@@ -6,10 +6,21 @@ import { id, serve } from '../../support/serve.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
-const raw = async (url: string, request: string) => {
+const get = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
+const dial = (url: string, request = '') => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(request);
-  return text(socket);
+  return socket;
+};
+/** Resolves once a connection has had an answer, and is idle. */
+const idle = async (url: string) => {
+  const socket = dial(url, get);
+  const [response] = await once(socket, 'data');
+  return { socket, response: String(response) };
+};
+const expectRefused = async (url: string) => {
+  const [error] = await once(dial(url), 'error');
+  expect(error.code).toBe('ECONNREFUSED');
 };
 
 test.each([
@@ -20,44 +31,32 @@ test.each([
   ['a body that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', 408],
 ])('%s is answered, and the connection is closed', async (_name, request, status) => {
   const { url } = await serve({ times: { requestMs: 100 } });
-  expect(await raw(url, request)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(await text(dial(url, request))).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 test('a stop finishes what is in flight and accepts nothing more', async () => {
-  let finish = () => {};
-  const held = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const { url, post, received, stop } = await serve({
-    receive: async () => {
-      await held;
-      return { status: 'accepted', id };
-    },
-  });
+  let finish = (_: { status: 'accepted'; id: string }) => {};
+  const receive = () => new Promise<{ status: 'accepted'; id: string }>((resolve) => (finish = resolve));
+  const { url, post, received, stop } = await serve({ receive });
   const response = post('{}');
   await until(() => received.length === 1);
   const stopped = stop();
-  const [error] = await once(connect(Number(new URL(url).port), '127.0.0.1'), 'error');
-  expect(error.code).toBe('ECONNREFUSED');
-  finish();
+  await expectRefused(url);
+  finish({ status: 'accepted', id });
   expect((await response).status).toBe(200);
   await stopped;
 });
 
 test('while a stop drains, old and new connections are served and closed; then none is accepted', async () => {
   const { url, stop } = await serve({ times: { stopDelayMs: 2_000 } });
-  const get = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.write(get);
-  const [first] = await once(socket, 'data');
-  expect(String(first)).toContain('Connection: keep-alive');
+  const { socket, response: first } = await idle(url);
+  expect(first).toContain('Connection: keep-alive');
   const stopped = stop();
   socket.write(get);
-  for (const response of [await text(socket), await raw(url, get)])
+  for (const response of [await text(socket), await text(dial(url, get))])
     expect(response).toMatch(/^HTTP\/1.1 200 .*Connection: close/s);
   await stopped;
-  const [error] = await once(connect(Number(new URL(url).port), '127.0.0.1'), 'error');
-  expect(error.code).toBe('ECONNREFUSED');
+  await expectRefused(url);
 });
 
 test('a stop waits for nobody where nobody has asked for anything', async () => {
@@ -67,25 +66,19 @@ test('a stop waits for nobody where nobody has asked for anything', async () => 
 
 test('a stop closes idle connections; to stop twice is to stop once', async () => {
   const { url, stop } = await serve({ times: { stopMs: 3_600_000 } });
-  const idle = connect(Number(new URL(url).port), '127.0.0.1');
-  idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
-  await once(idle, 'data');
+  const { socket } = await idle(url);
   const stopped = stop();
-  expect(await text(idle)).toBe('');
+  expect(await text(socket)).toBe('');
   await Promise.all([stopped, stop()]);
   await stop();
 });
 
 test('idle connections make room for new ones', async () => {
   const { url } = await serve({ limits: { connections: 1 } });
-  const open = () => connect(Number(new URL(url).port), '127.0.0.1');
-  const idle = open();
-  idle.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
-  await once(idle, 'data');
-  const dropped = open()
-    .on('error', () => {})
-    .resume();
-  await Promise.all([once(dropped, 'close'), text(idle)]);
+  const { socket } = await idle(url);
+  const dropped = dial(url);
+  dropped.on('error', () => {}).resume();
+  await Promise.all([once(dropped, 'close'), text(socket)]);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 

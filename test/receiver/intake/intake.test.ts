@@ -20,7 +20,6 @@ const receipt = (data: object = {}, envelope: object = {}) =>
       data: { receipt_id: 7, ...data },
     }),
   );
-/** Receives a body at the path of receipts. */
 const receive = (body: string | Buffer, options: Partial<IntakeOptions> = {}) =>
   openIntake(database, options).receive(Buffer.from(body), routeOf('receipt'));
 const inbox = () => database.rows('select * from receiver.inbox order by id');

@@ -27,7 +27,6 @@ function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limit
   return queue;
 }
 
-/** A worker that notes the ids of its jobs. */
 function work(queue: DeliveryQueue) {
   const ran: { ids: readonly string[]; families: readonly string[] }[] = [];
   const stop = queue.startJobs((ids, families) => {

@@ -26,16 +26,13 @@ beforeEach(async () => {
 const set = (name: string, value: string) => redis.client().config('SET', name, value);
 const count = () => redis.client().xlen(stream);
 
-it.each(['noeviction', 'volatile-lru', 'volatile-ttl'])(
-  'acknowledges with maxmemory-policy %s',
-  async (policy) => {
-    await set('maxmemory-policy', policy);
-    const fallback = await openFallback(redis.url);
-    expect(await appends(fallback)).toBe(true);
-    expect(fallback.state).toMatchObject({ acknowledges: true, todo: '' });
-    expect(await count()).toBe(1);
-  },
-);
+it('acknowledges with a maxmemory-policy that evicts no stream', async () => {
+  await set('maxmemory-policy', 'volatile-ttl');
+  const fallback = await openFallback(redis.url);
+  expect(await appends(fallback)).toBe(true);
+  expect(fallback.state).toMatchObject({ acknowledges: true, todo: '' });
+  expect(await count()).toBe(1);
+});
 
 it.each([
   ['maxmemory-policy', 'allkeys-lru'],

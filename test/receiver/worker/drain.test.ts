@@ -22,7 +22,6 @@ import { until } from '../../support/until.ts';
 const database = useReceiverDatabase('test');
 const mebibyte = 1024 * 1024;
 
-/** A fallback store, and what is in it. */
 async function openStore() {
   const redis = await startOwnRedis();
   const client = redis.client();
@@ -30,7 +29,6 @@ async function openStore() {
   return { redis, client, fallback, count: () => client.xlen(stream) };
 }
 
-/** Drains until the test ends. */
 function drain(fallback: DrainOptions['fallback'], intake: Pick<Intake, 'drain'>, options = {}) {
   const closing = new AbortController();
   const draining = drainFallback({
@@ -52,7 +50,6 @@ function drain(fallback: DrainOptions['fallback'], intake: Pick<Intake, 'drain'>
   return stop;
 }
 
-/** An intake that stores what `mayStore` allows. */
 function fakeIntake(mayStore: (delivery: SpilledDelivery) => boolean) {
   const stored: string[] = [];
   const intake = {

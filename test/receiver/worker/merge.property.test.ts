@@ -242,7 +242,6 @@ it.each(all.map((family) => [family.name, family] as const))(
   },
 );
 
-/** A callback comes in through its door. */
 async function arrive(
   { door, delivery, event }: { door: Drawn['door']; delivery: Delivery; event: string },
   family: Family,

@@ -246,7 +246,6 @@ it('a field that a family has come to know gets its values, without a change of 
   expect(await inbox()).toEqual(before);
 });
 
-/** Erases a patient. */
 const erase = async (subject: string, ...records: RecordKey[]) => {
   const client = await database.pool.connect();
   await client.query('begin; lock table receiver.erased in exclusive mode');

@@ -125,7 +125,6 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
   await wait();
   begin({ queue: fakeQueue(), sweep: { everyMs: 20, olderThanMs: 50_000 } });
   await until(async () => (await count('receipts')) === 1);
-  // By a later look.
   await database.store(receiptOf(2));
   await wait();
   await until(async () => (await count('receipts')) === 2);
@@ -138,7 +137,6 @@ it('what a job names while the database is away is merged once it is back', asyn
   const one = receiptOf(1);
   await allowConnections(database, false);
   await queue.run([one.id], ['receipt']);
-  // A merge has failed.
   await until(() => calls.length > 0);
   await allowConnections(database, true);
   await database.store(one);
