@@ -6,35 +6,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../src/embedded/server-process.ts';
 import { connect } from '../support/database.ts';
 import { spawnService, type TestProcess } from '../support/process.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis } from '../support/redis.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
 
 export type Backend = 'redis' | 'postgresql';
 
 export type Role = 'receiver' | 'worker' | 'another worker';
 
-/** A receiver and a worker in processes of their own, their stores, and the links between them, which can all fail. */
-export interface Deployment {
-  url: string;
-  databaseUrl: string;
-  redis: TestRedis | undefined;
-  link: TcpProxy;
-  redisLink: TcpProxy | undefined;
-  start: (role: Role) => Promise<void>;
-  processOf: (role: Role) => TestProcess;
-  signalDatabase: (signal: 'STOP' | 'CONT') => void;
-  /** Kills the database server; resolves once it has been started again. */
-  killDatabase: () => Promise<void>;
-  rows: (query: string) => Promise<Record<string, unknown>[]>;
-  /** Sets the offset of the wall clock of both processes. */
-  setClock: (seconds: number) => void;
-  stop: () => Promise<void>;
-}
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
-/** Starts PostgreSQL, Redis if the queue is there, a receiver and a worker, for this test alone. */
-export async function startDeployment(backend: Backend): Promise<Deployment> {
+/** Starts a receiver and a worker in processes of their own, their stores, and the links between them, which can all fail. */
+export async function startDeployment(backend: Backend) {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-chaos-'));
   const database = await startDatabase(folder);
   const redis = backend === 'redis' ? await startRedis() : undefined;
@@ -62,6 +46,7 @@ export async function startDeployment(backend: Backend): Promise<Deployment> {
   const { pool, rows } = connect(database.url, 2);
 
   const serverPid = () => String(database.pid() ?? '');
+  /** Resolves once it has been started again. */
   const killDatabase = async () => {
     const pid = serverPid();
     process.kill(Number(pid), 'SIGKILL');
@@ -88,11 +73,12 @@ export async function startDeployment(backend: Backend): Promise<Deployment> {
     link,
     redisLink,
     start,
-    processOf: (role) => processes.get(role)!,
+    processOf: (role: Role) => processes.get(role)!,
     signalDatabase,
     killDatabase,
     rows,
-    setClock: (seconds) => {
+    /** Shifts the wall clock of all processes. */
+    setClock: (seconds: number) => {
       writeFileSync(clockFile, String(seconds));
       for (const { child } of processes.values()) child.kill('SIGPROF');
     },

@@ -2,17 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '../../src/embedded/server-process.ts';
 
-export interface TcpProxy {
-  port: number;
-  /** Ends every connection with a reset, and refuses new ones until `restore`. */
-  cut: () => void;
-  restore: () => Promise<void>;
-  leadTo: (port: number) => void;
-  stop: () => Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 /** A link to a local server that can be interrupted. */
-export async function startTcpProxy(first: number): Promise<TcpProxy> {
+export async function startTcpProxy(first: number) {
   let target = first;
   const sockets = new Set<Socket>();
   const port = await freePort();
@@ -45,9 +38,11 @@ export async function startTcpProxy(first: number): Promise<TcpProxy> {
   await restore();
   return {
     port,
+    /** Ends every connection with a reset, and refuses new ones until `restore`. */
     cut,
     restore,
-    leadTo: (next) => {
+    /** New connections lead to another server. */
+    leadTo: (next: number) => {
       target = next;
     },
     stop: async () => {

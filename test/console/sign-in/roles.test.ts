@@ -8,7 +8,7 @@ it.each([
   [{ roles: ['/viewer', 'Viewer', 'admin', ''] }, []],
   [{ roles: { privacy: true }, realm: { roles: ['privacy'] } }, []],
   [{}, []],
-])('without a map, %j gives the roles %j', (claims, expected) => {
+])('without a map, %j gives %j', (claims, expected) => {
   expect(rolesOf([claims], undefined)).toEqual(expected);
   expect(rolesOf([{}, claims], undefined)).toEqual(expected);
 });
@@ -22,7 +22,7 @@ it.each([
   [[], 'ravi@clinic.example', []],
   [[], 'ravi@other.example', ['viewer']],
   [['asha@clinic.example', '@other.example'], undefined, []],
-] as const)('with a map, the values %j and the address %s give the roles %j', (roles, email, expected) => {
+] as const)('with a map, %j and the address %s give %j', (roles, email, expected) => {
   const map = [
     { role: 'viewer', value: 'a' },
     { role: 'privacy', value: 'clinic/a b' },

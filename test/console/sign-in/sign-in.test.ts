@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import type { Config } from '../../../src/common/config/config.ts';
-import type { Role } from '../../../src/common/config/value-types.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/session.ts';
 import { listen } from '../../feed/support.ts';
@@ -116,14 +115,10 @@ describe('with an identity provider', () => {
     const oidc = oidcSettings(issuer, { OIDC_ROLES_MAP: rolesMap, ...env });
     return (await listen(openApp(database, { oidc, publicUrl: undefined }).app)).slice(0, -1);
   };
-  const statuses = async (url: string, cookie: string, ...paths: string[]) =>
-    Promise.all(
-      paths.map(async (path) => (await fetch(`${url}/console${path}`, { headers: { cookie } })).status),
-    );
-
   it('a user has all roles that OIDC_ROLES_MAP gives: operator alone sees no patient', async () => {
     const url = await serve('operator=engineers,desk=reception,privacy=officer@clinic.invalid');
-    const paths = ['/today', '/access-log', '/aliases'];
+    const statusOf = async (path: string, cookie: string) =>
+      (await fetch(`${url}/console${path}`, { headers: { cookie } })).status;
     const rolesOf = async (claims: object) => {
       provider.become({ email: 'x@clinic.invalid', email_verified: true, ...claims });
       const { cookie } = await signInWith(url);
@@ -131,15 +126,12 @@ describe('with an identity provider', () => {
       const [last] = await database.rows(
         'select roles, actor_name from receiver.sessions order by begun_at desc limit 1',
       );
-      return {
-        roles: last!.roles as Role[],
-        name: last!.actor_name,
-        statuses: await statuses(url, cookie, ...paths),
-      };
+      const pages = ['/today', '/access-log', '/aliases'].map((path) => statusOf(path, cookie));
+      return { ...last, statuses: await Promise.all(pages) };
     };
     expect(await rolesOf({ groups: ['engineers'] })).toEqual({
       roles: ['operator'],
-      name: 'x@clinic.invalid',
+      actor_name: 'x@clinic.invalid',
       statuses: [200, 403, 200],
     });
     expect(await rolesOf({ groups: ['engineers', 'reception'] })).toMatchObject({

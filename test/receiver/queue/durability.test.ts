@@ -39,26 +39,23 @@ it.each([
   ['appendonly', 'no'],
   ['appendfsync', 'everysec'],
   ['no-appendfsync-on-rewrite', 'yes'],
-])(
-  'writes nothing with %s %s, at the start and later, until it is set as the state says',
-  async (name, value) => {
-    const running = await openFallback(redis.url);
-    expect(await appends(running)).toBe(true);
-    await set(name, value);
-    await until(() => !running.state.acknowledges);
-    for (const fallback of [running, await openFallback(redis.url)]) {
-      await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
-      expect(fallback.state.detail).toContain(name === 'no-appendfsync-on-rewrite' ? 'appendfsync' : name);
-    }
-    expect(await count()).toBe(1);
-    for (const setting of /Set in Redis: ([^;]*)/.exec(running.state.todo)![1]!.split(', ')) {
-      const [named, wanted] = setting.split(' ');
-      await set(named!, wanted!);
-    }
-    await appendSoon(running);
-    expect(await count()).toBe(2);
-  },
-);
+])('writes nothing with %s %s until that is set as the state says', async (name, value) => {
+  const running = await openFallback(redis.url);
+  expect(await appends(running)).toBe(true);
+  await set(name, value);
+  await until(() => !running.state.acknowledges);
+  for (const fallback of [running, await openFallback(redis.url)]) {
+    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+    expect(fallback.state.detail).toContain(name === 'no-appendfsync-on-rewrite' ? 'appendfsync' : name);
+  }
+  expect(await count()).toBe(1);
+  for (const setting of /Set in Redis: ([^;]*)/.exec(running.state.todo)![1]!.split(', ')) {
+    const [named, wanted] = setting.split(' ');
+    await set(named!, wanted!);
+  }
+  await appendSoon(running);
+  expect(await count()).toBe(2);
+});
 
 it('judges another server anew before it writes anything to it', async () => {
   const lax = await startOwnRedis(['--appendonly', 'no']);

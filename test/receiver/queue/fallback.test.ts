@@ -30,7 +30,7 @@ const idsIn = async (server: TestRedis) =>
 const whenWaitsForReplica = (fallback: Fallback) =>
   until(() => fallback.state.detail.includes('for a replica'));
 
-it('returns deliveries byte for byte in the order of their arrival, and removes those that are drained', async () => {
+it('returns deliveries byte for byte in the order of their arrival, and removes what is drained', async () => {
   const fallback = await openFallback(redis.url);
   const bodies = ['{"name":"\u0b95"}', Buffer.from([0, 255, 128, 10]).toString('latin1'), '{}'];
   const deliveries = bodies.flatMap((body) => spilled(1, body));
@@ -47,7 +47,7 @@ it('returns deliveries byte for byte in the order of their arrival, and removes 
   expect(await fallback.waiting()).toEqual({ count: 0, oldest: undefined });
 });
 
-it('returns what somebody else has added, with the bytes that it has', async () => {
+it('returns what another program has added, with its bytes', async () => {
   const fallback = await openFallback(redis.url);
   await redis.client().xadd(stream, '5-1', 'note', Buffer.from([255, 0]));
   await redis.client().xadd(stream, '5-2', 'body', '{"a":1}', 'id', '7', 'received_at', 'yesterday');
@@ -179,7 +179,7 @@ describe('with a replica', () => {
 });
 
 describe('the owner', () => {
-  it('is one database: another one neither stores nor drains, and is told what to do', async () => {
+  it('is one database: another one neither stores nor drains, and says what to do', async () => {
     const one = await openFallback(redis.url);
     const [delivery] = await appendSoon(one);
     await until(() => redis.client().get(owner));

@@ -43,9 +43,8 @@ const of = (event: string, data: object, envelope: object = {}) =>
 const readCallback = createReadCallback(withInvoices, true);
 const identifiedNow = (body: Buffer, receivedAt: number, id?: string) =>
   readCallback(body, { expected: other, receivedAt, id }).delivery;
-const mergeAll = async (list: readonly Family[] = families) => {
-  const { merge } = open(list);
-  for (const { name } of list) await merge(name);
+const mergeAll = async () => {
+  for (const { name } of families) await open().merge(name);
 };
 const inbox = () =>
   database.rows('select xmin::text, i.* from receiver.inbox i order by received_at') as Promise<
@@ -107,33 +106,22 @@ it('callbacks of events that a family now lists move to it and are recorded as c
   ]);
   await database.rows('delete from receiver.changes');
   await migrate(database.db, withInvoices, log);
-  const steps: number[] = [];
   const { rebuild } = open(withInvoices, 2);
-  expect(await rebuild({ onProgress: (callbacks) => steps.push(callbacks) })).toMatchObject({
-    changed: 3,
-    left: 0,
-    unreadable: 0,
-  });
-  expect(steps.length).toBeGreaterThan(1);
+  expect(await rebuild()).toMatchObject({ changed: 3, left: 0, unreadable: 0 });
   expect(await rowsOf('invoices')).toMatchObject([
     { invoice_id: '8', deleted_at: expect.any(Date) },
     { invoice_id: '7', total: '8', patient_id: 'A', delivery_id: deliveries[1]!.id },
   ]);
   expect(await rowsOf('other_events')).toMatchObject([{ last_event: 'x.unknown' }]);
-  expect(
-    await database.rows(
-      'select event, status, delivery_count from deliveries where family = $1 order by event_time, event',
-      ['invoice'],
-    ),
-  ).toEqual([
+  const moved = `select event, status, delivery_count from deliveries where family = 'invoice' order by event`;
+  expect(await database.rows(moved)).toEqual([
     { event: 'invoice.created', status: 'applied', delivery_count: 1 },
     { event: 'invoice.deleted', status: 'applied', delivery_count: 1 },
     { event: 'invoice.updated', status: 'applied', delivery_count: 2 },
   ]);
   // A reader of the feed gets the new records, and hears of those that they were before.
-  expect(
-    await database.rows('select distinct family, record_id as id, kind from receiver.changes order by 1, 2'),
-  ).toEqual([
+  const changes = 'select distinct family, record_id as id, kind from receiver.changes order by 1, 2';
+  expect(await database.rows(changes)).toEqual([
     { family: 'invoice', id: '7', kind: 'changed' },
     { family: 'invoice', id: '8', kind: 'deleted' },
     ...deliveries
@@ -148,13 +136,7 @@ it('callbacks of events that a family now lists move to it and are recorded as c
 
 const callbacks = fc.array(
   fc.record({
-    event: fc.constantFrom(
-      'invoice.created',
-      'invoice.updated',
-      'invoice.deleted',
-      'receipt.updated',
-      'x.unknown',
-    ),
+    event: fc.constantFrom(...Object.keys(invoice.events), 'receipt.updated', 'x.unknown'),
     event_time: fc.integer({ min: yesterday, max: yesterday + 3 }),
     timestamp: fc.option(fc.integer({ min: yesterday, max: yesterday + 3 }), { nil: undefined }),
     business_id: fc.constantFrom('b', '', 5, null),
@@ -234,8 +216,8 @@ it('a field that a family has come to know gets its values, without a change of 
   );
   await mergeAll();
   const before = await inbox();
-  const wider: Family[] = families.map((one: Family) =>
-    one.name === 'receipt' ? { ...one, fields: { ...one.fields, tip: amount } } : one,
+  const wider = families.map((family: Family) =>
+    family.name === 'receipt' ? { ...family, fields: { ...family.fields, tip: amount } } : family,
   );
   await migrate(database.db, wider, log);
   expect(await open(wider, 1).rebuild()).toMatchObject({ callbacks: 3, changed: 0, rows: 1 });
@@ -281,10 +263,8 @@ it('a callback that turns out to refer to an erased patient is reduced', async (
     of('invoice.created', { invoice_id: 2, memo: 'kept' }),
   );
   await erase('p:platform:A', visit);
-  const list: Family[] = [
-    ...families,
-    { ...invoice, fields: { ...invoice.fields, visit: idOf('appointment') } },
-  ];
+  const fields = { ...invoice.fields, visit: idOf('appointment') };
+  const list: Family[] = [...families, { ...invoice, fields }];
   await migrate(database.db, list, log);
   const { rebuild } = open(list);
   expect(await rebuild()).toMatchObject({ changed: 2 });
@@ -302,15 +282,10 @@ it('what the rules cannot read any more stays as it is, and is named', async () 
   await mergeAll();
   await migrate(database.db, withInvoices, log);
   const lines: object[] = [];
-  expect(await open(withInvoices, 500, lines).rebuild()).toMatchObject({
-    callbacks: 2,
-    changed: 1,
-    unreadable: 1,
-  });
-  expect(lines).toEqual([expect.objectContaining({ delivery: unreadable.id })]);
-  expect(await database.rows('select delivery_id from other_events')).toEqual([
-    { delivery_id: unreadable.id },
-  ]);
+  const counts = await open(withInvoices, 500, lines).rebuild();
+  expect(counts).toMatchObject({ callbacks: 2, changed: 1, unreadable: 1 });
+  expect(lines).toMatchObject([{ delivery: unreadable.id }]);
+  expect(await rowsOf('other_events')).toMatchObject([{ delivery_id: unreadable.id }]);
 });
 
 it('a rebuild that ends anywhere is completed by the next one', async () => {
@@ -373,15 +348,10 @@ it('a record whose row is locked, or whose data is refused, waits for the worker
     expect(await rebuild()).toMatchObject({ rows: 1, left: 2 });
   });
   await merge('invoice');
-  expect(await database.rows('select total from invoices order by invoice_id')).toEqual([
-    { total: '1' },
-    { total: '0' },
-    { total: '3' },
-  ]);
-  expect(await database.rows('select status, count(*)::int from deliveries group by 1 order by 1')).toEqual([
-    { status: 'applied', count: 2 },
-    { status: 'failed', count: 1 },
-  ]);
+  const totals = await database.rows('select total from invoices order by invoice_id');
+  expect(totals.map(({ total }) => total)).toEqual(['1', '0', '3']);
+  const statuses = await database.rows('select status from deliveries order by 1');
+  expect(statuses.map(({ status }) => status)).toEqual(['applied', 'applied', 'failed']);
 });
 
 it('a rebuild beside incoming callbacks, resends and merges loses nothing and ends', async () => {
