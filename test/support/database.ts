@@ -14,7 +14,7 @@ export interface TestDatabase {
   db: Db;
   rows: (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   /** Stores deliveries, of which some may be there. */
-  store: (...deliveries: Delivery[]) => Promise<unknown>;
+  store: (...deliveries: Delivery[]) => Promise<readonly string[]>;
   close: () => Promise<void>;
 }
 
