@@ -1,5 +1,4 @@
 import { hash as hashOf } from 'node:crypto';
-import { uuidV8 } from '../common/uuid.ts';
 import type { AnyCallback } from './callback.ts';
 import { canonicalJson } from './exact-json.ts';
 import { classOf, eventClasses, type Family, keyFieldOf } from './families/family.ts';
@@ -26,9 +25,28 @@ export function digestOf(callback: AnyCallback, family: Family): string {
   return hashOf('sha256', canonicalJson(Object.fromEntries(identifying)));
 }
 
+/**
+ * A UUID of version 8 (RFC 9562).
+ *
+ * @param head 12 hexadecimal digits, in front of the version
+ * @param rest at least 19, of which the fourth loses two bits to the variant
+ */
+export function uuidV8(head: string, rest: string): string {
+  const variant = (8 + (Number.parseInt(rest[3]!, 16) & 3)).toString(16);
+  return (
+    `${head.slice(0, 8)}-${head.slice(8)}-8${rest.slice(0, 3)}-` +
+    `${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
+  );
+}
+
 /** A UUID of version 8, so that ids sort by the time of the event. */
 export const idOf = (eventMs: number, digest: string): string =>
   uuidV8(eventMs.toString(16).padStart(12, '0'), digest);
+
+/** The least id of a delivery whose event is at this time; PostgreSQL accepts UUIDs without hyphens. */
+export function idAt(time: Date): string {
+  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
+}
 
 /** @returns undefined where each callback is a record of its own */
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {

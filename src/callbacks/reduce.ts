@@ -1,10 +1,9 @@
-import { uuidV8 } from '../common/uuid.ts';
 import { type AnyCallback, envelopeMembers, publicMembers } from './callback.ts';
 import type { Delivery } from './delivery.ts';
 import { canonicalJson, Decimal, withDecimals } from './exact-json.ts';
 import type { Family } from './families/family.ts';
 import { kinds, unfit } from './families/field.ts';
-import { versionWith } from './identify.ts';
+import { uuidV8, versionWith } from './identify.ts';
 import { fieldNamed } from './read-callback.ts';
 
 /** Among the subjects of a reduced callback. */

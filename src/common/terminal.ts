@@ -3,7 +3,7 @@ import cliProgress from 'cli-progress';
 import Table from 'cli-table3';
 import { InvalidArgumentError } from 'commander';
 import { isDay } from './days.ts';
-import { uuid } from './uuid.ts';
+import { uuid } from './words.ts';
 
 /** Control characters and bidirectional controls are escaped as in JSON (`\u001b`). New lines stay. */
 export function printable(text: string): string {

@@ -3,7 +3,7 @@ import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
 import { patientSubject, recordSubject } from '../callbacks/subjects.ts';
-import { uuid } from '../common/uuid.ts';
+import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';

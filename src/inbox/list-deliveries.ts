@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
+import { idAt } from '../callbacks/identify.ts';
 import { reducedMark } from '../callbacks/reduce.ts';
-import { idAt, uuid } from '../common/uuid.ts';
+import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';

@@ -4,7 +4,7 @@ import { keyText } from '../callbacks/families/field.ts';
 import { unfitMark } from '../callbacks/read-callback.ts';
 import { hashedPrefix } from '../callbacks/reduce.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
-import { uuid } from '../common/uuid.ts';
+import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { readOwners } from '../receiver/gate/owners.ts';
 import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';

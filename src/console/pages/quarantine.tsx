@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import { type QuarantineReason, quarantineReasons } from '../../callbacks/rejection.ts';
-import { uuid } from '../../common/uuid.ts';
-import { words } from '../../common/words.ts';
+import { uuid, words } from '../../common/words.ts';
 import { hasContents, readableBody } from '../../inbox/mask.ts';
 import {
   dropQuarantined,
