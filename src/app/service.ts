@@ -37,15 +37,8 @@ export async function readService(env: Environment): Promise<Service> {
 /** Makes or updates the tables; it creates the embedded database where there is none. */
 export async function migrateService({ config, families }: Service, log: Log): Promise<void> {
   const { stop } = await startParts(async (onStop) => {
-    await prepare({
-      url: config.directDatabaseUrl ?? config.databaseUrl ?? (await openEmbedded(config, log, onStop, true)),
-      families,
-      timezone: config.reportTimezone,
-      connectTimeoutMs: config.times.databaseMs,
-      canWait: false,
-      signal: new AbortController().signal,
-      log,
-    });
+    const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
+    await prepare({ config, databaseUrl, families, log });
   }, log);
   await stop();
 }

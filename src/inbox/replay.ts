@@ -64,7 +64,7 @@ export async function replayQuarantined(
   const circuit = { run: <T>(call: () => Promise<T>) => call(), timeoutMs: config.times.databaseMs };
   const clock = createDatabaseClock(pool, { isOpen: false });
   // The sweep finds what was stored.
-  const intake = createIntake({ config, families, pool, circuit, clock, onStored: () => {}, log });
+  const intake = createIntake({ config, families, pool, circuit, clock, log });
   const results = new Map<string, ReplayResult>();
   try {
     for (const id of ids) {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Core } from '../receiver/feature.ts';
+import { gate } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
-import { gate } from '../receiver/store/statements/insert.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
 /**

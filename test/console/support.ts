@@ -23,7 +23,7 @@ export function openApp(
 ) {
   const config = testConfig({ adminToken, publicUrl: origin, ...given });
   const core = wrap(coreOf(database, config));
-  return { core, app: createApp({ routes: [feature.routes!(core)], log: core.log }) };
+  return { core, app: createApp([feature.routes!(core)], core.log) };
 }
 
 export interface Visitor {

@@ -11,6 +11,7 @@ import { prepare } from '../../src/receiver/store/prepare.ts';
 import { coreOf } from '../support/core.ts';
 import { connect } from '../support/database.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
+import { testConfig } from '../support/service.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 // Its own, because roles belong to a server.
@@ -73,9 +74,8 @@ it('a start gives other roles no rights, whatever the default privileges are; la
 });
 
 it('a start needs no right to read the system identifier', async () => {
-  const { signal } = new AbortController();
-  const options = { families, timezone: 'Asia/Kolkata', connectTimeoutMs: 60_000, canWait: false, signal };
-  const { identity } = await prepare({ url: urlOf('owner'), ...options, log: createLog('silent') });
+  const log = createLog('silent');
+  const { identity } = await prepare({ config: testConfig(), databaseUrl: urlOf('owner'), families, log });
   expect(await identity).toMatch(/^[\w-]{36} \d+$/);
 });
 

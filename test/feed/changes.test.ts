@@ -15,7 +15,7 @@ type Page = { changes: Item[]; next: string; more: boolean; detail: string };
 
 /** @returns a function that reads `/changes` with a query */
 async function serve(core: Core) {
-  const url = await listen(createApp({ routes: [createChangesRoute(core)], log: core.log }));
+  const url = await listen(createApp([createChangesRoute(core)], core.log));
   return async (query = '', bearer: string | undefined = token) => {
     const headers: HeadersInit = bearer ? { Authorization: `Bearer ${bearer}` } : {};
     const response = await fetch(`${url}changes${query}`, { headers });

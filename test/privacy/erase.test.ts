@@ -322,7 +322,7 @@ it('a commit with a gated delivery that cannot be stored stores nothing, and its
   await store(receipt({ patient_oid: 'A' }));
   await erase('p:platform:A');
   const stored: string[] = [];
-  const intake = openIntake(database, { onStored: (list) => stored.push(...list.map(({ id }) => id)) });
+  const intake = openIntake(database, { onStored: (_families, ids) => stored.push(...ids) });
   const send = () =>
     Promise.allSettled(
       ['A', 'B', 'C'].map((patient_oid, n) =>

@@ -3,7 +3,8 @@ import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createReadCallback } from '../../src/callbacks/read-callback.ts';
 import { createLog } from '../../src/common/log.ts';
-import { createIntake, type IntakeOptions } from '../../src/receiver/intake/intake.ts';
+import { createIntake } from '../../src/receiver/intake/intake.ts';
+import type { IntakeOptions } from '../../src/receiver/intake/store-delivery.ts';
 import type { ReceiverDatabase } from './receiver-database.ts';
 import { testConfig } from './service.ts';
 
@@ -44,7 +45,6 @@ export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOp
     pool: database.pool,
     circuit: { run: (call) => call(), timeoutMs: 60_000 },
     clock: { current: async () => Date.now() },
-    onStored: () => {},
     log: createLog('silent'),
     ...options,
   });

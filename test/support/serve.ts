@@ -49,7 +49,7 @@ export async function serve(options: Options = {}) {
     },
   };
   const callbacks = createCallbacks({ config, access, intake: intake as Partial<Intake> as Intake, log });
-  const { url, stop } = await listen(callbacks, createApp({ routes: [], log }), config);
+  const { url, stop } = await listen(callbacks, createApp([], log), config);
   closeLater(stop);
   const post = (body: string | Buffer, headers: Record<string, string> = {}, path = '/receipts') =>
     fetch(url + path, {

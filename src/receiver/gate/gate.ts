@@ -3,10 +3,9 @@ import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
 import { OtherFamilies } from '../store/errors.ts';
-import { insertDeliveries, type StoreResult, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
+import { insertDeliveries, insertUngated, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { insertUngated } from '../store/statements/insert.ts';
 import { findReductions, type Gate, openGate, type Reduction } from './find-reductions.ts';
 import { type Hash, subjectOf } from './owners.ts';
 
@@ -37,7 +36,7 @@ export async function storeDeliveries(
   deliveries: readonly Delivery[],
   timeoutMs: number,
   asGated = (delivery: Delivery) => delivery,
-): Promise<StoreResult[]> {
+): Promise<('accepted' | 'duplicate')[]> {
   const stored = await insertDeliveries(pool, deliveries, timeoutMs);
   if (stored.every((result) => result !== 'gated')) return stored;
   return inTransaction(pool, gateLock(timeoutMs), async (client) => {

@@ -8,10 +8,17 @@ import type { Route } from '../intake/quarantine-body.ts';
 import { requestSeconds, requests } from '../metrics.ts';
 import { Unavailable } from '../store/errors.ts';
 import type { AccessChecks } from './access.ts';
-import { adviceOnMedia, readBody, requirePost } from './read-body.ts';
-import { callbackStatuses, RequestAborted, sendJson, sendProblem } from './responses.ts';
+import {
+  BodyTooLarge,
+  callbackStatuses,
+  MethodNotAllowed,
+  RequestAborted,
+  sendJson,
+  sendProblem,
+  TooManyBodies,
+} from './responses.ts';
 
-export interface CallbackDependencies {
+interface Dependencies {
   config: Config;
   access: AccessChecks;
   intake: Intake;
@@ -26,7 +33,7 @@ const literal = (path: string) => path.replace(/[{}()[\]+?!*:\\]/g, '\\$&');
  * the query. It uses nothing of an Express app, so it stands on Node's own server: an app costs more than the rest of a
  * callback's handling.
  */
-export function createCallbacks(dependencies: CallbackDependencies): Router {
+export function createCallbacks(dependencies: Dependencies): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [family, paths] of Object.entries(dependencies.config.paths)) {
     // A rate ignores the first sample of a new series, so an alert would miss the first error.
@@ -37,11 +44,11 @@ export function createCallbacks(dependencies: CallbackDependencies): Router {
 }
 
 /** Receives the callbacks of one path: a 200 means that the delivery is durable. */
-function createHandler(route: Route, { config, access, intake, log }: CallbackDependencies) {
+function createHandler(route: Route, { config, access, intake, log }: Dependencies) {
   const { family } = route;
 
   const receive = async (req: IncomingMessage) => {
-    requirePost(req);
+    if (req.method !== 'POST') throw new MethodNotAllowed();
     const verify = access.authorize(req);
     const body = await readBody(req, config);
     verify(body);
@@ -77,4 +84,56 @@ function createHandler(route: Route, { config, access, intake, log }: CallbackDe
       requestSeconds.observe({ status }, (performance.now() - started) / 1000);
     }
   };
+}
+
+/** Advice to the sender; undefined: the body is plain JSON (service-interface section 4.5). */
+function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
+  if (!/^\s*application\/json\s*(;|$)/i.test(type)) return 'Send Content-Type: application/json.';
+  if (/;\s*charset=/i.test(type) && !/;\s*charset="?utf-?8"?\s*(;|$)/i.test(type))
+    return 'Send the JSON as UTF-8.';
+  return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
+}
+
+/** The bodies that are being read, the oldest first, and how much memory they take: each part takes more than its bytes. */
+const reading = new Set<(error?: Error) => void>();
+let readingBytes = 0;
+const partBytes = 256;
+
+/**
+ * Reads a request's bytes. While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out.
+ *
+ * @throws BodyTooLarge as soon as the limit is exceeded; TooManyBodies; RequestAborted
+ */
+export async function readBody(
+  req: IncomingMessage,
+  { bodyLimitBytes: limit, limits }: Config,
+): Promise<Buffer> {
+  if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = (error?: Error) => {
+      if (reading.delete(end)) readingBytes -= size + chunks.length * partBytes;
+      if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      chunks.length = 0;
+      // The rest is read and dropped: a sender that is cut off while it still writes does not see the response.
+      req.off('data', read).resume();
+      return reject(error);
+    };
+    const read = (chunk: Buffer) => {
+      chunks.push(chunk);
+      reading.add(end);
+      size += chunk.length;
+      readingBytes += chunk.length + partBytes;
+      if (size > limit) end(new BodyTooLarge(limit));
+      while (readingBytes > limits.bodiesBytes) reading.values().next().value!(new TooManyBodies());
+    };
+    req.on('data', read);
+    req.on('end', () => end());
+    req.on('error', () => end(new RequestAborted()));
+    req.on('close', () => {
+      if (!req.complete) end(new RequestAborted());
+    });
+  });
 }

@@ -90,14 +90,8 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-interface AppOptions {
-  /** Those of the features. */
-  routes: readonly RequestHandler[];
-  log: Log;
-}
-
-/** Everything beside the registered paths. */
-export function createApp({ routes, log }: AppOptions): Express {
+/** Everything beside the registered paths. @param routes of the features */
+export function createApp(routes: readonly RequestHandler[], log: Log): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 

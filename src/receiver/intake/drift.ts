@@ -4,7 +4,7 @@ import type { Family } from '../../callbacks/families/family.ts';
 import { fieldNamed } from '../../callbacks/read-callback.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
-import { gate } from '../store/statements/insert.ts';
+import { gate } from '../store/insert-deliveries.ts';
 
 /** `unfit`: a value that does not fit its column; `value`: an unknown value of a code. */
 type DriftKind = 'unknown' | 'missing' | 'value' | 'unfit';

@@ -5,9 +5,8 @@ import { Rejection, TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { AccessRules } from '../../common/config/config.ts';
 import { duplicates } from '../metrics.ts';
 import { createDrift } from './drift.ts';
-import { createTimeJudge, type TimeJudgeOptions } from './judge-time.ts';
 import { createQuarantine, type Route } from './quarantine-body.ts';
-import { createDeliveryStore, type DeliveryStoreOptions, type ReceiveResult } from './store-delivery.ts';
+import { createDeliveryStore, type IntakeOptions, type ReceiveResult } from './store-delivery.ts';
 
 export type ReplayResult = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
 
@@ -18,7 +17,7 @@ export interface Intake {
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
   receive: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
-  /** Puts a body in the quarantine that is refused before it is read. @returns the rejection @throws Unavailable */
+  /** Puts a body in the quarantine that is refused unread. @returns the rejection @throws Unavailable */
   reject: (rejection: Rejection, body: Buffer, route: Route) => Promise<Rejection>;
   /**
    * Stores a delivery of the fallback store in the database. What cannot be stored goes to the quarantine, as acknowledged.
@@ -37,21 +36,17 @@ export interface Intake {
     path: string,
     options: { dryRun: boolean; receivedAt?: number },
   ) => Promise<ReplayResult>;
-  /** Writes the counts of differences from the documents. */
+  /** Writes the counts of drift. */
   flush: () => Promise<void>;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
 }
 
-export type IntakeOptions = DeliveryStoreOptions & TimeJudgeOptions;
-
-/** It opens no connection. */
 export function createIntake(options: IntakeOptions): Intake {
   const { config, families, pool, log } = options;
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const judgeTime = createTimeJudge(options);
   const { store, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
@@ -64,8 +59,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const receivedAt = nextArrival();
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        const verdict = await judgeTime(delivery);
-        const status = await store(delivery, verdict, 'anywhere');
+        const status = await store(delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
         return { status, id: delivery.id };
@@ -80,14 +74,11 @@ export function createIntake(options: IntakeOptions): Intake {
       const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));
       try {
         const expected = ofPath.find(takesEveryEvent);
-        const { delivery, ...read } = readCallback(withoutMark(body), { expected, receivedAt });
+        const { delivery, callback, unfitFields } = readCallback(withoutMark(body), { expected, receivedAt });
         checkTenant(delivery);
-        const { id } = delivery;
-        const verdict = await judgeTime(delivery);
-        if (dryRun) return { outcome: verdict === 'expired' ? 'expired' : 'accepted', id };
-        const outcome = await store(delivery, verdict, 'database');
-        if (outcome === 'accepted') drift.observe(id, read.callback, read.unfitFields);
-        return { outcome, id };
+        const outcome = await store(delivery, dryRun ? 'nowhere' : 'database');
+        if (outcome === 'accepted' && !dryRun) drift.observe(delivery.id, callback, unfitFields);
+        return { outcome, id: delivery.id };
       } catch (error) {
         return { outcome: 'rejected', reason: rejectionOf(error).describe() };
       }
@@ -98,7 +89,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });
         checkTenant(delivery);
-        await store(delivery, await judgeTime(delivery), 'database');
+        await store(delivery, 'database');
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);
@@ -117,7 +108,7 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** Creates the check of the lists of clients and businesses. @throws TenantNotAllowed */
+/** The check of the lists of clients and businesses. @throws TenantNotAllowed */
 function createTenantCheck(rules: AccessRules): (delivery: Delivery) => void {
   const clients = new Set(rules.allowedClientIds);
   const businesses = new Set(rules.allowedBusinessIds);

@@ -11,7 +11,7 @@ import { readTime } from '../../callbacks/times.ts';
 import type { Log } from '../../common/log.ts';
 import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
-import { gate } from '../store/statements/insert.ts';
+import { gate } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 
 /** A registered path (service-interface section 4.5). */

@@ -1,49 +1,51 @@
 import pg from 'pg';
 import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
 import type { Family } from '../../callbacks/families/family.ts';
-import { DataRefused } from '../../callbacks/rejection.ts';
+import { DataRefused, InvalidCallback } from '../../callbacks/rejection.ts';
+import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { storeDeliveries } from '../gate/gate.ts';
 import { commitSeconds, notStored } from '../metrics.ts';
 import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
+import { byBothClocks } from '../store/clock.ts';
 import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
-import type { TimeVerdict } from './judge-time.ts';
 
 /** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
 export type ReceiveResult = 'accepted' | 'duplicate' | 'expired';
 
-/** `anywhere`: in the fallback store while PostgreSQL is unavailable. */
-export type Place = 'anywhere' | 'database';
-
-export interface DeliveryStoreOptions {
+export interface IntakeOptions {
+  config: Config;
   families: readonly Family[];
   pool: pg.Pool;
   circuit: StoreCalls;
+  /** PostgreSQL's clock, in milliseconds since 1970. */
+  clock: { current: () => Promise<number | undefined> };
   /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
   fallback?: { append: (deliveries: SpilledDelivery[]) => Promise<void> } | undefined;
-  /** Notified of new deliveries; it must not throw. */
-  onStored: (deliveries: readonly Delivery[]) => void;
+  /** Called with new deliveries of a commit; it must not throw. Default: the sweep finds them. */
+  onStored?: ((families: readonly string[], ids: readonly string[]) => unknown) | undefined;
   log: Log;
 }
 
 /** Makes deliveries durable. */
-export interface DeliveryStore {
+interface DeliveryStore {
   /**
    * Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it.
    *
+   * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable; `nowhere`: its time is judged, nothing more
    * @returns once it is durable, or is not to be stored
-   * @throws DataRefused; Unavailable
+   * @throws InvalidCallback for an event of the future; DataRefused; Unavailable
    */
-  store: (delivery: Delivery, verdict: TimeVerdict, place: Place) => Promise<ReceiveResult>;
+  store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<ReceiveResult>;
   /** Resolves once no delivery waits. */
   drained: () => Promise<void>;
 }
 
-// They depend on other rows: a constraint that somebody has added.
+// They depend on other rows: a constraint that an operator has added.
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
 
-export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStore {
+export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const { families, pool, circuit, fallback, onStored } = options;
 
   const insert = (deliveries: Delivery[]) =>
@@ -51,7 +53,12 @@ export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStor
       const end = commitSeconds.startTimer({ store: 'postgresql' });
       const results = await storeDeliveries(pool, families, deliveries, circuit.timeoutMs);
       end();
-      onStored(deliveries.filter((_, index) => results[index] === 'accepted'));
+      const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
+      const names = new Set(accepted.map(({ family }) => family));
+      onStored?.(
+        [...names],
+        accepted.map(({ id }) => id),
+      );
       return results;
     });
 
@@ -82,8 +89,10 @@ export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStor
   };
 
   return {
-    store: async (delivery, verdict, place) => {
+    store: async (delivery, place) => {
       const { id, family } = delivery;
+      const verdict = await judgeTime(options, delivery);
+      if (place === 'nowhere') return verdict === 'expired' ? verdict : 'accepted';
       if (verdict === 'expired') {
         notStored.inc({ family, reason: verdict });
         return verdict;
@@ -102,6 +111,39 @@ export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStor
   };
 }
 
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Judges by both clocks whether the time of an event lets it be stored. PostgreSQL is asked only where this process's clock
+ * says no.
+ *
+ * @returns `expired`: older than what its family keeps; `unknown`: PostgreSQL cannot say now whether it is
+ * @throws InvalidCallback: no earlier event could replace what one of the future makes
+ */
+async function judgeTime(
+  { config, pool, circuit, clock }: IntakeOptions,
+  { eventMs, family, businessId, recordId }: Delivery,
+): Promise<'current' | 'expired' | 'unknown'> {
+  const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
+  const judge = (nowMs: number) => {
+    if (eventMs > nowMs + dayMs) return 'future';
+    return eventMs < nowMs - keptMs ? 'expired' : undefined;
+  };
+  const ownMs = Date.now();
+  const fault = judge(ownMs) && byBothClocks(judge, ownMs, await clock.current());
+  if (fault === undefined) return 'current';
+  if (fault === 'unknown') return fault;
+  if (fault === 'future')
+    throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
+  // A record goes as a whole, once its newest event is too old: until then it takes late callbacks.
+  const text = `select from receiver.inbox where business_id = $1 and family = $2 and record_id = $3 limit 1`;
+  const values = [businessId, family, recordId];
+  return pool.query({ text, values, query_timeout: circuit.timeoutMs }).then(
+    ({ rowCount }) => (rowCount === 1 ? 'current' : 'expired'),
+    () => 'unknown',
+  );
+}
+
 const commitLimits = {
   weigh: ({ body }: Delivery) => body.length,
   maxWeight: 4 * 1024 * 1024,
@@ -114,7 +156,7 @@ const commitLimits = {
 async function failureOf(
   error: unknown,
   { id, family }: Delivery,
-  { pool, circuit, log }: DeliveryStoreOptions,
+  { pool, circuit, log }: IntakeOptions,
 ): Promise<DataRefused | Unavailable> {
   const { code = '' } = error as { code?: string };
   const reason = describeError(error);
@@ -132,12 +174,7 @@ values ('unstored', $1::uuid || ' ' || $2, 1, now(), now(), $1)
 on conflict (name, key) do update set count = c.count + 1, last_at = now()
 returning first_at < now() - interval '6 hours' as "isOld"`;
 
-/**
- * Counts that a delivery could not be stored, for the check `unstored`.
- *
- * @param reason without values
- * @returns whether that has been so for hours
- */
+/** Counts that a delivery could not be stored, for the check `unstored`. @returns whether that has been so for hours */
 const countUnstored = (pool: pg.Pool, id: string, reason: string, timeoutMs: number): Promise<boolean> =>
   pool.query<{ isOld: boolean }>({ text: unstored, values: [id, reason], query_timeout: timeoutMs }).then(
     ({ rows }) => rows[0]!.isOld,

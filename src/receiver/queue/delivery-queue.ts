@@ -5,7 +5,7 @@ import { errorLogger, type Log } from '../../common/log.ts';
 import { pause, withTimeout } from '../../common/timeouts.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
-/** The deliveries of commits: never payloads. */
+/** The deliveries of commits, without payloads. */
 interface Job {
   ids: readonly string[];
   families: readonly string[];
@@ -17,9 +17,9 @@ export interface DeliveryQueue {
   opening: Promise<void>;
   readonly isAvailable: boolean;
   /** Adds a job for the deliveries of a commit, and of those that follow soon. It never throws. */
-  enqueue: (ids: readonly string[], families: readonly string[]) => Promise<void>;
+  enqueue: (families: readonly string[], ids: readonly string[]) => Promise<void>;
   /** Gives the jobs to `run`. @returns takes no more jobs */
-  startJobs: (run: (ids: readonly string[], families: readonly string[]) => void) => () => Promise<void>;
+  startJobs: (run: (families: readonly string[], ids: readonly string[]) => void) => () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
       return producer.status === 'ready';
     },
 
-    enqueue: async (ids, families) => {
+    enqueue: async (families, ids) => {
       next.ids.push(...ids);
       for (const family of families) next.families.add(family);
       if (next.ids.length > 0 && !isWaiting) {
@@ -103,7 +103,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
       const consumer = connectConsumer(url).on('error', report);
       const worker = new Worker<Job, void, 'merge'>(
         name,
-        async ({ data: { ids, families } }) => run(ids, families),
+        async ({ data: { families, ids } }) => run(families, ids),
         { ...shared, connection: consumer, runRetryDelay: jobCountEveryMs },
       );
       worker.on('error', (error) => {

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
+import type { Config } from '../../common/config/config.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { faultOf } from './errors.ts';
@@ -10,16 +11,13 @@ import type { Tables } from './tables.ts';
 
 const retryMs = 1_000;
 
-interface Dependencies {
-  /** Without a connection pooler, where there is such an address. */
-  url: string;
+interface PrepareOptions {
+  config: Config;
+  /** Where there is no DIRECT_DATABASE_URL. */
+  databaseUrl: string;
   families: readonly Family[];
-  /** The time zone of the days of reports. */
-  timezone: string;
-  connectTimeoutMs: number;
-  /** Whether callbacks can be taken without the database: then an outage delays it, and not the start. */
-  canWait: boolean;
-  signal: AbortSignal;
+  /** Until it is aborted, an outage delays the tables and not the start, if Redis takes callbacks. Default: it is an error. */
+  signal?: AbortSignal;
   log: Log;
 }
 
@@ -29,28 +27,31 @@ interface Dependencies {
  * @returns the identity of the database; pending until PostgreSQL is available, or for ever once the signal is aborted
  * @throws the database's error, unless it is an outage and can wait
  */
-export async function prepare(dependencies: Dependencies): Promise<{ identity: Promise<string> }> {
-  const { canWait, signal, log } = dependencies;
+export async function prepare(options: PrepareOptions): Promise<{ identity: Promise<string> }> {
+  const { config, signal, log } = options;
   try {
-    return { identity: Promise.resolve(await makeTables(dependencies)) };
+    return { identity: Promise.resolve(await makeTables(options)) };
   } catch (error) {
-    if (!canWait || !isOutage(error)) throw error;
+    const takesCallbacks = config.redisUrl !== undefined && config.redisFallback !== 'off';
+    if (!signal || !takesCallbacks || !isOutage(error)) throw error;
     log.error({ err: error }, 'PostgreSQL is unavailable; its tables are made or updated later');
+    return { identity: retry(options, signal) };
   }
-  const report = errorLogger(log, 'error', 'the tables could not be made or updated; it is tried again');
-  const retry = async () => {
-    for (;;) {
-      await pause(retryMs, signal);
-      if (signal.aborted) return new Promise<never>(() => {});
-      try {
-        return await makeTables(dependencies);
-      } catch (error) {
-        // Tried again whatever it is: callbacks are safe meanwhile, and a person may be mending it.
-        if (!isOutage(error)) report(error);
-      }
+}
+
+async function retry(options: PrepareOptions, signal: AbortSignal): Promise<string> {
+  const message = 'the tables could not be made or updated; it is tried again';
+  const report = errorLogger(options.log, 'error', message);
+  for (;;) {
+    await pause(retryMs, signal);
+    if (signal.aborted) return new Promise<never>(() => {});
+    try {
+      return await makeTables(options);
+    } catch (error) {
+      // Tried again whatever it is: callbacks are safe meanwhile, and a person may be mending it.
+      if (!isOutage(error)) report(error);
     }
-  };
-  return { identity: retry() };
+  }
 }
 
 // Names and passwords are outages once the receiver runs: a person may be changing them.
@@ -62,11 +63,13 @@ function isOutage(error: unknown): boolean {
   return faultOf(cause) === 'outage' && !isWrongAddress(cause);
 }
 
-async function makeTables({ url, families, timezone, connectTimeoutMs, log }: Dependencies): Promise<string> {
-  const pool = openPool(url, log, { name: 'receiver migration', connections: 2, connectTimeoutMs });
+async function makeTables({ config, databaseUrl, families, log }: PrepareOptions): Promise<string> {
+  const size = { connections: 2, connectTimeoutMs: config.times.databaseMs };
+  const url = config.directDatabaseUrl ?? databaseUrl;
+  const pool = openPool(url, log, { name: 'receiver migration', ...size });
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   try {
-    const made = await migrate(db, families, log, timezone);
+    const made = await migrate(db, families, log, config.reportTimezone);
     if (made.length > 0) log.info({ made }, 'tables made or updated');
     // A copy on another server, or beside its original, is another database.
     const { rows } = await pool.query<{ identity: string }>(

@@ -1,45 +1,63 @@
+import type pg from 'pg';
+import type { Family } from '../../callbacks/families/family.ts';
+import type { Config } from '../../common/config/config.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
 import { Unavailable } from '../store/errors.ts';
+import { fingerprintOf } from '../store/migrate.ts';
 
 export interface DrainOptions {
   fallback: Pick<Fallback, 'read' | 'remove'>;
   intake: Pick<Intake, 'drain'>;
-  /** Whether the tables are for the families of this process: otherwise the entries wait for another one. */
-  isCurrent: () => Promise<boolean>;
+  config: Config;
+  pool: pg.Pool;
+  families: readonly Family[];
   log: Log;
-  signal: AbortSignal;
-  /** The size of the largest body: what is read at once fits into memory. */
-  bodyLimitBytes: number;
-  everyMs?: number;
-  maxPauseMs?: number;
 }
 
 const maxEntries = 200;
 const maxBytes = 8 * 1024 * 1024;
 
 /**
- * Moves deliveries of the fallback store into the database, until the signal. An entry is removed only after that: after
- * a crash in between, or where two workers drain, its delivery is a duplicate. Entries that cannot be stored now stay, and
- * those behind them are moved; while none can be, the pauses grow.
+ * Moves deliveries of the fallback store into the database. An entry is removed only after that: after a crash in between, or
+ * where two workers drain, its delivery is a duplicate. Entries that cannot be stored now stay, and those behind them are moved;
+ * while none can be, the pauses grow.
+ *
+ * @returns ends it
  */
-export async function drainFallback(options: DrainOptions): Promise<void> {
-  const { fallback, intake, isCurrent, log, signal, everyMs = 500, maxPauseMs = 5_000 } = options;
-  const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / options.bodyLimitBytes)));
+export function startDrain(options: DrainOptions): () => Promise<void> {
+  const stopping = new AbortController();
+  const draining = drain(options, stopping.signal);
+  return () => {
+    stopping.abort();
+    return draining;
+  };
+}
+
+async function drain(
+  { fallback, intake, config, pool, families, log }: DrainOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { drainEveryMs, maxDrainPauseMs } = config.times;
+  // What is read at once fits into memory.
+  const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / config.bodyLimitBytes)));
   const report = errorLogger(
     log,
     'warn',
     'deliveries of the fallback store could not be drained; they are tried again',
   );
+  const fingerprint = fingerprintOf(families);
   let after: string | undefined;
-  let pauseMs = everyMs;
+  let pauseMs = drainEveryMs;
   let total = 0;
 
   /** @returns the numbers of entries that were read and moved */
   const drainSome = async () => {
-    const entries = (await isCurrent()) ? await fallback.read(count, after) : [];
+    // Otherwise the entries wait for another process.
+    const isCurrent = await isFor(fingerprint, pool);
+    const entries = isCurrent ? await fallback.read(count, after) : [];
     // Together, so that they share commits.
     const results = await Promise.allSettled(entries.map((entry) => intake.drain(entry)));
     for (const result of results) {
@@ -58,13 +76,20 @@ export async function drainFallback(options: DrainOptions): Promise<void> {
       return { read: 1, moved: 0 };
     });
     total += moved;
-    if (moved > 0 || read === 0) pauseMs = everyMs;
+    if (moved > 0 || read === 0) pauseMs = drainEveryMs;
     if (moved > 0 && after) continue;
     if (total > 0 && !after) {
       log.info({ count: total }, 'deliveries of the fallback store were moved into the database');
       total = 0;
     }
     await pause(pauseMs, signal);
-    if (read > 0) pauseMs = Math.min(pauseMs * 2, maxPauseMs);
+    if (read > 0) pauseMs = Math.min(pauseMs * 2, maxDrainPauseMs);
   }
 }
+
+/** Whether the tables are for the families of a fingerprint; false while the database does not answer. */
+const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
+  pool.query('select where receiver.is_current($1)', [fingerprint]).then(
+    ({ rowCount }) => rowCount === 1,
+    () => false,
+  );

@@ -1,23 +1,15 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import type { RecordKey } from '../../callbacks/delivery.ts';
-import type { Family } from '../../callbacks/families/family.ts';
+import { cached, type Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
+import { columnsOf, isRowOf, quoted, tableOf, valuesOf } from '../store/columns.ts';
 import { faultOf } from '../store/errors.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { findStale } from '../store/statements/find-stale.ts';
-import { keysOf, planSettings } from '../store/statements/merge-records.ts';
+import { keysOf, mergedCallbacks, planSettings } from '../store/statements/merge-records.ts';
 import { putBack } from '../store/statements/pending.ts';
 import { type Db, writeSettings } from '../store/tables.ts';
-
-interface StaleOptions {
-  db: Db;
-  /** The connections of `db`. */
-  pool: pg.Pool;
-  families: readonly Family[];
-  log: Log;
-}
 
 /** Deliveries that wait are compared by the next look, too. */
 const lookStart = `select least(now(), (
@@ -33,6 +25,22 @@ const changedRecords = `declare changed no scroll cursor for
   where subjects @> '{reduced}' or stored_at >= least(now() - interval '1 day',
     coalesce((select value::timestamptz from receiver.settings where name = 'stale_merged'), '-infinity')) - interval '2 hours'`;
 
+/** The records, $1 businesses and $2 ids, with another row than their callbacks make, of which none waits. */
+const findStale = cached((family: Family): string => {
+  const columns = Object.entries(columnsOf(family));
+  const values = valuesOf(family).map((value, index) => `(${value})::${columns[index]![1]}`);
+  const row = `row(${columns.map(([name]) => `t.${quoted(name)}`).join(', ')})::record`;
+  return `
+with locked_records as materialized (
+  select *, true as is_locked from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n)
+), ${mergedCallbacks(family)}
+select k.business_id as "businessId", k.record_id as "recordId"
+from merged_data m join newest n using (n) join locked_records k using (n)
+left join lateral (select ${row} as existing from ${tableOf(family)} t where ${isRowOf(family)} offset 0) r on true
+where (r.existing is null or r.existing operator(pg_catalog.*<>) row(${values.join(', ')})::record)
+  and not exists (select from versions v join receiver.pending_deliveries using (id) where v.n = m.n)`;
+});
+
 const compareMs = 60_000;
 /** Records of one step. */
 const maxRecords = 1_000;
@@ -41,10 +49,12 @@ const maxRecords = 1_000;
  * Compares rows with the callbacks of their records, of which none waits: a pending row was lost, or a table changed by hand.
  * Where they differ the newest callback waits again, and a worker merges the record.
  *
- * @returns how many there were @throws the reason of the signal; the database's error
+ * @returns the number of such records @throws the reason of the signal; the database's error
  */
-export async function mergeStale(options: StaleOptions, signal?: AbortSignal): Promise<number> {
-  const { db, pool, families, log } = options;
+export async function mergeStale(
+  { db, pool, families, log }: { db: Db; pool: pg.Pool; families: readonly Family[]; log: Log },
+  signal?: AbortSignal,
+): Promise<number> {
   let count = 0;
   const start = await look(pool, fingerprintOf(families), signal, async (records) => {
     for (const family of families) {

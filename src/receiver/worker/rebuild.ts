@@ -11,12 +11,11 @@ import { applyGate } from '../gate/gate.ts';
 import { subjectOf } from '../gate/owners.ts';
 import { keyOf, quoted, tableOf } from '../store/columns.ts';
 import { faultOf, OtherFamilies } from '../store/errors.ts';
-import { storedColumns, toJsonb } from '../store/insert-deliveries.ts';
+import { incoming, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { keysOf, mergeLock, planSettings } from '../store/statements/merge-records.ts';
 import { putBack } from '../store/statements/pending.ts';
-import { updateDeliveries } from '../store/statements/update-deliveries.ts';
 import type { Merge, MergeResult } from './merge.ts';
 
 interface RebuildOptions {
@@ -29,18 +28,11 @@ interface RebuildOptions {
   maxCallbacks?: number;
 }
 
-interface RebuildRequest {
-  /** Called after each step with the number of callbacks that it has read. */
-  onProgress?: (callbacks: number) => void;
-  signal?: AbortSignal;
-}
-
 export interface RebuildCounts {
-  /** Callbacks that were read. */
   callbacks: number;
-  /** Those that were something else by the rules before. */
+  /** Callbacks that were something else by the rules before. */
   changed: number;
-  /** Those that the current rules cannot read. They stay as they are, and the log names them. */
+  /** Callbacks that the current rules cannot read. They stay as they are, and the log names them. */
   unreadable: number;
   /** Rows that were written or deleted. */
   rows: number;
@@ -48,8 +40,14 @@ export interface RebuildCounts {
   left: number;
 }
 
-/** @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete */
-export type Rebuild = (request?: RebuildRequest) => Promise<RebuildCounts>;
+/**
+ * @param request `onProgress` is called after each step with the number of callbacks that it has read
+ * @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete
+ */
+export type Rebuild = (request?: {
+  onProgress?: (callbacks: number) => void;
+  signal?: AbortSignal;
+}) => Promise<RebuildCounts>;
 
 /** The callback by the current rules; undefined: it is the same. @throws Rejection */
 type Identify = (stored: Delivery) => Delivery | undefined;
@@ -61,9 +59,9 @@ const stepMs = 12_000;
 const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * Creates the function that identifies stored callbacks again, by the current families and rules, and merges their records.
- * It writes only what differs; of rows that it corrects, it records only changes by what waited. It runs beside incoming
- * callbacks, in steps, and may be interrupted and run again.
+ * Identifies stored callbacks again, by the current families and rules, and merges their records. It writes only what differs;
+ * of rows that it corrects, it records only changes by what waited. It runs beside incoming callbacks, in steps, and may be
+ * interrupted and run again.
  */
 export function createRebuild(options: RebuildOptions): Rebuild {
   const { pool, families, maxCallbacks = 500, log } = options;
@@ -148,6 +146,16 @@ function readAfter(pool: pg.Pool, last: typeof beginning, size: number): Promise
     async (client) => (await client.query<Delivery>(text, values)).rows,
   );
 }
+
+/** Writes what stored deliveries are by other rules. Their pending rows follow. */
+const updateDeliveries = `
+with ${incoming}, updated as (
+  update receiver.inbox i
+  set (family, event, client_id, business_id, record_id, version, event_time, subjects, data)
+    = (d.family, d.event, d.client_id, d.business_id, d.record_id, d.version, d.event_time, d.subjects, d.data)
+  from incoming d where i.id = d.id returning i.id, i.family
+)
+update receiver.pending_deliveries p set family = u.family from updated u where p.id = u.id and p.family <> u.family`;
 
 /**
  * Writes callbacks by the current rules, and reduces those that thereby turn out to belong to people who were erased.

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
+import type { Times } from '../../common/config/limits.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { applied, failed as refused } from '../metrics.ts';
@@ -14,26 +15,17 @@ export interface WorkerOptions {
   families: readonly Family[];
   /** Without it the worker looks for due deliveries. */
   queue?: { startJobs: DeliveryQueue['startJobs'] } | undefined;
-  /** In milliseconds. */
-  sweep?: {
-    /** With a queue: how often it looks for deliveries. */
-    everyMs?: number;
-    /** With a queue: how long they have waited then. */
-    olderThanMs?: number;
-    /** Without a queue: how often it looks. */
-    pollMs?: number;
-  };
+  times: Times;
   log: Log;
 }
 
 export interface Worker {
-  /** Deliveries of these families are stored. */
+  /** Deliveries of these families were stored. */
   wake: (families: readonly string[]) => void;
   /** Takes no more, and resolves once the merge in flight has ended. */
   stop: () => Promise<void>;
 }
 
-/** The work of a family. */
 interface Turn {
   isDue: boolean;
   /** Deliveries of jobs. */
@@ -54,8 +46,7 @@ const lookMs = 5_000;
  * due, so a queue that is gone, full or wrong costs seconds, not callbacks.
  */
 export function startWorker(options: WorkerOptions): Worker {
-  const { pool, families, queue, log } = options;
-  const { everyMs = 2_000, olderThanMs = 5_000, pollMs = 250 } = options.sweep ?? {};
+  const { pool, families, queue, times, log } = options;
   const names = families.map(({ name }) => name);
   const turns = new Map<string, Turn>(
     names.map((name) => [name, { isDue: false, ids: [], pausedUntil: 0, pauseMs: 0 }]),
@@ -94,17 +85,17 @@ export function startWorker(options: WorkerOptions): Worker {
   const logFailure = errorLogger(log, 'warn', 'deliveries that are due could not be looked up');
   const sweep = async () => {
     while (!signal.aborted) {
-      const found = await findDue(pool, names, queue ? olderThanMs : 0).catch((error) => {
+      const due = await findDue(pool, names, queue ? times.sweepAgeMs : 0).catch((error) => {
         logFailure(error);
         // What can be read is merged.
         return isDamaged(error) ? names : [];
       });
-      wake(found);
-      await pause(queue ? everyMs : pollMs, signal);
+      wake(due);
+      await pause(queue ? times.sweepEveryMs : times.pollMs, signal);
     }
   };
 
-  const stopJobs = queue?.startJobs((ids, dueNames) => wake(dueNames, ids));
+  const stopJobs = queue?.startJobs(wake);
   const running = [work(), sweep()];
   return {
     wake: (dueNames) => wake(dueNames),

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { acknowledgement, problem } from '../../../docs/openapi-document.ts';
 import { DataRefused, InvalidCallback, NotJson, TenantNotAllowed } from '../../../src/callbacks/rejection.ts';
-import { readBody } from '../../../src/receiver/http/read-body.ts';
+import { readBody } from '../../../src/receiver/http/handle-callback.ts';
 import { requests } from '../../../src/receiver/metrics.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
 import { id, serve } from '../../support/serve.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
 import { Rejection, UnsupportedMedia } from '../../../src/callbacks/rejection.ts';
-import type { IntakeOptions } from '../../../src/receiver/intake/intake.ts';
+import type { IntakeOptions } from '../../../src/receiver/intake/store-delivery.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { connect } from '../../support/database.ts';
 import { openIntake, routeOf } from '../../support/intake.ts';
@@ -30,15 +30,15 @@ const quarantine = () =>
   );
 
 it('an acknowledged callback is in the inbox with its record, and waits', async () => {
-  const stored: Delivery[] = [];
-  const intake = openIntake(database, { onStored: (deliveries) => stored.push(...deliveries) });
+  const stored: string[] = [];
+  const intake = openIntake(database, { onStored: (_families, ids) => stored.push(...ids) });
   const { status, id } = await intake.receive(receipt({ receipt_id: '07' }), routeOf('receipt'));
   expect(status).toBe('accepted');
   expect(await inbox()).toMatchObject([
     { id, family: 'receipt', business_id: 'b', record_id: '7', data: null },
   ]);
   expect(await pending()).toMatchObject([{ id, family: 'receipt', attempts: 0 }]);
-  expect(stored.map((one) => one.id)).toEqual([id]);
+  expect(stored).toEqual([id]);
 });
 
 it('an acknowledged callback is on disk, also where a database does not wait for it', async () => {

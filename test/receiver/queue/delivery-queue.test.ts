@@ -29,7 +29,7 @@ function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limit
 
 function work(queue: DeliveryQueue) {
   const ran: { ids: readonly string[]; families: readonly string[] }[] = [];
-  const stop = queue.startJobs((ids, families) => {
+  const stop = queue.startJobs((families, ids) => {
     ran.push({ ids, families });
   });
   let stopped: Promise<void> | undefined;
@@ -47,7 +47,7 @@ async function enqueueUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<type
   const id = randomUUID();
   await until(
     async () => {
-      await queue.enqueue([id], ['receipt']);
+      await queue.enqueue(['receipt'], [id]);
       return hasRun(id);
     },
     undefined,
@@ -59,7 +59,7 @@ async function enqueueUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<type
 async function enqueueSoon(queue: DeliveryQueue, count = 1): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await until(async () => {
-    await queue.enqueue(ids, ['receipt']);
+    await queue.enqueue(['receipt'], ids);
     return (await client.exists('{receiver}:deliveries:id')) > 0;
   });
   return ids;
@@ -83,7 +83,7 @@ it('gathers what is enqueued soon after a job into the next one', async () => {
   const queue = open({ jobEveryMs: 200 });
   const [first] = await enqueueSoon(queue);
   const ids = [randomUUID(), randomUUID()];
-  await Promise.all([queue.enqueue([ids[0]!], ['receipt']), queue.enqueue([ids[1]!], ['booking'])]);
+  await Promise.all([queue.enqueue(['receipt'], [ids[0]!]), queue.enqueue(['booking'], [ids[1]!])]);
   const { ran } = work(queue);
   await until(() => ran.length === 2);
   expect(ran).toEqual([
@@ -100,7 +100,7 @@ it('takes no more jobs once it has stopped: another worker takes them', async ()
     await until(() => worker.ran.length === 1);
     await worker.stop();
     const id = randomUUID();
-    await queue.enqueue([id], ['receipt']);
+    await queue.enqueue(['receipt'], [id]);
     await until(async () => (await client.llen(waitingKey)) === 1);
     expect(worker.hasRun(id)).toBe(false);
     worker = work(queue);
@@ -122,15 +122,15 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
   await kill();
   const queue = open();
   const worker = work(queue);
-  await queue.enqueue([randomUUID()], ['receipt']);
+  await queue.enqueue(['receipt'], [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
   await kill();
-  await queue.enqueue([randomUUID()], ['receipt']);
+  await queue.enqueue(['receipt'], [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
   redis.process.kill('SIGSTOP');
-  await queue.enqueue([randomUUID()], ['receipt']);
+  await queue.enqueue(['receipt'], [randomUUID()]);
   redis.process.kill('SIGCONT');
   await enqueueUntilRun(queue, worker);
 });
@@ -160,7 +160,7 @@ it('follows a fail-over with open connections', async () => {
 it('adds no more jobs while many wait, and adds them again once a worker runs', async () => {
   const queue = open({ jobCountEveryMs: 0 }, redis.url, { maxWaitingJobs: 3 });
   await enqueueSoon(queue);
-  for (let i = 0; i < 10; i++) await queue.enqueue([randomUUID()], ['receipt']);
+  for (let i = 0; i < 10; i++) await queue.enqueue(['receipt'], [randomUUID()]);
   expect(await client.llen(waitingKey)).toBeLessThanOrEqual(4);
   const worker = work(queue);
   await enqueueUntilRun(queue, worker);

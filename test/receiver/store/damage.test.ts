@@ -9,6 +9,7 @@ import { openCore } from '../../operations/support.ts';
 import { connect } from '../../support/database.ts';
 import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
 import type { ReceiverDatabase } from '../../support/receiver-database.ts';
+import { testConfig } from '../../support/service.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -34,7 +35,7 @@ it('a damaged page of what waits hides only itself, is named with its remedy, an
   await server.restart();
 
   const core = openCore(database as ReceiverDatabase);
-  const worker = startWorker({ merge: core.merge, pool, families, log, sweep: { pollMs: 100 } });
+  const worker = startWorker({ merge: core.merge, pool, families, log, times: testConfig().times });
   const rows = async (table: string) =>
     (await server.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
   await until(async () => (await rows('receipts')) === count - (hidden!.n as number));

@@ -24,6 +24,7 @@ import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
 import { receiptOf } from '../../support/intake.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
+import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase();
@@ -158,10 +159,12 @@ it('a fault that a person has to mend ends a start, also where an outage would n
   const other = await createEmptyDatabase();
   await other.rows('create table receipts (id int primary key)');
   const { signal } = new AbortController();
-  const options = { families, timezone: 'UTC', connectTimeoutMs: 60_000, canWait: true, signal, log };
-  await expect(prepare({ url: other.url, ...options })).rejects.toThrow('not a table of the receiver');
+  const options = { config: testConfig({ redisUrl: 'redis://localhost' }), families, signal, log };
+  await expect(prepare({ databaseUrl: other.url, ...options })).rejects.toThrow(
+    'not a table of the receiver',
+  );
   const missing = Object.assign(new URL(other.url), { pathname: '/of_nobody' }).href;
-  await expect(prepare({ url: missing, ...options })).rejects.toThrow('of_nobody');
+  await expect(prepare({ databaseUrl: missing, ...options })).rejects.toThrow('of_nobody');
   await other.close();
 });
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { SpilledDelivery } from '../../../src/callbacks/delivery.ts';
+import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
-import type { Intake } from '../../../src/receiver/intake/intake.ts';
 import type { Fallback } from '../../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { Unavailable } from '../../../src/receiver/store/errors.ts';
-import { type DrainOptions, drainFallback } from '../../../src/receiver/worker/drain.ts';
+import { type DrainOptions, startDrain } from '../../../src/receiver/worker/drain.ts';
 import { closeLater } from '../../support/close-later.ts';
 import {
   appendSoon,
@@ -17,6 +17,7 @@ import {
 } from '../../support/fallback.ts';
 import { openIntake, receiptOf, routeOf } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { type Overrides, testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
@@ -29,23 +30,15 @@ async function openStore() {
   return { redis, client, fallback, count: () => client.xlen(stream) };
 }
 
-function drain(fallback: DrainOptions['fallback'], intake: Pick<Intake, 'drain'>, options = {}) {
-  const closing = new AbortController();
-  const draining = drainFallback({
-    fallback,
-    intake,
-    isCurrent: async () => true,
-    log: createLog('silent'),
-    signal: closing.signal,
-    bodyLimitBytes: 256 * 1024,
-    everyMs: 1,
-    maxPauseMs: 20,
-    ...options,
-  });
-  const stop = () => {
-    closing.abort();
-    return draining;
-  };
+function drain(
+  fallback: DrainOptions['fallback'],
+  intake: DrainOptions['intake'],
+  overrides: Overrides = {},
+) {
+  const times = { drainEveryMs: 1, maxDrainPauseMs: 20, ...overrides.times };
+  const config = testConfig({ bodyLimitBytes: 256 * 1024, ...overrides, times });
+  const log = createLog('silent');
+  const stop = startDrain({ fallback, intake, config, pool: database.pool, families, log });
   closeLater(stop);
   return stop;
 }
@@ -152,7 +145,7 @@ it('goes on after an outage of both stores, and after one with short pauses', as
     failures += 1;
     return failures % 11 === 0;
   });
-  const stop = drain(fallback, intake, { maxPauseMs: 3_600_000 });
+  const stop = drain(fallback, intake, { times: { maxDrainPauseMs: 3_600_000 } });
   await until(async () => (await count()) === 0);
   expect(stored).toHaveLength(2);
   await stop();
@@ -177,7 +170,7 @@ it('ends on the signal, also during a pause', async () => {
     read: (...args) => fallback.read(...args),
     remove: async () => isRead(),
   };
-  const stop = drain(noting, intake, { everyMs: 3_600_000, maxPauseMs: 3_600_000 });
+  const stop = drain(noting, intake, { times: { drainEveryMs: 3_600_000, maxDrainPauseMs: 3_600_000 } });
   await reading;
   await stop();
 });

@@ -1,4 +1,5 @@
 import { families } from '../../../src/callbacks/families/index.ts';
+import type { Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
@@ -6,6 +7,7 @@ import { startWorker, type Worker, type WorkerOptions } from '../../../src/recei
 import { allowConnections, whileLocked } from '../../support/database.ts';
 import { deliveryOf, receiptOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const database = useReceiverDatabase('test');
@@ -26,7 +28,10 @@ afterEach(async () => {
 const openMerge = (): Merge => createMerge({ pool: database.pool, families, log });
 
 /** A worker that looks for nothing by itself, unless told to, and the calls of its merge. */
-function begin(options: Partial<WorkerOptions> = {}) {
+function begin({
+  times,
+  ...options
+}: Partial<Omit<WorkerOptions, 'times'>> & { times?: Partial<Times> } = {}) {
   const calls: string[] = [];
   const merge = options.merge ?? openMerge();
   const counted: Merge = (family, request) => {
@@ -34,8 +39,9 @@ function begin(options: Partial<WorkerOptions> = {}) {
     return merge(family, request);
   };
   worker = startWorker({
-    ...{ pool: database.pool, families, log, sweep: { everyMs: never, pollMs: never }, ...options },
+    ...{ pool: database.pool, families, log, ...options },
     merge: counted,
+    times: testConfig({ times: { sweepEveryMs: never, pollMs: never, ...times } }).times,
   });
   return { worker, calls };
 }
@@ -67,7 +73,7 @@ it('merges what is stored at once where it is woken, and by itself without', asy
   woken.worker.wake(['receipt']);
   await until(async () => (await count('receipts')) === 1);
   await woken.worker.stop();
-  begin({ sweep: { pollMs: 10 } });
+  begin({ times: { pollMs: 10 } });
   await database.store(receiptOf(2), form('m'));
   await until(async () => (await count('receipts')) === 2 && (await count('consent_forms')) === 1);
 });
@@ -77,7 +83,7 @@ it('jobs that wait together share a merge', async () => {
   const { calls } = begin({ queue });
   const deliveries = Array.from({ length: 20 }, (_, n) => receiptOf(n));
   await database.store(...deliveries);
-  await Promise.all(deliveries.map(({ id }) => queue.run([id], ['receipt'])));
+  await Promise.all(deliveries.map(({ id }) => queue.run(['receipt'], [id])));
   await untilMerged();
   expect(calls.length).toBeLessThanOrEqual(3);
 });
@@ -88,7 +94,7 @@ it('a job is merged whole, of several families and more deliveries than a merge 
   const deliveries = [...Array.from({ length: 1_100 }, (_, n) => receiptOf(n)), form('m')];
   await database.store(...deliveries);
   const ids = deliveries.map(({ id }) => id);
-  await queue.run(ids, ['receipt', 'consent_form', 'a family of the next version']);
+  await queue.run(['receipt', 'consent_form', 'a family of the next version'], ids);
   await untilMerged();
   expect([await count('receipts'), await count('consent_forms')]).toEqual([1_100, 1]);
 });
@@ -123,7 +129,7 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
     );
   await database.store(receiptOf(1), form('m'));
   await wait();
-  begin({ queue: fakeQueue(), sweep: { everyMs: 20, olderThanMs: 50_000 } });
+  begin({ queue: fakeQueue(), times: { sweepEveryMs: 20, sweepAgeMs: 50_000 } });
   await until(async () => (await count('receipts')) === 1);
   await database.store(receiptOf(2));
   await wait();
@@ -133,10 +139,10 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
 
 it('what a job names while the database is away is merged once it is back', async () => {
   const queue = fakeQueue();
-  const { calls } = begin({ queue, sweep: { everyMs: 20, olderThanMs: 0 } });
+  const { calls } = begin({ queue, times: { sweepEveryMs: 20, sweepAgeMs: 0 } });
   const one = receiptOf(1);
   await allowConnections(database, false);
-  await queue.run([one.id], ['receipt']);
+  await queue.run(['receipt'], [one.id]);
   await until(() => calls.length > 0);
   await allowConnections(database, true);
   await database.store(one);
@@ -166,7 +172,7 @@ it('stop lets the merge in flight end, and takes no other', async () => {
 
 it('a record whose pending row was lost is merged again; one that waits or failed is not', async () => {
   const core = { db: database.db, pool: database.pool, families, log };
-  const { worker: one } = begin({ sweep: { pollMs: 10 } });
+  const { worker: one } = begin({ times: { pollMs: 10 } });
   const late = receiptOf(1, { name: 'late', mobile: '+919800000000' }, { event_time: yesterday + 1 });
   await database.store(
     receiptOf(1, { name: 'newest' }, { event_time: yesterday + 2 }),
@@ -189,7 +195,7 @@ it('a record whose pending row was lost is merged again; one that waits or faile
   await database.store(receiptOf(2, {}, { event_time: yesterday + 1 }));
   await database.rows(`update receiver.pending_deliveries set next_at = 'infinity'`);
   expect(await mergeStale(core)).toBe(3);
-  const { worker: other } = begin({ sweep: { pollMs: 10 } });
+  const { worker: other } = begin({ times: { pollMs: 10 } });
   await untilMerged();
   await other.stop();
   expect(
