@@ -12,7 +12,7 @@ import {
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { createRebuild } from '../receiver/worker/rebuild.ts';
+import { rebuildRows } from '../receiver/worker/rebuild.ts';
 import { search } from './find.ts';
 import { replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
@@ -86,7 +86,7 @@ async function rebuild(core: Core): Promise<void> {
   const count = core.db.selectFrom('receiver.inbox').select((row) => row.fn.countAll<string>().as('all'));
   const { all } = await count.executeTakeFirstOrThrow();
   const counts = await withProgress('callbacks read', Number(all), ({ advance }) =>
-    createRebuild(core)({ onProgress: advance }),
+    rebuildRows(core, advance),
   );
   printTable(['rebuild', 'number'], Object.entries(counts));
 }

@@ -5,7 +5,7 @@ import { replayDeliveries } from '../../src/inbox/list-deliveries.ts';
 import { continueErasures, erasePatient } from '../../src/privacy/erase.ts';
 import { holdPatient } from '../../src/privacy/holds.ts';
 import { applyRetention } from '../../src/privacy/retention.ts';
-import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../support/core.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -191,13 +191,13 @@ it('erasures beside all other work leave facts, others and holds, and nothing of
         for (const one of arriving.slice(0, cut)) await storeIn(core, one);
         await Promise.all([
           ...gone.map((person) => erasePatient(core, actor, [`p:platform:${person}`])),
-          ...[mergeAll(core), createRebuild(core)()],
+          ...[mergeAll(core), rebuildRows(core)],
           replayDeliveries(core.db, { ids: arriving.slice(0, cut).map(({ id }) => id) }),
           ...arriving.slice(cut).map((one) => storeIn(core, one)),
         ]);
         await mergeAll(core);
         await until(async () => (await continueErasures(core)) === 0);
-        await Promise.all([applyRetention(core), mergeAll(core), createRebuild(core)()]);
+        await Promise.all([applyRetention(core), mergeAll(core), rebuildRows(core)]);
         await mergeAll(core);
         await applyRetention(core);
 
@@ -237,7 +237,7 @@ it('erasures beside all other work leave facts, others and holds, and nothing of
             'select ((select count(*) from review_requests) + (select count(*) from other_events))::int as own',
           ),
         ).toEqual([{ own }]);
-        expect(await createRebuild(core)()).toMatchObject({ changed: 0, rows: 0 });
+        expect(await rebuildRows(core)).toMatchObject({ changed: 0, rows: 0 });
         for (const one of all.filter((said) => !hasExpired(said)))
           expect(await storeIn(core, one.delivery)).toEqual(['duplicate']);
       },

@@ -16,7 +16,7 @@ import { applyRetention } from '../../src/privacy/retention.ts';
 import { answerRequest, checkUserDeletions } from '../../src/privacy/user-deletions.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { logAccess } from '../../src/receiver/store/log-access.ts';
-import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { coreOf, everything, mergeAll, storeAndMerge, storeIn } from '../support/core.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
@@ -107,7 +107,7 @@ it('what a person has named for an erasure is reduced alone and for good; an unk
   );
   expect(await database.rows('select from receiver.erasures')).toEqual([]);
   await erasePatient(core, actor, subjects, { also: [note!] });
-  expect(await createRebuild(core)()).toMatchObject({ changed: 0, rows: 0 });
+  expect(await rebuildRows(core)).toMatchObject({ changed: 0, rows: 0 });
   const text = await everything(core);
   expect(text).not.toContain('CANARY-A');
   expect(text).toContain('kept');

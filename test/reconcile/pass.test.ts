@@ -4,7 +4,7 @@ import { addDays } from '../../src/common/days.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { RunningCore } from '../../src/receiver/feature.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
-import { createRebuild } from '../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../src/receiver/worker/rebuild.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
 import { openClient, type PassOptions, runPass } from '../../src/reconcile/pass.ts';
 import { readAppointments } from '../../src/reconcile/read-appointments.ts';
@@ -109,7 +109,7 @@ it('what no callback told of comes in once, what differs is changed, and what ag
     'told BK p-told c-1 {"label": ["new"]} appointment.updated',
   ]);
   expect((await rows('created_at'))[0]!.created_at).toEqual(new Date(extras.created_at));
-  expect(await createRebuild(core)()).toMatchObject({ changed: 0, unreadable: 0, rows: 0 });
+  expect(await rebuildRows(core)).toMatchObject({ changed: 0, unreadable: 0, rows: 0 });
 });
 
 it('each page is read, a shifted appointment once, and a repeated page is the last', async () => {

@@ -24,30 +24,19 @@ interface RebuildOptions {
   /** Of the same families. */
   merge: Merge;
   log: Log;
-  /** Callbacks of a step. */
-  maxCallbacks?: number;
 }
 
-export interface RebuildCounts {
+interface RebuildCounts {
   callbacks: number;
   /** Callbacks that were something else by the rules before. */
   changed: number;
   /** Callbacks that the current rules cannot read. They stay as they are, and the log names them. */
   unreadable: number;
-  /** Rows that were written or deleted. */
+  /** Written or deleted. */
   rows: number;
   /** Records that could not be merged: a delivery of each waits for the worker. */
   left: number;
 }
-
-/**
- * @param request `onProgress` is called after each step with the number of callbacks that it has read
- * @throws OtherFamilies; the reason of the signal; the database's error. What was done until then is complete
- */
-export type Rebuild = (request?: {
-  onProgress?: (callbacks: number) => void;
-  signal?: AbortSignal;
-}) => Promise<RebuildCounts>;
 
 /** The callback by the current rules; undefined: it is the same. @throws Rejection */
 type Identify = (stored: Delivery) => Delivery | undefined;
@@ -62,37 +51,41 @@ const beginning = { businessId: '', family: '', recordId: '', id: '00000000-0000
  * Identifies stored callbacks again, by the current families and rules, and merges their records. It writes only what differs;
  * of rows that it corrects, it records only changes by what waited. It runs beside incoming callbacks, in steps, and may be
  * interrupted and run again.
+ *
+ * @param onProgress is called after each step with the number of callbacks that it has read
+ * @param maxCallbacks of a step
+ * @throws OtherFamilies; the database's error. What was done until then is complete
  */
-export function createRebuild(options: RebuildOptions): Rebuild {
-  const { pool, families, maxCallbacks = 500, log } = options;
+export async function rebuildRows(
+  options: RebuildOptions,
+  onProgress?: (callbacks: number) => void,
+  maxCallbacks = 500,
+): Promise<RebuildCounts> {
+  const { pool, families, log } = options;
   const identify = createIdentify(families);
-  return async ({ onProgress, signal } = {}) => {
-    const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
-    for (let last = beginning, size = maxCallbacks; ; ) {
-      signal?.throwIfAborted();
-      const stored = await readAfter(pool, last, size);
-      if (stored.length === 0) break;
-      const { ids, unreadable } = findChanged(stored, identify, log);
-      try {
-        const changed = ids.length > 0 ? await rewrite(options, identify, ids) : [];
-        counts.changed += changed.length;
-        await mergeRecords(options, [...stored, ...changed], counts, signal);
-      } catch (error) {
-        if (faultOf(error) !== 'timeout' || size === 1) throw error;
-        // The step was too large, or others have kept the lock for long.
-        size = Math.ceil(size / 2);
-        continue;
-      }
-      counts.callbacks += stored.length;
-      counts.unreadable += unreadable;
-      onProgress?.(stored.length);
-      last = stored.at(-1)!;
-      size = Math.min(size * 2, maxCallbacks);
+  const counts = { callbacks: 0, changed: 0, unreadable: 0, rows: 0, left: 0 };
+  for (let last = beginning, size = maxCallbacks; ; ) {
+    const stored = await readAfter(pool, last, size);
+    if (stored.length === 0) break;
+    const { ids, unreadable } = findChanged(stored, identify, log);
+    try {
+      const changed = ids.length > 0 ? await rewrite(options, identify, ids) : [];
+      counts.changed += changed.length;
+      await mergeRecords(options, [...stored, ...changed], counts);
+    } catch (error) {
+      if (faultOf(error) !== 'timeout' || size === 1) throw error;
+      // The step was too large, or others have kept the lock for long.
+      size = Math.ceil(size / 2);
+      continue;
     }
-    for (const family of families)
-      await mergeRecords(options, await findOrphans(pool, family), counts, signal);
-    return counts;
-  };
+    counts.callbacks += stored.length;
+    counts.unreadable += unreadable;
+    onProgress?.(stored.length);
+    last = stored.at(-1)!;
+    size = Math.min(size * 2, maxCallbacks);
+  }
+  for (const family of families) await mergeRecords(options, await findOrphans(pool, family), counts);
+  return counts;
 }
 
 function createIdentify(families: readonly Family[]): Identify {
@@ -114,7 +107,6 @@ const comparable = ({ subjects, data, ...rest }: Delivery) => ({
   data: data && canonicalJson(withDecimals(data, JSON.parse(data))),
 });
 
-/** @returns the ids of callbacks that the current rules change, and the number of those that they cannot read */
 function findChanged(stored: readonly Delivery[], identify: Identify, log: Log) {
   let unreadable = 0;
   const changed = stored.filter((delivery) => {
@@ -202,14 +194,12 @@ async function mergeRecords(
   { pool, families, merge, log }: RebuildOptions,
   records: readonly RecordKey[],
   counts: RebuildCounts,
-  signal?: AbortSignal,
 ): Promise<void> {
   for (const { name } of families) {
     const own = records.filter(({ family }) => family === name);
     if (own.length === 0) continue;
     let result: MergeResult;
     do {
-      signal?.throwIfAborted();
       result = await merge(name, { records: own, recordsChanges: false });
       counts.rows += result.written + result.deleted;
     } while (result.outcome === 'busy');

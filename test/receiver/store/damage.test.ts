@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { migrate } from '../../../src/receiver/store/migrate.ts';
-import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { openCore } from '../../operations/support.ts';
 import { connect } from '../../support/database.ts';
@@ -47,7 +47,7 @@ it('a damaged page of what waits hides only itself, is named with its remedy, an
   const remedy = expect.stringMatching(/receiver\.pending_deliveries is damaged.* truncate .*rebuild/);
   expect(checks).toContainEqual(expect.objectContaining({ about: 'waiting', todo: remedy }));
   await pool.query('truncate receiver.pending_deliveries');
-  await createRebuild({ pool, families, merge: core.merge, log })();
+  await rebuildRows({ pool, families, merge: core.merge, log });
   expect(await rows('receipts')).toBe(count + 1);
   await worker.stop();
   await pool.end();

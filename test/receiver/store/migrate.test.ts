@@ -20,7 +20,7 @@ import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { fingerprintOf, migrate, revision } from '../../../src/receiver/store/migrate.ts';
 import { prepare } from '../../../src/receiver/store/prepare.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
-import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
 import { createEmptyDatabase } from '../../support/database.ts';
 import { receiptOf } from '../../support/intake.ts';
 import { createReceiverDatabase, useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -92,7 +92,7 @@ it('a field of another type keeps its column and what converts; a rebuild reads 
     const open = (list: readonly Family[]) => {
       const options = { pool: database.pool, families: list, log };
       const merge = createMerge(options);
-      return { merge, rebuild: createRebuild({ ...options, merge }) };
+      return { merge, rebuild: () => rebuildRows({ ...options, merge }) };
     };
     const rows = () => database.rows('select total, extra from invoices order by invoice_id');
     await open(withTotal(text)).merge('invoice');

@@ -5,7 +5,7 @@ import { createLog } from '../../../src/common/log.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../../src/receiver/store/pools.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
-import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
 import { seededRandom } from '../../../src/sandbox/random.ts';
 import { createHistories } from '../../chaos/histories.ts';
 import { deliveryOf } from '../../support/intake.ts';
@@ -54,7 +54,7 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
       await pause(random.between(0, 100));
     }
   };
-  const rebuild = createRebuild({ pool, families, merge, log });
+  const rebuild = () => rebuildRows({ pool, families, merge, log });
   const rebuildAgain = async () => {
     while (Date.now() < end) await retry(() => rebuild());
   };

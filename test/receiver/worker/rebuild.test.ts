@@ -12,7 +12,7 @@ import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { insertQuery } from '../../../src/receiver/store/insert-deliveries.ts';
 import { fingerprintOf, migrate } from '../../../src/receiver/store/migrate.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
-import { createRebuild } from '../../../src/receiver/worker/rebuild.ts';
+import { rebuildRows } from '../../../src/receiver/worker/rebuild.ts';
 import { whileLocked } from '../../support/database.ts';
 import { deliveryOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
@@ -35,7 +35,10 @@ const open = (list: readonly Family[] = families, maxCallbacks = 500, lines: obj
   const stores = { pool: database.pool, families: list };
   const merge = createMerge({ ...stores, log, limits: { statementMs: 30_000, mergeLockMs: 30_000 } });
   const warn = (line: object) => lines.push(line);
-  return { merge, rebuild: createRebuild({ ...stores, merge, log: { warn } as never, maxCallbacks }) };
+  const options = { ...stores, merge, log: { warn } as never };
+  const rebuild = (onProgress?: (callbacks: number) => void) =>
+    rebuildRows(options, onProgress, maxCallbacks);
+  return { merge, rebuild };
 };
 const of = (event: string, data: object, envelope: object = {}) =>
   deliveryOf({ event, event_time: yesterday, business_id: 'b', ...envelope, data });
@@ -295,16 +298,18 @@ it('a rebuild that ends anywhere is completed by the next one', async () => {
     'insert into receiver.pending_deliveries (id, family) select id, family from receiver.inbox',
   );
   await migrate(database.db, withInvoices, log);
-  const options = { pool: database.pool, families: withInvoices, log, maxCallbacks: 2 };
-  const dying = createRebuild({ ...options, merge: () => Promise.reject(new Error('killed')) });
+  const options = { pool: database.pool, families: withInvoices, log };
+  const killed = { ...options, merge: () => Promise.reject(new Error('killed')) };
+  const dying = () => rebuildRows(killed, undefined, 2);
   await expect(dying()).rejects.toThrow('killed');
   const { rebuild, merge } = open(withInvoices, 1);
   // What waits does so in the family that it is of now.
   expect(await merge('invoice')).toMatchObject({ merged: 2 });
   await expect(dying()).rejects.toThrow('killed');
-  const stop = new AbortController();
-  const onProgress = () => stop.abort(new Error('stopped'));
-  await expect(rebuild({ signal: stop.signal, onProgress })).rejects.toThrow('stopped');
+  const stop = () => {
+    throw new Error('stopped');
+  };
+  await expect(rebuild(stop)).rejects.toThrow('stopped');
   await rebuild();
   expect(await database.rows('select from invoices')).toHaveLength(6);
   expect(await database.rows('select from other_events')).toEqual([]);
