@@ -2,7 +2,7 @@ import express, { type Express, type RequestHandler, type Response } from 'expre
 import type { Config } from '../common/config/config.ts';
 import type { Role } from '../common/config/value-types.ts';
 import type { RunningCore } from '../receiver/feature.ts';
-import type { AccessEntry } from '../receiver/store/log-access.ts';
+import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { type Frame, visitOf } from './ui/context.ts';
 
@@ -27,7 +27,7 @@ export interface PageContext extends RunningCore {
    */
   read: <T>(use: (db: Db) => Promise<T>) => Promise<T>;
   /** Adds an entry about the signed-in user, before the data is sent. @throws Error where it cannot be written */
-  logAccess: (res: Response, access: Omit<AccessEntry, 'actor'>) => Promise<void>;
+  logAccess: (res: Response, access: Omit<Access, 'actor'>) => Promise<void>;
 }
 
 export type Page = (routes: Routes, context: PageContext) => void;

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Log } from '../../common/log.ts';
 import type { Db } from './tables.ts';
 
-/** The user who sees or does something. */
 export interface Actor {
   /** The subject of the identity provider, or one of `isOwnActor`. */
   id: string;
@@ -17,7 +16,7 @@ const own = /^\s*(admin-token|unknown|worker|platform|changes-token|destination|
 /** Ids and names of actors which are no persons: no user may have them. */
 export const isOwnActor = (text: string): boolean => own.test(text);
 
-export interface AccessEntry {
+export interface Access {
   actor: Actor;
   /** Such as `reveal`, `export` or `erase`. */
   action: string;
@@ -25,7 +24,7 @@ export interface AccessEntry {
   subjects?: readonly string[];
   /** The selection, without typed text. */
   filter?: Record<string, unknown>;
-  /** Ids in the selection that are known to exist: the log has their salted hashes. What else is typed may be a name or a phone. */
+  /** Ids in the selection that exist: the log has their salted hashes. What else is typed may be a name or a phone. */
   ids?: Record<string, string | null | undefined>;
   /** How much was shown. */
   rows?: number;
@@ -41,7 +40,7 @@ const maxInLine = 100;
  */
 export async function logAccess(
   { db, log }: { db: Db; log: Log },
-  { actor, action, subjects = [], filter = {}, ids = {}, rows }: AccessEntry,
+  { actor, action, subjects = [], filter = {}, ids = {}, rows }: Access,
 ): Promise<void> {
   const { id, name = null, address = null } = actor;
   const hashedIds = sql`(select coalesce(jsonb_object_agg(key, receiver.hash_of('i:' || value)), '{}') from jsonb_each_text(${ids}))`;
@@ -65,7 +64,6 @@ export async function logAccess(
   log.info({ access: { ...access, subjects: entry.hashes, subjectCount: subjects.length } }, 'access log');
 }
 
-/** The actor of a command: the user of the operating system. */
 export function commandActor(): Actor {
   return { id: `command:${userName()}`, address: hostname() };
 }
