@@ -61,7 +61,7 @@ export async function replayQuarantined(
 ): Promise<Map<string, ReplayResult>> {
   const { dryRun = false, corrected, onProgress } = options;
   const { config, families, pool, db, log } = core;
-  const circuit = { run: <T>(call: () => Promise<T>) => call(), timeoutMs: config.times.databaseMs };
+  const circuit = { run: <T>(call: () => Promise<T>) => call() };
   const clock = createDatabaseClock(pool, { isOpen: false });
   // The sweep finds what was stored.
   const intake = createIntake({ config, families, pool, circuit, clock, log });

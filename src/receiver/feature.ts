@@ -25,11 +25,10 @@ export interface RunningCore extends Core {
   process: ReceiverState;
 }
 
-/** Work that repeats. */
 export interface Task {
   name: string;
   everyMs: number;
-  /** `any`: also where the role is `receiver`; `each`: in every process, also without the database. Default: in one worker at a time. */
+  /** `any`: also with the role `receiver`; `each`: in every process, also without the database. Default: one worker at a time. */
   processes?: 'any' | 'each';
   /** @param signal is aborted when the process stops, or another may have taken the task over */
   run: (signal: AbortSignal) => Promise<unknown>;
@@ -53,7 +52,6 @@ export type OnCore = <Args extends unknown[]>(
   run: (core: Core, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
 
-/** A part beside the path of a callback: a folder, and one line in features.ts. */
 export interface Feature {
   name: string;
   tasks?: (core: RunningCore) => Task[];

@@ -1,18 +1,15 @@
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, register } from 'prom-client';
 
-// The counters of this process, for /metrics. The values of each label are a small fixed set; nothing of a callback's content
-// becomes a label.
+// The values of each label are a small fixed set; nothing of a callback's content becomes a label.
 
-export const registry = new Registry();
+export const registry = register;
 
-const registers = [registry];
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export const requests = new Counter({
   name: 'receiver_requests_total',
   help: 'Requests by family and response status (aborted: the sender closed the connection early; family none: not a registered path). Unless the status is 200, the sender has to resend: see the log for the reason',
   labelNames: ['family', 'status'],
-  registers,
 });
 
 export const requestSeconds = new Histogram({
@@ -20,21 +17,18 @@ export const requestSeconds = new Histogram({
   help: 'Time from the headers of a callback to its response. If status 200 becomes slower, compare receiver_commit_duration_seconds: the rest is this process',
   labelNames: ['status'],
   buckets: seconds,
-  registers,
 });
 
 export const duplicates = new Counter({
   name: 'receiver_duplicates_total',
   help: 'Callbacks that were received before. If there are many, the sender does not get the responses in time, or sends everything twice',
   labelNames: ['family'],
-  registers,
 });
 
 export const notStored = new Counter({
   name: 'receiver_not_stored_total',
   help: 'Callbacks that were acknowledged and not stored. expired: older than what RETENTION keeps of their family. If it grows unexpectedly, compare the sender’s event times with RETENTION',
   labelNames: ['family', 'reason'],
-  registers,
 });
 
 export const commitSeconds = new Histogram({
@@ -42,17 +36,14 @@ export const commitSeconds = new Histogram({
   help: 'Duration of a commit by store (redis: the fallback while PostgreSQL is unavailable). If it grows, check the disk and the load of the store',
   labelNames: ['store'],
   buckets: seconds,
-  registers,
 });
 
 export const applied = new Counter({
   name: 'receiver_deliveries_applied_total',
   help: 'Deliveries that this worker applied to their tables',
-  registers,
 });
 
 export const failed = new Counter({
   name: 'receiver_deliveries_failed_total',
   help: 'Deliveries of this worker whose data the database rejected. See deliveries.error, then receiver replay',
-  registers,
 });

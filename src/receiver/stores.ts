@@ -8,21 +8,19 @@ import type { Circuit } from './store/circuit.ts';
 import { createDatabaseClock, type DatabaseClock } from './store/clock.ts';
 import { databaseCircuit } from './store/probe.ts';
 
-/** The longest wait for Redis at a start, so that the first deliveries get jobs. */
+/** The wait for Redis at a start, so that the first deliveries get jobs. */
 const openingMs = 2_000;
 
-/** PostgreSQL and Redis, as the path of a callback and the checks of a process use them. */
 export interface Stores {
   pool: pg.Pool;
-  /** The circuit breaker of PostgreSQL. */
+  /** PostgreSQL's. */
   circuit: Circuit;
-  /** PostgreSQL's clock. */
   clock: DatabaseClock;
   /** Undefined without Redis. */
   queue?: DeliveryQueue | undefined;
-  /** Takes callbacks while PostgreSQL is unavailable. Undefined without Redis, and with REDIS_FALLBACK=off. */
+  /** Undefined without Redis, and with REDIS_FALLBACK=off. */
   fallback?: Fallback | undefined;
-  /** The fallback store, also with REDIS_FALLBACK=off: what it has from before is drained. */
+  /** The same store, also with REDIS_FALLBACK=off: what it has from before is drained. */
   drainSource?: Fallback | undefined;
   /** Leaves the pool open. */
   close: () => Promise<void>;

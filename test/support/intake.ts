@@ -43,7 +43,7 @@ export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOp
     config: testConfig(),
     families,
     pool: database.pool,
-    circuit: { run: (call) => call(), timeoutMs: 60_000 },
+    circuit: { run: (call) => call() },
     clock: { current: async () => Date.now() },
     log: createLog('silent'),
     ...options,

@@ -3,7 +3,6 @@ import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { reducedMark } from '../../callbacks/reduce.ts';
 import { type Hash, type Owners, openHash, openOwners, type RecordCallback, subjectOf } from './owners.ts';
 
-/** A callback that has to be reduced. */
 export interface Reduction extends RecordCallback {
   /** The salted hashes of the patients to whom it belongs. */
   ownerHashes: string[];
@@ -16,10 +15,9 @@ interface GateEntry {
   erasure: string;
 }
 
-/** The gate's table. */
 export interface Gate {
   hash: Hash;
-  /** The entries that were read, by hash. */
+  /** What was read, by hash. */
   erased: Map<string, GateEntry>;
   read: (hashes: readonly string[]) => Promise<void>;
 }
@@ -60,8 +58,7 @@ export async function findCallbacks(
   return { callbacks, isOfPatient: (ownerHash) => erased.has(ownerHash) };
 }
 
-/** Records that are read at once. */
-const maxRecords = 500;
+const maxRecordsAtOnce = 500;
 
 /**
  * The callbacks of records, and of those that refer to them, which belong to people of the gate.
@@ -82,12 +79,14 @@ export async function findReductions(
   };
   enqueue([...incoming, ...records]);
   while (waiting.size > 0) {
-    const wave = [...waiting].slice(0, maxRecords);
+    const wave = [...waiting].slice(0, maxRecordsAtOnce);
     for (const [subject] of wave) waiting.delete(subject);
     const added = await owners.read(wave.map(([, record]) => record));
     const open = wave.map(([subject, record]) => ({
       subject,
-      callbacks: owners.callbacksOf(record).filter((one) => !one.isReduced && !reductions.has(one)),
+      callbacks: owners
+        .callbacksOf(record)
+        .filter((callback) => !callback.isReduced && !reductions.has(callback)),
     }));
     const referred = await owners.readReferred(open.flatMap(({ callbacks }) => callbacks));
     await readGate(gate, [...added, ...referred]);
@@ -95,9 +94,11 @@ export async function findReductions(
       const before = reductions.size;
       // Those that name a patient first: the others may belong to the same one.
       for (const isNaming of [true, false])
-        for (const one of callbacks.filter(({ patientHashes }) => patientHashes.length > 0 === isNaming)) {
-          const reduction = reductionOf(one, owners, gate, reductions);
-          if (reduction) reductions.set(one, reduction);
+        for (const callback of callbacks.filter(
+          ({ patientHashes }) => patientHashes.length > 0 === isNaming,
+        )) {
+          const reduction = reductionOf(callback, owners, gate, reductions);
+          if (reduction) reductions.set(callback, reduction);
         }
       return reductions.size > before;
     });
@@ -107,7 +108,6 @@ export async function findReductions(
   return [...reductions.values()];
 }
 
-/** Reads what the gate has of records, of their callbacks, and of the patients that they name. */
 async function readGate(
   { hash, read }: Gate,
   records: readonly (readonly [string, readonly RecordCallback[]])[],
@@ -132,7 +132,7 @@ function reductionOf(
   const isForever = (entry: GateEntry | undefined) => entry?.until === Number.POSITIVE_INFINITY;
   const byName = (naming: RecordCallback) => {
     const isAnyTime = naming.isReduced || reductions.has(naming) || isForever(ofRecord(naming.delivery));
-    const entries = naming.patientHashes.flatMap((one) => erased.get(one) ?? []);
+    const entries = naming.patientHashes.flatMap((patient) => erased.get(patient) ?? []);
     return entries.find(({ until }) => isAnyTime || delivery.eventMs <= until);
   };
   const naming = owners.namingOf(callback);
@@ -159,5 +159,5 @@ async function recordsReferringTo(
     [recordSubjects],
   );
   const wanted = new Set(recordSubjects);
-  return [...rows, ...incoming.filter(({ subjects }) => subjects.some((one) => wanted.has(one)))];
+  return [...rows, ...incoming.filter(({ subjects }) => subjects.some((subject) => wanted.has(subject)))];
 }

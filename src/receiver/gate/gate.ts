@@ -12,10 +12,10 @@ import { type Hash, subjectOf } from './owners.ts';
 const frozenMs = 5_000;
 
 /**
- * SQL of the first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of
- * a process that is frozen.
+ * The first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of a
+ * process that is frozen.
  *
- * @param timeoutMs of each of its statements, and of its waits for locks
+ * @param timeoutMs of each statement, and of each wait for a lock
  */
 export const gateLock = (timeoutMs: number): string =>
   `set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
@@ -23,8 +23,8 @@ export const gateLock = (timeoutMs: number): string =>
    lock table receiver.erased in exclusive mode`;
 
 /**
- * Stores deliveries in one commit; they may contain copies. Where one may concern an erasure, the commit holds the gate's
- * table, which every insert takes in share mode, and what concerns one is stored reduced.
+ * Stores deliveries in one commit; they may contain copies. Where one may concern an erasure, the commit locks the gate's table,
+ * which every insert takes in share mode, and what concerns an erasure is stored reduced.
  *
  * @param asGated makes of a delivery what is judged and stored where it may concern an erasure
  * @returns a result for each, in order
@@ -52,13 +52,12 @@ export async function storeDeliveries(
 const maxStored = 500;
 const maxBytes = 2_000_000;
 
-export interface GateResult {
+interface GateResult {
   /** The ids of new deliveries that were received before. */
   duplicates: ReadonlySet<string>;
   reductions: readonly ReductionWithBody[];
   /** The ids of reduced callbacks by those of their originals. */
   newIds: ReadonlyMap<string, string>;
-  /** Nothing else has to be reduced. */
   isComplete: boolean;
 }
 
@@ -66,9 +65,9 @@ type ReductionWithBody = Reduction & { delivery: Delivery };
 
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
- * whatever refers to them, see `findReductions`. The originals are withheld, and those that were stored wait to be merged
- * once more: with a record's last callback its row goes. At most 500 stored ones are reduced; where that leaves some behind a
- * new delivery, the worker continues their erasures.
+ * whatever refers to them. The originals are withheld, and those that were stored wait to be merged once more: with a record's
+ * last callback its row goes. At most 500 stored ones are reduced; where that leaves some behind a new delivery, the worker
+ * continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
  * @throws OtherFamilies; the database's error
@@ -82,33 +81,42 @@ export async function applyGate(
   await checkFamilies(client, families);
   const gate = await openGate(client);
   const duplicates = await findDuplicates(client, families, gate, incoming);
-  const unstored = new Map(incoming.filter(({ id }) => !duplicates.has(id)).map((one) => [one.id, one]));
-  const found = await findReductions(client, gate, [...unstored.values()], records);
-  const [stored, left] = takeLast(found.filter(({ isStored }) => isStored));
+  const unstored = new Map(
+    incoming.filter(({ id }) => !duplicates.has(id)).map((delivery) => [delivery.id, delivery]),
+  );
+  const all = await findReductions(client, gate, [...unstored.values()], records);
+  const [stored, left] = takeLast(all.filter(({ isStored }) => isStored));
   const bodies = await readStored(client, idsOf(stored));
-  const reductions = [...found.filter(({ isStored }) => !isStored), ...stored].map((one) => {
-    const { id } = one.delivery;
-    return { ...one, delivery: (one.isStored ? bodies : unstored).get(id)! };
+  const reductions = [...all.filter(({ isStored }) => !isStored), ...stored].map((reduction) => {
+    const { id } = reduction.delivery;
+    return { ...reduction, delivery: (reduction.isStored ? bodies : unstored).get(id)! };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
   const newIds = await storeReduced(client, families, gate.hash, reductions);
   await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
-    await client.query(reopening, [left.map(({ erasure }) => erasure)]);
+    await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
+      left.map(({ erasure }) => erasure),
+    ]);
   return { duplicates, reductions, newIds, isComplete: left.length === 0 };
 }
 
 const idsOf = (reductions: readonly Reduction[]) => reductions.map(({ delivery }) => delivery.id);
 
-/** @throws OtherFamilies where the tables are made for others */
-export async function checkFamilies(client: pg.ClientBase, families: readonly Family[]): Promise<void> {
-  const { rowCount } = await client.query('select where receiver.is_current($1)', [fingerprintOf(families)]);
+/** @throws OtherFamilies */
+export async function checkFamilies(
+  database: pg.Pool | pg.ClientBase,
+  families: readonly Family[],
+): Promise<void> {
+  const { rowCount } = await database.query('select where receiver.is_current($1)', [
+    fingerprintOf(families),
+  ]);
   if (rowCount === 0) throw new OtherFamilies();
 }
 
 /** Whether nothing of a reduced callback is stored: the key of its record is personal. */
 const isWithheldWhole = (families: readonly Family[], { family }: RecordKey): boolean =>
-  families.some((one) => one.name === family && hasPersonalKey(one));
+  families.some((other) => other.name === family && hasPersonalKey(other));
 
 async function findDuplicates(
   client: pg.ClientBase,
@@ -125,8 +133,9 @@ async function findDuplicates(
      where exists (select from receiver.inbox where id in (own, reduced))`,
     [ids, ids.map((id) => reducedId(id, hash))],
   );
-  const whole = incoming.filter((one) => isWithheldWhole(families, one));
-  const withheld = whole.filter(({ id }) => erased.has(hash(`d:${id}`)));
+  const withheld = incoming.filter(
+    (delivery) => isWithheldWhole(families, delivery) && erased.has(hash(`d:${delivery.id}`)),
+  );
   return new Set([...rows, ...withheld].map(({ id }) => id));
 }
 
@@ -140,7 +149,7 @@ function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], l
   return [stored.slice(from), stored.slice(0, from)];
 }
 
-/** Stored callbacks with their content, by id. */
+/** By id. */
 export async function readStored(
   client: pg.ClientBase,
   ids: readonly string[],
@@ -150,7 +159,7 @@ export async function readStored(
     `select ${storedColumns} from receiver.inbox where id = any($1::uuid[])`,
     [ids],
   );
-  return new Map(rows.map((one) => [one.id, one]));
+  return new Map(rows.map((delivery) => [delivery.id, delivery]));
 }
 
 /** Stores reduced callbacks in place of their originals. @returns their ids by those of the originals */
@@ -166,14 +175,16 @@ async function storeReduced(
     'select hash from receiver.holds where hash = any($1)',
     [reductions.flatMap(({ ownerHashes }) => ownerHashes)],
   );
-  const isHeld = ({ ownerHashes }: Reduction) => holds.some(({ hash }) => ownerHashes.includes(hash));
+  const hasHold = ({ ownerHashes }: Reduction) => holds.some(({ hash }) => ownerHashes.includes(hash));
   const isWhole = ({ delivery }: Reduction) => isWithheldWhole(families, delivery);
-  const withheld = reductions.filter((one) => one.isStored || isWhole(one) || isHeld(one));
+  const withheld = reductions.filter(
+    (reduction) => reduction.isStored || isWhole(reduction) || hasHold(reduction),
+  );
   await withhold(client, withheld);
   const originals = reductions.filter(({ isStored }) => isStored);
   const storedAt = await removeOriginals(client, originals);
   const reduced = reductions
-    .filter((one) => !isWhole(one))
+    .filter((reduction) => !isWhole(reduction))
     .map(({ delivery, patientHashes }) => {
       const family = families.find(({ name }) => name === delivery.family);
       const at = storedAt.get(delivery.id);
@@ -264,8 +275,6 @@ with resent as (
   on conflict (id) do update set next_at = excluded.next_at, attempts = 0, error = null
 )
 select id, stored_at::text as "storedAt" from gone`;
-
-const reopening = 'update receiver.erasures set completed_at = null where id = any($1::uuid[])';
 
 // Not while a list of erasures is applied again: it has the counts.
 const count = `

@@ -5,25 +5,24 @@ import { hashedPrefix, isReduced } from '../../callbacks/reduce.ts';
 import { recordSubject } from '../../callbacks/subjects.ts';
 import { keysOf } from '../store/statements/merge-records.ts';
 
-// To whom a callback belongs: the patients that it names. If it names nobody, those whom the callback of its record with the
-// nearest earlier version names, else the next. If its record names nobody, those of the records that it refers to, by the
-// same rule. Erasures, the gate, exports, holds, retention and the access log follow it.
+// To whom a callback belongs: the patients that it names. If it names none, those of the callback of its record with the nearest
+// earlier version that does, else the next. If its record names none, those of the records that it refers to, by the same rule.
+// Erasures, the gate, exports, holds, retention and the access log follow it.
 
 type DeliveryHead = Omit<Delivery, 'body' | 'data'>;
 
 /** A callback of a record, without its content. */
 export interface RecordCallback {
   delivery: DeliveryHead;
-  /** It is a row of inbox. */
   isStored: boolean;
   /** About the bytes of a stored one. */
   size: number;
   isReduced: boolean;
-  /** The salted hashes of the patients that it names. */
+  /** The salted hashes of those that it names. */
   patientHashes: string[];
-  /** If it names nobody: the callback of its record with the nearest earlier version that does, else the next. */
+  /** If it names none: the callback of its record that does. */
   nearest: RecordCallback | undefined;
-  /** The records that it refers to, or by the same rule another callback of its record. */
+  /** Of its own, or by the same rule of another callback of its record. */
   references: RecordKey[];
 }
 
@@ -32,13 +31,12 @@ type CallbacksOfRecords = Map<string, RecordCallback[]>;
 
 export type Hash = (subject: string) => string;
 
-/** Records that were read, with the answer to whom their callbacks belong. */
 export interface Owners {
   /** @returns the records that were not read before */
   read: (records: readonly RecordKey[]) => Promise<CallbacksOfRecords>;
   /** Reads the records that say whose these callbacks are, where their own records do not. @returns as `read` */
   readReferred: (callbacks: readonly RecordCallback[]) => Promise<CallbacksOfRecords>;
-  /** The callbacks of a record that was read. */
+  /** Of a record that was read. */
   callbacksOf: (record: RecordKey) => readonly RecordCallback[];
   /** The callbacks that name the patients to whom a callback belongs. */
   namingOf: (callback: RecordCallback) => readonly RecordCallback[];
@@ -47,7 +45,7 @@ export interface Owners {
 export const subjectOf = ({ family, businessId, recordId }: RecordKey): string =>
   recordSubject(family, businessId, recordId);
 
-/** Reads the salt. @returns `receiver.hash_of` of a subject that is not hashed yet */
+/** @returns `receiver.hash_of` of a subject that is not hashed yet */
 export async function openHash(client: pg.ClientBase): Promise<Hash> {
   const { rows } = await client.query<{ value: string }>(
     `select value from receiver.settings where name = 'salt'`,
@@ -76,7 +74,8 @@ export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly
   const readReferred = async (callbacks: readonly RecordCallback[]) => {
     const all: CallbacksOfRecords = new Map();
     for (let open = callbacks; open.length > 0; ) {
-      const isUnclear = (one: RecordCallback) => one.patientHashes.length === 0 && !one.nearest;
+      const isUnclear = ({ patientHashes, nearest }: RecordCallback) =>
+        patientHashes.length === 0 && !nearest;
       const added = await read(open.filter(isUnclear).flatMap(({ references }) => references));
       for (const [subject, list] of added) all.set(subject, list);
       open = [...added.values()].flat();
@@ -91,7 +90,7 @@ export function openOwners(client: pg.ClientBase, hash: Hash, incoming: readonly
       seen.add(subject);
       const callbacks = callbacksOf(record);
       const nearest = nearestNaming(callbacks, version);
-      return nearest ? [nearest] : callbacks.flatMap((one) => namingReferred(one, version, seen));
+      return nearest ? [nearest] : callbacks.flatMap((other) => namingReferred(other, version, seen));
     });
   const namingOf = (callback: RecordCallback) => {
     if (callback.patientHashes.length > 0) return [callback];
@@ -120,7 +119,6 @@ function nearestNaming(callbacks: readonly RecordCallback[], version: string): R
   );
 }
 
-/** The records that a callback or a body refers to: of its business. */
 export function referencesOf({
   subjects,
   businessId,
@@ -161,7 +159,7 @@ async function readRecords(
   };
   for (const { size, ...head } of rows) add(head, true, size);
   const stored = new Set(rows.map(({ id }) => id));
-  for (const one of incoming) if (!stored.has(one.id)) add(one, false, 0);
+  for (const delivery of incoming) if (!stored.has(delivery.id)) add(delivery, false, 0);
   for (const callbacks of lists.values()) addNearest(callbacks);
   return lists;
 }
@@ -170,11 +168,11 @@ async function readRecords(
 function addNearest(callbacks: RecordCallback[]): void {
   callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
   let nearest = callbacks.find(({ patientHashes }) => patientHashes.length > 0);
-  let references = callbacks.find((one) => one.references.length > 0)?.references ?? [];
-  for (const one of callbacks) {
-    if (one.patientHashes.length > 0) nearest = one;
-    else one.nearest = nearest;
-    if (one.references.length > 0) references = one.references;
-    else one.references = references;
+  let references = callbacks.find((callback) => callback.references.length > 0)?.references ?? [];
+  for (const callback of callbacks) {
+    if (callback.patientHashes.length > 0) nearest = callback;
+    else callback.nearest = nearest;
+    if (callback.references.length > 0) references = callback.references;
+    else callback.references = references;
   }
 }

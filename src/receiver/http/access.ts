@@ -10,11 +10,10 @@ import { rateLimit } from '../../common/rate-limit.ts';
 import { AddressNotAllowed, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 import { readSignature, verifySignature } from './signature.ts';
 
-/** Checks as early as possible that a request comes from a legitimate sender. */
 export interface AccessChecks {
   /**
-   * Checks everything that does not need the body. A valid signature passes even if its address has used up its
-   * rejections: another sender behind the same proxy may have done that.
+   * Checks all but the body. A valid signature passes even if its address has used up its rejections: another sender behind
+   * the same proxy may have done that.
    *
    * @returns the check of the body, which throws SignatureWrong
    * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
@@ -47,7 +46,6 @@ export function configuredChecks({ authentication, paths }: Config): string[] {
   return Object.keys(checks).filter((name) => checks[name]);
 }
 
-/** @param databaseNow PostgreSQL's clock, in milliseconds since 1970; undefined: not known */
 export function createAccessChecks(
   { authentication: rules, limits }: Config,
   databaseNow: () => number | undefined,
@@ -96,15 +94,15 @@ export function createAccessChecks(
   };
 }
 
-/** An address as its IPv4 form, if it is one: a socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
+/** A socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */
 const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /**
- * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything
- * before the part that our own proxies wrote can be forged by the sender.
+ * The address of a request's sender. Each proxy appends the address of its peer to X-Forwarded-For; everything before the part
+ * that our own proxies wrote can be forged by the sender.
  *
- * @param proxies how many trusted proxies are in front of the receiver
- * @returns a text that is no address, and so is on no list, where the proxies do not say it: not the address of a proxy
+ * @param proxies the number of trusted proxies
+ * @returns a text that is no address, and so is on no list, where the proxies do not say it
  */
 export function addressOf(req: IncomingMessage, proxies: number): string {
   const own = plainAddress(req.socket.remoteAddress ?? 'unknown');

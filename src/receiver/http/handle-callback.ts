@@ -29,9 +29,8 @@ interface Dependencies {
 const literal = (path: string) => path.replace(/[{}()[\]+?!*:\\]/g, '\\$&');
 
 /**
- * The registered paths (service-interface section 4.5), each matched exactly: with its case and its last slash, whatever
- * the query. It uses nothing of an Express app, so it stands on Node's own server: an app costs more than the rest of a
- * callback's handling.
+ * The registered paths (service-interface section 4.5), each matched exactly: with its case and its last slash, whatever the
+ * query. On Node's own server: an Express app costs more than the rest of a callback's handling.
  */
 export function createCallbacks(dependencies: Dependencies): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
@@ -95,13 +94,13 @@ function adviceOnMedia({ headers }: IncomingMessage): string | undefined {
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without compression.';
 }
 
-/** The bodies that are being read, the oldest first, and how much memory they take: each part takes more than its bytes. */
+/** The bodies that are being read, the oldest first, and their memory: each part takes more than its bytes. */
 const reading = new Set<(error?: Error) => void>();
 let readingBytes = 0;
 const partBytes = 256;
 
 /**
- * Reads a request's bytes. While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out.
+ * While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out.
  *
  * @throws BodyTooLarge as soon as the limit is exceeded; TooManyBodies; RequestAborted
  */

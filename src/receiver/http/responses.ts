@@ -9,7 +9,6 @@ import {
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { Unavailable } from '../store/errors.ts';
 
-/** The base of an error whose message is made of its arguments. */
 const requestError = <Values extends unknown[]>(message: (...values: Values) => string) =>
   class extends Error {
     constructor(...values: Values) {
@@ -64,25 +63,21 @@ export class TooManyBodies extends requestError(
   () => 'Too much is being sent at the same time: send the callback again.',
 ) {}
 
-/** No response is possible. */
 export class RequestAborted extends requestError(
   () => 'The sender closed the connection before its request was complete.',
 ) {}
 
+type ErrorType = abstract new (...args: never[]) => Error;
+
 interface ErrorStatus {
   meaning: string;
-  /** The errors with this status; Node itself sends some. */
-  errors: readonly (abstract new (
-    ...args: never[]
-  ) => Error)[];
+  /** None where Node itself sends it. */
+  errors: readonly ErrorType[];
   /** Who may get it: a callback, any request that reaches no handler, a reader of the feed of changes. */
   of: 'callbacks' | 'requests' | 'changes';
 }
 
-/**
- * The only place that decides which error is which response, by status. docs/openapi.json, the metrics and the table of
- * docs/security.md follow it. A title is the standard phrase of its status, as RFC 9457 asks.
- */
+/** The only place that decides which error is which response. docs/openapi.json, the metrics and docs/security.md follow it. */
 const table: Record<number, ErrorStatus> = {
   400: {
     meaning:
@@ -135,13 +130,12 @@ const meanings = (...of: ErrorStatus['of'][]): Record<string, string> =>
     Object.entries(table).flatMap(([status, row]) => (of.includes(row.of) ? [[status, row.meaning]] : [])),
   );
 
-/** Every HTTP status that reports an error, with its meaning. */
+/** The meaning of each status that reports an error. */
 export const errorStatuses = meanings('callbacks', 'requests', 'changes');
 
 /** The meaning of each status that a request to the path of a callback may get. */
 export const errorsOfCallbacks = meanings('callbacks', 'requests');
 
-/** Every status that a callback may get. */
 export const callbackStatuses: readonly number[] = [200, ...Object.keys(meanings('callbacks')).map(Number)];
 
 function headersOf(error: unknown, status: number): Record<string, string> {
@@ -162,10 +156,8 @@ export function sendJson(res: ServerResponse, status: number, body: object): voi
 }
 
 /**
- * Sends an error as a problem document (RFC 9457). One that the table does not have is the store's fault, and its message is
- * not sent.
- *
- * @returns the status, and whether the table has the error
+ * Sends an error as a problem document (RFC 9457), whose title is the phrase of its status. An error that the table does not
+ * have is the store's fault, and its message is not sent.
  */
 export function sendProblem(res: ServerResponse, error: unknown): { status: number; isKnown: boolean } {
   const row = Object.entries(table).find(([, { errors }]) => errors.some((type) => error instanceof type));
@@ -183,7 +175,6 @@ export function sendProblem(res: ServerResponse, error: unknown): { status: numb
   return { status, isKnown: row !== undefined };
 }
 
-/** Sends a text. A cache in between must not answer for the receiver. */
 export function send(res: ServerResponse, status: number, type: string, text: string): void {
   const length = String(Buffer.byteLength(text));
   res.writeHead(status, ['Content-Type', type, 'Content-Length', length, 'Cache-Control', 'no-store']);

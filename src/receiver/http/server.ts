@@ -2,20 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import express from 'express';
 import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { requests } from '../metrics.ts';
 import { NotFound, sendJson, sendProblem } from './responses.ts';
 
-/** The receiver cannot listen; the message names the variable to change. */
 export class PortUnavailable extends Error {
   constructor({ host, port }: Config, cause: NodeJS.ErrnoException) {
     const reasons: Record<string, string> = {
@@ -29,19 +21,22 @@ export class PortUnavailable extends Error {
 
 const servedMs = 60_000;
 
-/** The HTTP server. */
 export interface Server {
   url: string;
   isStopping: () => boolean;
   /**
-   * Refuses new connections after `stopDelayMs`; each response closes its connection meanwhile. A worker, which nobody sends
-   * callbacks to, and a receiver without a request in the last minute do not wait.
+   * Refuses new connections after `stopDelayMs`; each response closes its connection meanwhile. A worker, and a receiver without
+   * a request in the last minute, do not wait.
    */
   stop: () => Promise<void>;
 }
 
 /** Serves the registered paths, and the app at all others. @throws PortUnavailable */
-export async function listen(callbacks: Router, app: Express, config: Config): Promise<Server> {
+export async function listen(
+  callbacks: express.Router,
+  app: express.Express,
+  config: Config,
+): Promise<Server> {
   const { role, times, limits } = config;
   const stopDelayMs = role === 'worker' ? 0 : times.stopDelayMs;
   let stopping: Promise<void> | undefined;
@@ -62,7 +57,9 @@ export async function listen(callbacks: Router, app: Express, config: Config): P
     requestedAt = performance.now();
     if (stopping) res.shouldKeepAlive = false;
     // The router reads nothing that only Express's own requests have.
-    callbacks(req as Request, res as Response, (error) => (error ? sendProblem(res, error) : app(req, res)));
+    callbacks(req as express.Request, res as express.Response, (error) =>
+      error ? sendProblem(res, error) : app(req, res),
+    );
   });
   await once(server.listen(config.port, config.host), 'listening').catch((error) => {
     throw new PortUnavailable(config, error);
@@ -83,22 +80,20 @@ export async function listen(callbacks: Router, app: Express, config: Config): P
     stopping ??= close();
     return stopping;
   };
-  return { url: urlOf(server.address() as AddressInfo), isStopping: () => stopping !== undefined, stop };
-}
-
-function urlOf({ address, family, port }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  const { address, family, port } = server.address() as AddressInfo;
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return { url, isStopping: () => stopping !== undefined, stop };
 }
 
 /** Everything beside the registered paths. @param routes of the features */
-export function createApp(routes: readonly RequestHandler[], log: Log): Express {
+export function createApp(routes: readonly express.RequestHandler[], log: Log): express.Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing');
 
   app.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'alive' }));
   for (const route of routes) app.use(route);
   app.use((_req, _res, next) => next(new NotFound()));
-  const onError: ErrorRequestHandler = (error, _req, res, _next) => {
+  const onError: express.ErrorRequestHandler = (error, _req, res, _next) => {
     const { status, isKnown } = sendProblem(res, error);
     requests.inc({ family: 'none', status });
     if (!isKnown) log.limited('error', { reason: error?.name }, 'request failed', { err: error });

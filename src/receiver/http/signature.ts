@@ -2,12 +2,6 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { byBothClocks } from '../store/clock.ts';
 import { ClockUnknown, SignatureMissing, SignatureStale, SignatureWrong } from './responses.ts';
 
-interface SignatureRules {
-  signatureHeader: string;
-  signatureToleranceS: number;
-}
-
-/** The content of the header. */
 interface Signature {
   /** Unix seconds, as written. */
   time: string;
@@ -16,7 +10,7 @@ interface Signature {
 }
 
 /**
- * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. An invalid header is rejected before the body is read.
+ * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat.
  *
  * @param ownMs this process's clock, in milliseconds since 1970
  * @param databaseMs PostgreSQL's; undefined: not known
@@ -24,7 +18,7 @@ interface Signature {
  */
 export function readSignature(
   header: string | undefined,
-  rules: SignatureRules,
+  rules: { signatureHeader: string; signatureToleranceS: number },
   ownMs: number,
   databaseMs: number | undefined,
 ): Signature {
@@ -50,12 +44,7 @@ export function readSignature(
 export const digestOf = (key: string | KeyObject, time: string, body: string | Buffer) =>
   createHmac('sha256', key).update(`${time}.`).update(body).digest('hex');
 
-/**
- * Verifies that at least one `v1` is the digest under at least one of the keys. During a key rotation, either side can
- * change its key first.
- *
- * @throws SignatureWrong
- */
+/** One `v1` must be the digest under one of the keys: either side can change its key first. @throws SignatureWrong */
 export function verifySignature(
   { time, candidates }: Signature,
   body: Buffer,

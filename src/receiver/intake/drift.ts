@@ -30,9 +30,8 @@ order by key
 on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
 
-/** The counts of differences from the documented interface. */
-export interface Drift {
-  /** Counts the differences of an accepted callback. @param unfitFields the fields whose values did not fit */
+interface Drift {
+  /** @param unfitFields the fields whose values did not fit */
   observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]) => void;
   /** Writes the counts; after a failure they are written with the next ones. */
   flush: () => Promise<void>;
@@ -40,8 +39,8 @@ export interface Drift {
 }
 
 /**
- * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that it
- * delays no callback; a crash loses the counts of the last seconds. A key is JSON: event, field, kind, value.
+ * Counts where callbacks differ from the documented interface: in memory, and every few seconds in `counters`, so that no
+ * callback waits for it. A key is JSON: event, field, kind, value.
  */
 export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]): Drift {
   const familyOf = new Map(

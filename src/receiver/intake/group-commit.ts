@@ -6,26 +6,24 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-export interface GroupCommitOptions<Item, Result> {
-  /** Commits all items or, when it throws, none; returns a result for each, in order. */
+interface GroupCommitOptions<Item, Result> {
+  /** Commits all items or, when it throws, none. @returns a result for each, in order */
   commit: (items: Item[]) => Promise<Result[]>;
-  /** The weight of an item; limits of one commit. */
   weigh: (item: Item) => number;
+  /** Of one commit. */
   maxWeight: number;
   maxItems: number;
-  /** Limits of the waiting items; beyond them, `append` throws Overloaded. */
+  /** Beyond these, `append` throws Overloaded. */
   maxWaiting: number;
   maxWaitingWeight: number;
 }
 
-export interface GroupCommit<Item, Result> {
-  /** Resolves once the item is committed. @throws Overloaded; or the error of the item's commit */
+interface GroupCommit<Item, Result> {
+  /** @throws Overloaded; the error of the item's commit */
   append: (item: Item) => Promise<Result>;
-  /** Resolves once no item waits or is being committed. */
   drained: () => Promise<void>;
 }
 
-/** Too many items wait. */
 export class Overloaded extends Error {
   constructor() {
     super('Too many deliveries wait for the store.');
@@ -34,11 +32,8 @@ export class Overloaded extends Error {
 }
 
 /**
- * Group commit: items that arrive together share a commit. A commit starts as soon as the previous one returns,
- * so a lone item never waits, and commits grow with the load.
- *
- * Where one item makes a commit fail, the commit is split in halves until that item is alone: only that item is
- * rejected, the others are committed.
+ * Items that arrive together share a commit. A commit starts as soon as the previous one returns, so a lone item never waits, and
+ * commits grow with the load. A commit that fails is split in halves until the item at fault is alone, and only that is rejected.
  */
 export function createGroupCommit<Item, Result>(
   options: GroupCommitOptions<Item, Result>,

@@ -17,7 +17,7 @@ export interface Intake {
    * @throws Rejection, once it is in the quarantine; TenantNotAllowed; Unavailable
    */
   receive: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
-  /** Puts a body in the quarantine that is refused unread. @returns the rejection @throws Unavailable */
+  /** @returns the rejection, once the body, which was not read, is in the quarantine @throws Unavailable */
   reject: (rejection: Rejection, body: Buffer, route: Route) => Promise<Rejection>;
   /**
    * Stores a delivery of the fallback store in the database. What cannot be stored goes to the quarantine, as acknowledged.
@@ -36,7 +36,6 @@ export interface Intake {
     path: string,
     options: { dryRun: boolean; receivedAt?: number },
   ) => Promise<ReplayResult>;
-  /** Writes the counts of drift. */
   flush: () => Promise<void>;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
@@ -108,7 +107,7 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-/** The check of the lists of clients and businesses. @throws TenantNotAllowed */
+/** @returns a check that throws TenantNotAllowed */
 function createTenantCheck(rules: AccessRules): (delivery: Delivery) => void {
   const clients = new Set(rules.allowedClientIds);
   const businesses = new Set(rules.allowedBusinessIds);
@@ -119,7 +118,7 @@ function createTenantCheck(rules: AccessRules): (delivery: Delivery) => void {
   };
 }
 
-/** The rejection of a body that is stored; @throws any other error */
+/** @throws an error that is no fault of the body */
 function rejectionOf(error: unknown): Rejection {
   if (error instanceof TenantNotAllowed) return new Rejection('invalid', error.message);
   if (error instanceof Rejection) return error;

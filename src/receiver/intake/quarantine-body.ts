@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
 import type { AnyCallback } from '../../callbacks/callback.ts';
 import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/cut-secrets.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
@@ -8,11 +7,11 @@ import { recordIdOf, uuidV8 } from '../../callbacks/identify.ts';
 import type { Rejection } from '../../callbacks/rejection.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
 import { readTime } from '../../callbacks/times.ts';
-import type { Log } from '../../common/log.ts';
-import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
+import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
+import type { IntakeOptions } from './store-delivery.ts';
 
 /** A registered path (service-interface section 4.5). */
 export interface Route {
@@ -22,14 +21,13 @@ export interface Route {
 }
 
 /** Keeps rejected bodies, once per path and content, to be replayed after a fix. */
-export interface Quarantine {
+interface Quarantine {
   /**
    * @param acknowledged with 200 before: it stays until a person drops it
    * @returns the rejection, once the body is durable
    * @throws Unavailable
    */
   keep: (rejection: Rejection, body: Buffer, route: Route, acknowledged?: boolean) => Promise<Rejection>;
-  /** Resolves once no body waits. */
   drained: () => Promise<void>;
 }
 
@@ -76,13 +74,6 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** A subject takes PostgreSQL as long as so many bytes. */
 const bytesOfSubject = 100;
 
-interface QuarantineOptions {
-  pool: pg.Pool;
-  families: readonly Family[];
-  circuit: StoreCalls;
-  log: Log;
-}
-
 interface RejectedBody extends RejectedContent {
   rejection: Rejection;
   body: Buffer;
@@ -90,11 +81,11 @@ interface RejectedBody extends RejectedContent {
   acknowledged: boolean;
 }
 
-export function createQuarantine({ pool, families, circuit, log }: QuarantineOptions): Quarantine {
+export function createQuarantine({ config, pool, families, circuit, log }: IntakeOptions): Quarantine {
   const commits = createGroupCommit({
     commit: async (bodies: RejectedBody[]) => {
       const values = [JSON.stringify(bodies.map(toRow), storable)];
-      const query = { text: statement, query_timeout: circuit.timeoutMs, values };
+      const query = { text: statement, query_timeout: config.times.databaseMs, values };
       await circuit.run(() => pool.query(query));
       return bodies.map(({ rejection }) => rejection);
     },
@@ -119,14 +110,13 @@ export function createQuarantine({ pool, families, circuit, log }: QuarantineOpt
   };
 }
 
-/** The readable part of a rejected body. */
 interface RejectedContent {
   business_id: string | null;
   /** In milliseconds since 1970; null: none, or one of a wrong clock. */
   event_ms: number | null;
-  /** Its patients. */
+  /** Of its patients. */
   names: string[];
-  /** Its patients, or where it has none, whatever may lead to them. */
+  /** `names`, or where there are none, whatever may lead to them. */
   subjects: string[];
 }
 
@@ -158,7 +148,7 @@ export function readRejected(families: readonly Family[], body: Buffer, name: st
   }
 }
 
-/** A row for the statement. The same body at the same path is the same row. */
+/** The same body at the same path is the same row. */
 function toRow({ rejection, body, route, ...row }: RejectedBody) {
   const { reason, errors } = rejection;
   const hash = createHash('sha256').update(`${route.path}\n`).update(body).digest('hex');

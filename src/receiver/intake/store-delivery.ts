@@ -6,7 +6,7 @@ import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { storeDeliveries } from '../gate/gate.ts';
 import { commitSeconds, notStored } from '../metrics.ts';
-import { type StoreCalls, StoreUnavailable } from '../store/circuit.ts';
+import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks } from '../store/clock.ts';
 import { describeError, faultOf, Unavailable } from '../store/errors.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
@@ -18,7 +18,8 @@ export interface IntakeOptions {
   config: Config;
   families: readonly Family[];
   pool: pg.Pool;
-  circuit: StoreCalls;
+  /** PostgreSQL's; in a command, plain calls. */
+  circuit: { run: Circuit['run'] };
   /** PostgreSQL's clock, in milliseconds since 1970. */
   clock: { current: () => Promise<number | undefined> };
   /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
@@ -28,7 +29,6 @@ export interface IntakeOptions {
   log: Log;
 }
 
-/** Makes deliveries durable. */
 interface DeliveryStore {
   /**
    * Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it.
@@ -38,7 +38,6 @@ interface DeliveryStore {
    * @throws InvalidCallback for an event of the future; DataRefused; Unavailable
    */
   store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<ReceiveResult>;
-  /** Resolves once no delivery waits. */
   drained: () => Promise<void>;
 }
 
@@ -46,12 +45,12 @@ interface DeliveryStore {
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
 
 export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
-  const { families, pool, circuit, fallback, onStored } = options;
+  const { config, families, pool, circuit, fallback, onStored } = options;
 
   const insert = (deliveries: Delivery[]) =>
     circuit.run(async (): Promise<ReceiveResult[]> => {
       const end = commitSeconds.startTimer({ store: 'postgresql' });
-      const results = await storeDeliveries(pool, families, deliveries, circuit.timeoutMs);
+      const results = await storeDeliveries(pool, families, deliveries, config.times.databaseMs);
       end();
       const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
       const names = new Set(accepted.map(({ family }) => family));
@@ -114,14 +113,13 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Judges by both clocks whether the time of an event lets it be stored. PostgreSQL is asked only where this process's clock
- * says no.
+ * By both clocks. PostgreSQL is asked only where this process's clock says no.
  *
  * @returns `expired`: older than what its family keeps; `unknown`: PostgreSQL cannot say now whether it is
  * @throws InvalidCallback: no earlier event could replace what one of the future makes
  */
 async function judgeTime(
-  { config, pool, circuit, clock }: IntakeOptions,
+  { config, pool, clock }: IntakeOptions,
   { eventMs, family, businessId, recordId }: Delivery,
 ): Promise<'current' | 'expired' | 'unknown'> {
   const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
@@ -138,7 +136,7 @@ async function judgeTime(
   // A record goes as a whole, once its newest event is too old: until then it takes late callbacks.
   const text = `select from receiver.inbox where business_id = $1 and family = $2 and record_id = $3 limit 1`;
   const values = [businessId, family, recordId];
-  return pool.query({ text, values, query_timeout: circuit.timeoutMs }).then(
+  return pool.query({ text, values, query_timeout: config.times.databaseMs }).then(
     ({ rowCount }) => (rowCount === 1 ? 'current' : 'expired'),
     () => 'unknown',
   );
@@ -152,18 +150,17 @@ const commitLimits = {
   maxWaitingWeight: 64 * 1024 * 1024,
 };
 
-/** The error to report of a delivery that was not stored. */
 async function failureOf(
   error: unknown,
   { id, family }: Delivery,
-  { pool, circuit, log }: IntakeOptions,
+  { config, pool, log }: IntakeOptions,
 ): Promise<DataRefused | Unavailable> {
   const { code = '' } = error as { code?: string };
   const reason = describeError(error);
   if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) return new DataRefused(reason);
   if (error instanceof StoreUnavailable || error instanceof Overloaded) return new Unavailable(error, id);
   log.limited('error', { family, code }, 'a delivery could not be stored', { err: error, delivery: id });
-  const isOld = await countUnstored(pool, id, reason, circuit.timeoutMs);
+  const isOld = await countUnstored(pool, id, reason, config.times.databaseMs);
   // Then a person has to look at it.
   return isOld && error instanceof pg.DatabaseError ? new DataRefused(reason) : new Unavailable(error, id);
 }

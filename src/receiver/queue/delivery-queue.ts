@@ -11,21 +11,23 @@ interface Job {
   families: readonly string[];
 }
 
-/** Notifies workers, through Redis, of what was stored. Without it deliveries wait some seconds for the sweep. */
+type RunJob = (families: readonly string[], ids: readonly string[]) => void;
+
+/** Notifies workers through Redis. Without it deliveries wait some seconds for the sweep. */
 export interface DeliveryQueue {
-  /** Resolves once Redis is there, or is known to be away. */
-  opening: Promise<void>;
+  /** Resolves once Redis is there, or is away. */
+  opening: Promise<unknown>;
   readonly isAvailable: boolean;
-  /** Adds a job for the deliveries of a commit, and of those that follow soon. It never throws. */
+  /** Adds a job for the deliveries of a commit, and of those that follow soon. Never throws. */
   enqueue: (families: readonly string[], ids: readonly string[]) => Promise<void>;
   /** Gives the jobs to `run`. @returns takes no more jobs */
-  startJobs: (run: (families: readonly string[], ids: readonly string[]) => void) => () => Promise<void>;
+  startJobs: (run: RunJob) => () => Promise<void>;
   close: () => Promise<void>;
 }
 
 const name = 'deliveries';
 
-export interface QueueOptions {
+interface QueueOptions {
   /** REDIS_URL. */
   url: string;
   config: Config;
@@ -34,16 +36,19 @@ export interface QueueOptions {
   log: Log;
 }
 
-/** Opens the queue; it needs no Redis for that, and recovers by itself. */
+// BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
+const sharedOptions = ({ queuePrefix }: Config) => ({
+  prefix: keyPrefix(queuePrefix),
+  skipVersionCheck: true,
+});
+
+/** It needs no Redis for a start, and recovers by itself. */
 export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions): DeliveryQueue {
-  const { queuePrefix, times, limits } = config;
-  const { jobEveryMs, jobCountEveryMs, jobCloseMs } = times;
-  // BullMQ's check of the version writes to the console, and fails for ever where the connection ends during it.
-  const shared = { prefix: keyPrefix(queuePrefix), skipVersionCheck: true };
+  const { times, limits } = config;
   const report = errorLogger(log, 'warn', 'the queue failed and goes on; deliveries wait for the sweep');
   const producer = connectProducer(url, times.redisMs).on('error', report);
   const queue = new Queue<Job, void, 'merge'>(name, {
-    ...shared,
+    ...sharedOptions(config),
     connection: producer,
     // The results are in the database.
     defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
@@ -59,7 +64,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   let lastAddedAt = Number.NEGATIVE_INFINITY;
 
   const notify = async () => {
-    const restMs = lastAddedAt + jobEveryMs - performance.now();
+    const restMs = lastAddedAt + times.jobEveryMs - performance.now();
     await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
     isWaiting = false;
     lastAddedAt = performance.now();
@@ -68,7 +73,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     // Otherwise BullMQ waits for the connection.
     if (producer.status !== 'ready') return;
     try {
-      if (performance.now() - countedAt > jobCountEveryMs) {
+      if (performance.now() - countedAt > times.jobCountEveryMs) {
         countedAt = performance.now();
         isBacklogged = (await queue.getWaitingCount()) > limits.maxWaitingJobs;
       }
@@ -79,10 +84,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   };
 
   return {
-    opening: once(producer, 'ready').then(
-      () => {},
-      () => {}, // reported
-    ),
+    opening: once(producer, 'ready').catch(() => {}), // reported
 
     get isAvailable() {
       return producer.status === 'ready';
@@ -98,30 +100,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
       await adding;
     },
 
-    startJobs: (run) => {
-      let isStopping = false;
-      const consumer = connectConsumer(url).on('error', report);
-      const worker = new Worker<Job, void, 'merge'>(
-        name,
-        async ({ data: { families, ids } }) => run(families, ids),
-        { ...shared, connection: consumer, runRetryDelay: jobCountEveryMs },
-      );
-      worker.on('error', (error) => {
-        report(error);
-        // It repeats what Redis refuses at once, so that it would spin.
-        void worker.pause(true);
-        setTimeout(() => {
-          if (!isStopping) void worker.resume();
-        }, jobCountEveryMs).unref();
-      });
-      return async () => {
-        isStopping = true;
-        // A Redis that hangs, or is away, is not waited for.
-        await withTimeout(jobCloseMs, worker.pause()).catch(report);
-        await worker.close(true);
-        consumer.disconnect();
-      };
-    },
+    startJobs: (run) => startJobs(url, config, run, report),
 
     close: async () => {
       closing.abort();
@@ -129,5 +108,32 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
       await queue.close();
       producer.disconnect();
     },
+  };
+}
+
+function startJobs(url: string, config: Config, run: RunJob, report: (error: unknown) => void) {
+  const { jobCountEveryMs, jobCloseMs } = config.times;
+  let isStopping = false;
+  const connection = connectConsumer(url).on('error', report);
+  const options = { ...sharedOptions(config), connection, runRetryDelay: jobCountEveryMs };
+  const worker = new Worker<Job, void, 'merge'>(
+    name,
+    async ({ data }) => run(data.families, data.ids),
+    options,
+  );
+  worker.on('error', (error) => {
+    report(error);
+    // It repeats what Redis refuses at once, so that it would spin.
+    void worker.pause(true);
+    setTimeout(() => {
+      if (!isStopping) void worker.resume();
+    }, jobCountEveryMs).unref();
+  });
+  return async () => {
+    isStopping = true;
+    // A Redis that hangs, or is away, is not waited for.
+    await withTimeout(jobCloseMs, worker.pause()).catch(report);
+    await worker.close(true);
+    connection.disconnect();
   };
 }

@@ -5,11 +5,11 @@ import type { Log } from '../../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 
 export interface FallbackState {
-  /** Whether a stored callback is acknowledged: Redis keeps it. */
+  /** Redis keeps a stored callback, so that it is acknowledged. */
   acknowledges: boolean;
-  /** Why, or why not. */
+  /** The reason. */
   detail: string;
-  /** The remedy; empty: none is needed. */
+  /** The remedy, or empty. */
   todo: string;
 }
 
@@ -21,17 +21,16 @@ export class NotKept extends StoreUnavailable {
   }
 }
 
-/** How Redis keeps what is written to it. */
 interface Settings {
   /** Another one after each start of the server. */
   runId: string | undefined;
   role: string | undefined;
-  /** Its `maxmemory-policy`. */
+  /** `maxmemory-policy`. */
   policy: string | undefined;
   keepsLog: boolean;
-  /** Whether each reply waits for the disk. */
+  /** Each reply waits for the disk. */
   syncs: boolean;
-  /** Whether WAITAOF exists and is permitted: it waits for the disk. */
+  /** WAITAOF, which waits for the disk, exists and is permitted. */
   hasWaitAof: boolean;
   hasReplica: boolean;
 }
@@ -89,15 +88,13 @@ function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: S
   };
 }
 
-/** Whether Redis keeps what it confirms. */
-export interface Durability {
-  /** Resolves once the state is known, or Redis is known to be away. */
+interface Durability {
+  /** Resolves once the state is known, or Redis is away. */
   opening: Promise<unknown>;
   readonly state: FallbackState;
   /**
-   * Executes writes; resolves once they are kept.
+   * Resolves once the writes of a pipeline are kept.
    *
-   * @param write adds the writes to a pipeline
    * @throws NotKept; or an error after which some writes may be executed: Redis's, or that it has not confirmed them
    */
   commit: (write: (pipeline: ChainableCommander) => void) => Promise<void>;
@@ -176,14 +173,14 @@ export function watchDurability(redis: Redis, config: Config, log: Log): Durabil
     },
 
     commit: async (write) => {
-      const known = mode === 'checked' ? (settings ?? (await look())) : undefined;
-      const { acknowledges, detail } = stateOf(known);
+      const current = mode === 'checked' ? (settings ?? (await look())) : undefined;
+      const { acknowledges, detail } = stateOf(current);
       if (!acknowledges) throw new NotKept(detail);
       // A pipeline uses one connection, so the server that has stored the entries confirms them.
       const pipeline = redis.pipeline();
       write(pipeline);
       const writes = pipeline.length;
-      if (known && !known.syncs) pipeline.call('WAITAOF', 1, 0, times.redisMs);
+      if (current && !current.syncs) pipeline.call('WAITAOF', 1, 0, times.redisMs);
       if (replica) pipeline.call('WAIT', 1, times.redisMs);
       const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
       for (const [error] of results) if (error) throw error;

@@ -3,32 +3,19 @@ import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { type Circuit, createCircuit } from '../store/circuit.ts';
-
 import { type FallbackState, isAway, NotKept, watchDurability } from './durability.ts';
 import { connectProducer, keyPrefix } from './redis.ts';
 
-export interface FallbackOptions {
-  /** REDIS_URL. */
-  url: string;
-  config: Config;
-  /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
-  identity: Promise<string>;
-  log: Log;
-}
-
-/** A delivery that waits in the stream. */
 export interface SpilledEntry extends SpilledDelivery {
   /** Its id in the stream. */
   entryId: string;
 }
 
-/** Keeps deliveries in Redis while PostgreSQL is unavailable. */
 export interface Fallback {
-  /** Resolves once the state is known, or Redis is known to be away. */
+  /** Resolves once the state is known, or Redis is away. */
   opening: Promise<unknown>;
-  /** The circuit breaker of what is appended. */
+  /** Of what is appended. */
   circuit: Circuit;
-  /** Whether what is appended now is acknowledged. */
   readonly state: FallbackState;
   /** @throws StoreUnavailable where they are not surely kept; some may be stored nevertheless */
   append: (deliveries: readonly SpilledDelivery[]) => Promise<void>;
@@ -48,10 +35,19 @@ export interface Fallback {
 
 const ownerExpiresS = 300;
 
+interface FallbackOptions {
+  /** REDIS_URL. */
+  url: string;
+  config: Config;
+  /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
+  identity: Promise<string>;
+  log: Log;
+}
+
 /**
- * The fallback store: a stream in Redis with one entry per delivery, which is removed only once it is in the database. The
- * stream belongs to one database, so that a copy of it does not take the deliveries; once no process of that database has
- * claimed it for five minutes, another may have it.
+ * Keeps deliveries while PostgreSQL is unavailable: a stream in Redis with one entry per delivery, which is removed only once it
+ * is in the database. The stream belongs to one database, so that a copy of it does not take the deliveries; once no process of
+ * that database has claimed it for five minutes, another may have it.
  */
 export function createFallback({ url, config, identity, log }: FallbackOptions): Fallback {
   const { redisMs: timeoutMs, claimEveryMs } = config.times;
@@ -80,12 +76,13 @@ export function createFallback({ url, config, identity, log }: FallbackOptions):
   const claim = async (): Promise<boolean> => {
     if (database === undefined) return false;
     const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
-    const [, [error, found] = [new Error('Redis dropped the pipeline.'), null]] = (await taking.exec()) ?? [];
+    const [, [error, holder] = [new Error('Redis dropped the pipeline.'), null]] =
+      (await taking.exec()) ?? [];
     if (error) throw error;
-    // Nobody: a full Redis has refused the key.
-    const isOwn = found === database || found === null;
+    // A full Redis has refused the key.
+    const isOwn = holder === database || holder === null;
     if (isOwn) await redis.expire(owner, ownerExpiresS);
-    else if (!isOfAnother) log.error({ own: database, other: found }, ofAnother.detail);
+    else if (!isOfAnother) log.error({ own: database, other: holder }, ofAnother.detail);
     isOfAnother = !isOwn;
     return isOwn;
   };

@@ -4,7 +4,7 @@ import { withTimeout } from '../../common/timeouts.ts';
 
 const connectTimeoutMs = 2_000;
 
-/** The prefix of all keys: one hash slot, as BullMQ's scripts need in a cluster. @param prefix QUEUE_PREFIX */
+/** One hash slot, as BullMQ's scripts need in a cluster. @param prefix QUEUE_PREFIX */
 export const keyPrefix = (prefix: string): string => `{${prefix}}`;
 
 const reconnecting = {
@@ -25,14 +25,10 @@ export function connectProducer(url: string, timeoutMs: number): Redis {
   return new Redis(url, { ...reconnecting, ...atOnce, commandTimeout, socketTimeout: commandTimeout });
 }
 
-/**
- * A client for BullMQ's worker: it waits until Redis is available. Without a time limit of the socket only TCP would notice a
- * cut link; the worker blocks for 5 s.
- */
+/** A client that waits until Redis is available. BullMQ's worker blocks for 5 s; without a limit only TCP notices a cut link. */
 export const connectConsumer = (url: string): Redis =>
   new Redis(url, { ...reconnecting, maxRetriesPerRequest: null, socketTimeout: 15_000 });
 
-/** Redis is available but refuses this REDIS_URL. */
 export class RedisUnusable extends Error {
   constructor(cause: Error) {
     super(`REDIS_URL cannot be used: ${cause.message}`, { cause });
@@ -40,16 +36,12 @@ export class RedisUnusable extends Error {
   }
 }
 
-/** Faults that no later attempt mends: the password, the rights, the number of the database, the certificate. */
+/** The password, the rights, the number of the database, the certificate. */
 const isFinal = ({ message, code = '' }: Error & { code?: string }) =>
   /^NOAUTH|^WRONGPASS|^NOPERM|invalid (username-)?password|DB index/i.test(message) ||
   /^ERR_(SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO_/.test(code);
 
-/**
- * Checks at the start that Redis accepts REDIS_URL. A Redis that is unavailable is a line in the log: it may come back.
- *
- * @throws RedisUnusable
- */
+/** @throws RedisUnusable; an unavailable Redis, which may come back, is a line in the log */
 export async function checkRedis(url: string, log: Log): Promise<void> {
   const client = new Redis(url, {
     lazyConnect: true,

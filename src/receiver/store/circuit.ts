@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
 
-/** A store has failed or exceeded its timeout, or its circuit is open. */
 export class StoreUnavailable extends Error {
   constructor(store: string, cause?: unknown) {
     super(`${store} is unavailable.`, { cause });
@@ -12,26 +11,22 @@ export class StoreUnavailable extends Error {
 
 interface CircuitOptions {
   store: string;
-  /** The time limit of a call, and of a probe. */
+  /** Of a call, and of a probe. */
   timeoutMs: number;
   /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
-  /** Whether a call's error certainly means that the store is unavailable. After any other, a probe decides. */
+  /** The store is certainly unavailable. After any other error, a probe decides. */
   isOutage: (error: unknown) => boolean;
-  /** Whether a call's error certainly means that the store is available. Default: none. */
+  /** The store is certainly available. Default: after no error. */
   isAvailable?: (error: unknown) => boolean;
   log: Log;
 }
 
-/** The circuit breaker of one store, shared by all parts of a process. */
 export interface Circuit {
-  /** The time limit of a call. */
-  readonly timeoutMs: number;
-  /** Whether calls fail without reaching the store. */
+  /** Calls fail without reaching the store. */
   readonly isOpen: boolean;
-  /** When the present outage began. */
   readonly unavailableSince: Date | undefined;
-  /** The error of the last probe that failed. */
+  /** Of a probe. */
   lastError: () => unknown;
   /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
   run: <T>(call: () => Promise<T>) => Promise<T>;
@@ -39,7 +34,6 @@ export interface Circuit {
   check: () => Promise<boolean>;
   /** Probes the store after an error of work that does not go through `run`. @returns whether the store is unavailable */
   probeAfter: (error: unknown) => Promise<boolean>;
-  /** Stops probing. */
   stop: () => void;
 }
 
@@ -51,10 +45,9 @@ const recentMs = 10_000;
 const stableAfterMs = 5_000;
 
 /**
- * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background
- * detects recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit.
- * The outage ends when a call succeeds, or when none has failed for some seconds: a store that passes probes and fails
- * at the work is one outage with growing intervals between probes, not many.
+ * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background detects
+ * recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit. The outage ends when
+ * a call succeeds, or none has failed for some seconds: a store that passes probes and fails at the work is one outage.
  */
 export function createCircuit(options: CircuitOptions): Circuit {
   const { store, timeoutMs, isOutage, isAvailable = () => false, log } = options;
@@ -121,7 +114,6 @@ export function createCircuit(options: CircuitOptions): Circuit {
   };
 
   return {
-    timeoutMs,
     get isOpen() {
       return isOpen;
     },
@@ -157,12 +149,4 @@ export function createCircuit(options: CircuitOptions): Circuit {
       clearTimeout(stabilizing);
     },
   };
-}
-
-/** Calls of a store: by its circuit, or, in a command, plain ones. */
-export interface StoreCalls {
-  /** The time limit of a call. */
-  timeoutMs: number;
-  /** @throws StoreUnavailable, or the call's own error */
-  run: <T>(call: () => Promise<T>) => Promise<T>;
 }

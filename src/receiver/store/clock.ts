@@ -1,24 +1,23 @@
 import type pg from 'pg';
 import { withTimeout } from '../../common/timeouts.ts';
 
-/** A reading that is older is made anew while it is used. */
+/** An older reading is made anew while it is used. */
 const usedMs = 10_000;
-/** A reading that is older is made anew before something is refused by it. */
+/** An older reading is made anew before something is refused by it. */
 const freshMs = 3_000;
-/** The longest round trip of a reading, whose error is half of that at most. The first one opens a connection. */
+/** Of a reading, whose error is half of that at most. The first one opens a connection. */
 const maxRoundTripMs = 5_000;
-/** How long a refusal waits for a reading. */
+/** A refusal waits for a reading. */
 const waitMs = 1_000;
 
-/** PostgreSQL's clock, in milliseconds since 1970. */
+/** PostgreSQL's clock, in milliseconds since 1970; undefined: not known. */
 export interface DatabaseClock {
-  /** By the last reading; undefined: there was none. */
+  /** By the last reading. */
   now: () => number | undefined;
   /** By a reading of the last seconds where PostgreSQL is available. Takes a second at most. */
   current: () => Promise<number | undefined>;
-  /** How far it is ahead of this process's clock, in milliseconds; undefined: not known. */
+  /** How far it is ahead of this process's clock. */
   aheadMs: () => number | undefined;
-  /** Reads the clock, if PostgreSQL responds. */
   refresh: () => Promise<void>;
 }
 
@@ -26,8 +25,6 @@ export interface DatabaseClock {
  * The fault that both clocks find: one clock that is wrong refuses nothing.
  *
  * @param judge finds a fault at a time, in milliseconds since 1970
- * @param ownMs this process's clock
- * @param databaseMs PostgreSQL's; undefined: not known
  * @returns `unknown`: this process's clock finds a fault, and nothing is known of the other; undefined: no fault
  */
 export function byBothClocks<Fault extends string>(
@@ -42,8 +39,8 @@ export function byBothClocks<Fault extends string>(
 }
 
 /**
- * PostgreSQL's clock, read on demand. Between two readings it goes on with the monotonic clock: a jump of this machine's
- * clock does not shift it, and while PostgreSQL is unavailable the last known difference counts.
+ * Reads on demand. Between two readings it goes on with the monotonic clock: a jump of this machine's clock does not shift it, and
+ * while PostgreSQL is unavailable the last known difference counts.
  */
 export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean }): DatabaseClock {
   /** PostgreSQL's clock less the monotonic one. */

@@ -3,22 +3,19 @@ import { classOf, commonColumns, type Family } from '../../callbacks/families/fa
 import { kinds } from '../../callbacks/families/field.ts';
 import { unfitMark } from '../../callbacks/read-callback.ts';
 
-/** The columns of a family's table, with their types, in order. */
+/** With their types, in order. */
 export function columnsOf({ fields, key }: Family): Record<string, string> {
   const keyColumn = key ? { [key]: kinds[fields[key]!.kind].column } : {};
   const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);
   return { business_id: 'text', ...keyColumn, ...Object.fromEntries(others), ...commonColumns };
 }
 
-/** The columns of the key of a family's table. */
 export const keyOf = ({ key }: Family): string[] => (key ? ['business_id', key] : ['delivery_id']);
 
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 export const quoted = pg.escapeIdentifier;
-/** A list of texts in SQL. */
 export const array = (texts: readonly string[]): string => `array[${texts.map(literal).join(', ')}]::text[]`;
 
-/** The name of a family's table in SQL. */
 export const tableOf = ({ table }: Family): string => `public.${quoted(table)}`;
 
 /** SQL for whether a row `t` of a family's table is that of a record `k`. */
@@ -38,7 +35,7 @@ export function valuesOf(family: Family): string[] {
   const lastKey = keyOf(family).at(-1)!;
   const deletions = Object.keys(family.events).filter((event) => classOf(family, event) === 'deleted');
   const marked = array(Object.keys(fields).map((field) => unfitMark + field));
-  const known = array(Object.keys(fields));
+  const names = array(Object.keys(fields));
   const common: Record<string, string> = {
     business_id: 'k.business_id',
     client_id: `coalesce(m.client_id, '')`,
@@ -47,14 +44,14 @@ export function valuesOf(family: Family): string[] {
     deleted_at: `case when n.event = any(${array(deletions)}) then n.event_time end`,
     // A value that did not fit its column stands under the name of its field, until a later one fits.
     extra: `nullif(case when m.d ?| ${marked} then (
-      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${known})
+      select jsonb_object_agg(case when key = any(${marked}) then substr(key, 2) else key end, value) from jsonb_each(m.d - ${names})
       where key <> all(${marked}) or not m.d ? substr(key, 2) or (
         select i.d ? key from (
           select version, coalesce(data, envelope->'data') as d from receiver.inbox
           where business_id = k.business_id and family = ${literal(family.name)} and record_id = k.record_id::text
         ) i where i.d ?| array[key, substr(key, 2)] order by version desc limit 1
       )
-    ) else m.d - ${known} end, '{}')`,
+    ) else m.d - ${names} end, '{}')`,
     delivery_id: 'n.id',
     [lastKey]: `k.record_id::${columns[lastKey]}`,
   };

@@ -2,12 +2,12 @@ import pg from 'pg';
 import { messageOf } from '../../common/log.ts';
 
 /**
- * Whose fault an error of PostgreSQL is. `outage`: it is unavailable, or can do nothing now. `refusal`: it may refuse the
- * data itself. `timeout`: something took too long, or was locked. `other`: unknown: the work waits.
+ * `outage`: PostgreSQL is unavailable, or can do nothing now; `refusal`: it may refuse the data itself; `timeout`: something took
+ * too long, or was locked; `other`: unknown: the work waits.
  */
 export type Fault = 'outage' | 'refusal' | 'timeout' | 'other';
 
-/** SQLSTATEs after which something else is done. */
+/** SQLSTATEs. */
 const states = {
   /** By statement_timeout, or a person. */
   queryCanceled: '57014',
@@ -28,7 +28,6 @@ const states = {
   indexCorrupted: 'XX002',
 } as const;
 
-/** Whether an error is PostgreSQL's, with one of these SQLSTATEs. */
 export const hasState = (error: unknown, ...names: (keyof typeof states)[]): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && names.some((name) => states[name] === error.code);
 
@@ -51,12 +50,11 @@ const faults: Record<string, Fault> = {
   '54': 'refusal', // program limits: too deep, too large
 };
 
-/** Why this version may not change tables that are not what it needs: a person has to act. */
+/** This version may not change the tables: a person has to act. */
 export class TablesRefused extends Error {
   override name = 'TablesRefused';
 }
 
-/** The tables are made for the families of another version, or of other settings. */
 export class OtherFamilies extends Error {
   override name = 'OtherFamilies';
   constructor() {
@@ -64,7 +62,6 @@ export class OtherFamilies extends Error {
   }
 }
 
-/** The remedy for a database that is not in UTF8. */
 export const makeUtf8 =
   "Make another one, and set DATABASE_URL to it: create database receiver_utf8 encoding 'UTF8' lc_collate 'C' lc_ctype 'C' template template0";
 
@@ -72,7 +69,6 @@ export const makeUtf8 =
 export const isOwnKey = (error: unknown): boolean =>
   hasState(error, 'uniqueViolation') && (error.schema === 'receiver' || error.table === 'access_log');
 
-/** A page cannot be read. */
 export const isDamaged = (error: unknown): boolean => hasState(error, 'dataCorrupted', 'indexCorrupted');
 
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
@@ -91,7 +87,7 @@ export function describeError(error: unknown): string {
   return `${messageOf(error)}${place && ` (${place})`}`;
 }
 
-/** Whether PostgreSQL is unavailable to a reader: of another error without a SQLSTATE nothing is known. */
+/** For a reader. Of another error without a SQLSTATE nothing is known. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return faultOf(error) === 'outage';
   const { code = '', message = '' } = (error ?? {}) as { code?: string; message?: string };
@@ -101,7 +97,7 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** Whether a reader's statement was cancelled by its timeout, waited for a connection too long, or got no response. */
+/** For a reader: of its statement, of a connection, or of the driver. */
 export const isTimeout = (error: unknown): boolean =>
   hasState(error, 'queryCanceled') ||
   /^(timeout exceeded when trying to connect|Query read timeout)$/.test(
@@ -110,7 +106,6 @@ export const isTimeout = (error: unknown): boolean =>
 
 /** No store can keep a delivery: the sender has to send it again. */
 export class Unavailable extends Error {
-  /** The id of the delivery, where it could be read. */
   readonly delivery: string | undefined;
   constructor(cause: unknown, delivery?: string) {
     super('No store is available for the delivery.', { cause });

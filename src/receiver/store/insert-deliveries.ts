@@ -9,7 +9,7 @@ import { queryPrepared } from './pools.ts';
 type InsertResult = 'accepted' | 'duplicate' | 'gated';
 type InsertRow = { id: string | null; result: InsertResult };
 
-/** The columns of a row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
+/** A row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
 export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
   version, to_jsonb(extract(epoch from event_time) * 1000) as "eventMs", subjects,
   convert_to(envelope::text, 'UTF8') as body, data::text, to_jsonb(extract(epoch from received_at) * 1000000) as "receivedAt"`;
@@ -124,11 +124,11 @@ export async function insertDeliveries(
 export function insertQuery(deliveries: readonly Delivery[], timeoutMs: number) {
   const first = new Map<string, { delivery: Delivery; copies: number }>();
   for (const delivery of deliveries) {
-    const known = first.get(delivery.id);
-    if (!known) first.set(delivery.id, { delivery, copies: 1 });
+    const earlier = first.get(delivery.id);
+    if (!earlier) first.set(delivery.id, { delivery, copies: 1 });
     else {
-      known.copies += 1;
-      if (delivery.receivedAt < known.delivery.receivedAt) known.delivery = delivery;
+      earlier.copies += 1;
+      if (delivery.receivedAt < earlier.delivery.receivedAt) earlier.delivery = delivery;
     }
   }
   return { text: insertUnlessGated, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };

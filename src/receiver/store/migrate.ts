@@ -4,10 +4,10 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Family } from '../../callbacks/families/family.ts';
+import { kinds } from '../../callbacks/families/field.ts';
 import { version } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
-import { changeTypes } from './change-types.ts';
-import { columnsOf, keyOf } from './columns.ts';
+import { columnsOf, keyOf, literal, quoted, tableOf } from './columns.ts';
 import { faultOf, hasState, makeUtf8, TablesRefused } from './errors.ts';
 import { dropViews, makeViews, readReporting } from './reporting.ts';
 import { type Db, readSetting, writeSettings } from './tables.ts';
@@ -17,16 +17,16 @@ const lockTimeoutMs = 500;
 const pauseMs = 1_000;
 const maxWaitMs = 300_000;
 
-/** Rises with each change of db/, or of what makes rows: a start takes nothing back from a build that has a higher one. */
+/** Rises with each change of db/, or of what makes rows: a start takes nothing back from a build with a higher one. */
 export const revision = 1;
 
 /**
- * Makes or updates the tables: runs the new files of db/migrations, then makes what the families' tables lack, and the views that have
- * changed. Callbacks are accepted meanwhile: it waits for its locks for half a second at a time.
+ * Makes or updates the tables: runs the new files of db/migrations, then makes what the families' tables lack, and the views that
+ * have changed. Callbacks are accepted meanwhile: it waits for its locks for half a second at a time.
  *
  * @param db with at least two connections, without a pooler
  * @param families with the documented ones, which the views read
- * @param timezone of the days of reports; default: that of REPORT_TIMEZONE
+ * @param timezone of the days of reports
  * @returns the names of what was run
  * @throws TablesRefused, or an Error whose cause it is
  */
@@ -42,7 +42,6 @@ export async function migrate(
   return [...done, ...(await alone(db, log, (tx) => makeTables(tx, families, reporting, log)))];
 }
 
-/** @returns the names of the tables that were made or altered, and `reporting` if the views were */
 async function makeTables(
   tx: Db,
   families: readonly Family[],
@@ -62,7 +61,6 @@ async function makeTables(
   return done;
 }
 
-/** @throws TablesRefused before anything is changed */
 async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
   const encoding = await sql<{ name: string }>`select current_setting('server_encoding') as name`.execute(db);
   if (encoding.rows[0]!.name !== 'UTF8') throw new TablesRefused(`The database is not in UTF8. ${makeUtf8}`);
@@ -84,7 +82,6 @@ async function requireOwn(db: Db, families: readonly Family[]): Promise<void> {
     );
 }
 
-/** Runs the files of db/migrations that were not run yet. @returns their names */
 async function runMigrations(tx: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from receiver.kysely_migration`.execute(tx);
   const names = (await readdir(join(folder, 'migrations'))).map((file) => basename(file, '.sql'));
@@ -96,7 +93,6 @@ async function runMigrations(tx: Db): Promise<string[]> {
   return fresh;
 }
 
-/** The sessions that have locked something of ours for the longest time. */
 const lockHolders = sql.raw<{ holder: string }>(`
   select format('pid %s of %s, %s', pid, usename, application_name) as holder
   from pg_locks join pg_stat_activity a using (pid) join pg_class c on c.oid = relation
@@ -106,8 +102,6 @@ const lockHolders = sql.raw<{ holder: string }>(`
 /**
  * Runs in a transaction, one at a time: processes start together. It retries what others' locks keep from it, and takes from others
  * what default privileges give them on what it makes.
- *
- * @throws Error that names the sessions that lock tables for minutes
  */
 async function alone<T>(db: Db, log: Log, run: (tx: Db) => Promise<T>): Promise<T> {
   const lock = await readFile(join(folder, 'lock.sql'), 'utf8');
@@ -132,7 +126,7 @@ async function alone<T>(db: Db, log: Log, run: (tx: Db) => Promise<T>): Promise<
     }
 }
 
-/** @returns whether anything was missing or changed @throws TablesRefused where a type cannot be changed in place */
+/** @returns whether anything was missing or changed */
 async function makeTable(db: Db, family: Family, older: boolean, log: Log): Promise<boolean> {
   const { table } = family;
   const { rows } = await sql<{ name: string; type: string }>`
@@ -176,6 +170,39 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
   return true;
 }
 
+/**
+ * Gives columns the types of their fields, in place: rows, rights, comments and indexes stay, and so do values as far as they
+ * convert. A rebuild reads them from the callbacks again. Readers of the table wait meanwhile: 5 s for a million rows.
+ *
+ * @throws TablesRefused that names the views that depend on them
+ */
+async function changeTypes(tx: Db, family: Family, columns: readonly string[]): Promise<void> {
+  const table = tableOf(family);
+  const views = await sql<{ name: string }>`
+    select distinct r.ev_class::regclass::text as name
+    from pg_depend d join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+    join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+    where d.refclassid = 'pg_class'::regclass and d.refobjid = to_regclass(${table}) and a.attname = any(${columns})
+    order by 1`.execute(tx);
+  if (views.rows.length > 0) {
+    const names = views.rows.map(({ name }) => name).join(', ');
+    throw new TablesRefused(
+      `These views keep the types of ${columns.join(', ')} from being changed: ${names}. Save and drop them, run receiver migrate, and make them again`,
+    );
+  }
+  for (const name of columns) {
+    const { column, select } = kinds[family.fields[name]!.kind];
+    const [own, key] = [quoted(name), literal(name)];
+    // PostgreSQL 14 cannot ask whether a value converts.
+    const statements = `
+      create function receiver.converted(data jsonb) returns ${column} language plpgsql as $convert$
+        begin return ${select('data', key)}; exception when data_exception then return null; end $convert$;
+      alter table ${table} alter column ${own} type ${column} using receiver.converted(jsonb_build_object(${key}, ${own}));
+      drop function receiver.converted(jsonb)`;
+    await sql.raw(statements).execute(tx);
+  }
+}
+
 /** A hash of what makes rows of callbacks: a worker with another one must not merge. */
 export function fingerprintOf(families: readonly Family[]): string {
   const facts = families.map(({ name, table, events, fields, key, changeTime, dependentFields }) => ({
@@ -187,12 +214,8 @@ export function fingerprintOf(families: readonly Family[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
 }
 
-/** Whether this process is of an older build than the tables. */
 async function isOlder(db: Db, log: Log): Promise<boolean> {
-  const newer = {
-    revision: await readSetting(db, 'revision'),
-    version: await readSetting(db, 'version'),
-  };
+  const newer = { revision: await readSetting(db, 'revision'), version: await readSetting(db, 'version') };
   if (Number(newer.revision ?? 0) <= revision) return false;
   log.warn({ newer, own: { revision, version } }, 'a newer build owns the tables: they stay as they are');
   return true;

@@ -10,24 +10,20 @@ declare module 'pg' {
   }
 }
 
-interface PoolOptions {
-  /** `application_name` in `pg_stat_activity`. */
-  name: string;
-  connections: number;
-  /** The time limit of a connection, in milliseconds. */
-  connectTimeoutMs: number;
-}
-
-/** The settings that the driver and our SQL need. PgBouncer keeps these for each client (intervalstyle since 1.20), and no others. */
+/** For the driver and our SQL. PgBouncer keeps these for each client (intervalstyle since 1.20), and no others. */
 const session = 'set datestyle = iso; set intervalstyle = postgres; set standard_conforming_strings = on';
 
 /**
- * A pool in which a broken connection is a failed query and nothing more. It sets nothing else for a session: behind a connection
- * pooler the session of the next transaction may be another one.
+ * A broken connection is a failed query and nothing more. It sets nothing else for a session: behind a connection pooler the
+ * session of the next transaction may be another one.
  *
- * @param url a PostgreSQL connection string
+ * @param options `name` in `pg_stat_activity`
  */
-export function openPool(url: string, log: Log, options: PoolOptions): pg.Pool {
+export function openPool(
+  url: string,
+  log: Log,
+  options: { name: string; connections: number; connectTimeoutMs: number },
+): pg.Pool {
   const { name, connections, connectTimeoutMs } = options;
   const pool = new pg.Pool({
     connectionString: url,
@@ -57,8 +53,8 @@ const unprepared = new WeakSet<pg.Pool>();
 const names = new Map<string, string>();
 
 /**
- * The query as a prepared statement, where its pool can have any. The name belongs to its text alone: behind a pooler, statements
- * of other processes have names in the same session.
+ * A prepared statement, where the pool can have any. Its name is a hash of its text: behind a pooler, statements of other processes
+ * have names in the same session.
  */
 export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
   if (unprepared.has(pool)) return query;
@@ -67,14 +63,13 @@ export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
   return { ...query, name };
 }
 
-/** Whether nothing was executed because a pooler gave the transaction another session: the same works without a name. */
+/** A pooler gave the transaction another session, and nothing was executed: the same works without a name. */
 function lacksStatement(pool: pg.Pool, error: unknown): boolean {
   if (!hasState(error, 'duplicatePreparedStatement', 'invalidStatementName')) return false;
   unprepared.add(pool);
   return true;
 }
 
-/** Runs a prepared statement on a connection of the pool, which closes it after an error. @throws the database's error */
 export async function queryPrepared<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   query: pg.QueryConfig,
@@ -88,11 +83,10 @@ export async function queryPrepared<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Runs a function in a transaction, perhaps more than once. Its first message, one for all, sets what is local to it and takes
- * its locks.
+ * Runs a function in a transaction, perhaps more than once.
  *
- * @param first SQL of the first message behind `begin`
- * @param timeoutMs after which the driver gives up that message, or the end of the transaction, and closes the connection
+ * @param first SQL of the first message, behind `begin`: settings and locks
+ * @param timeoutMs of the driver for that message and for the end of the transaction; then it closes the connection
  * @throws the function's error, or the database's; then nothing was changed, and after an outage the connection is closed
  */
 export async function inTransaction<T>(

@@ -3,7 +3,7 @@ import type { Log } from '../../common/log.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
 import { faultOf } from './errors.ts';
 
-/** The circuit of PostgreSQL, which is unavailable unless a delivery can be inserted. @param timeoutMs of a commit */
+/** PostgreSQL is unavailable unless a delivery can be inserted. @param timeoutMs of a commit */
 export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Circuit {
   return createCircuit({
     store: 'PostgreSQL',
@@ -18,8 +18,8 @@ export function databaseCircuit(pool: pg.Pool, log: Log, timeoutMs: number): Cir
 const largeText = `(select string_agg(md5(random()::text), '') from generate_series(1, 250))`;
 
 /**
- * Inserts a delivery that is rolled back. Where that fails, an error of another insert says nothing about its deliveries:
- * the store is at fault. In one message, so that it costs one round trip.
+ * Inserts a delivery that is rolled back, in one round trip. Where that fails, an error of another insert says nothing about its
+ * deliveries: the store is at fault.
  */
 async function probe(pool: pg.Pool, timeoutMs: number): Promise<void> {
   const client = await pool.connect();

@@ -3,12 +3,10 @@ import type { RecordKey } from '../../callbacks/delivery.ts';
 import type { Db } from './tables.ts';
 
 /**
- * The records of stored callbacks, in the order of their keys and in steps: each step is a query of its own, so what is
- * stored meanwhile behind it is read, too.
+ * The records of stored callbacks, in the order of their keys and in steps: each is a query of its own, so what is stored meanwhile
+ * behind it is read, too.
  *
- * @param condition SQL for a row of inbox: records with such a callback; undefined: all
- * @param maxRecords of a step
- * @throws the database's error
+ * @param condition of a callback; undefined: all
  */
 export async function* recordsAfter(
   db: Db,

@@ -12,10 +12,7 @@ import { type Db, readSetting, writeSettings } from './tables.ts';
 const folder = join(import.meta.dirname, '../../../db');
 const roles = ['receiver_service', 'reporting_masked', 'reporting_reader'];
 
-/**
- * SQL of the views of `reporting` and of the rights of roles: the files of db/reporting and db/roles.sql, with what only
- * the families know in place of {{ }}.
- */
+/** SQL of the files of db/reporting and db/roles.sql, with what only the families know in place of {{ }}. */
 export async function readReporting(families: readonly Family[], timezone: string): Promise<string> {
   const files = (await readdir(join(folder, 'reporting'))).sort().map((file) => join('reporting', file));
   const read = (file: string) => readFile(join(folder, file), 'utf8');
@@ -60,7 +57,7 @@ async function hashOf(tx: Db, text: string): Promise<string> {
  *
  * @param isDue even if the text is the same
  * @returns whether anything was done
- * @throws TablesRefused that names what depends on views that have other columns, or are gone
+ * @throws TablesRefused as `dropViews`
  */
 export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<boolean> {
   if (!isDue && (await readSetting(tx, 'reporting')) === (await hashOf(tx, text))) return false;
@@ -79,12 +76,7 @@ export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<b
   return true;
 }
 
-/**
- * Drops the views that were made last.
- *
- * @param kept those that stay
- * @throws TablesRefused that names what depends on them
- */
+/** Drops the views that were made last, but for `kept`. @throws TablesRefused that names what depends on them */
 export async function dropViews(tx: Db, kept: readonly string[] = []): Promise<void> {
   const made = (await readSetting(tx, 'reporting_views'))?.split(', ') ?? [];
   const dropped = made.filter((name) => !kept.includes(name));

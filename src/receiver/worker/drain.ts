@@ -3,10 +3,10 @@ import type { Family } from '../../callbacks/families/family.ts';
 import type { Config } from '../../common/config/config.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
+import { checkFamilies } from '../gate/gate.ts';
 import type { Intake } from '../intake/intake.ts';
 import type { Fallback } from '../queue/fallback.ts';
 import { Unavailable } from '../store/errors.ts';
-import { fingerprintOf } from '../store/migrate.ts';
 
 export interface DrainOptions {
   fallback: Pick<Fallback, 'read' | 'remove'>;
@@ -48,15 +48,17 @@ async function drain(
     'warn',
     'deliveries of the fallback store could not be drained; they are tried again',
   );
-  const fingerprint = fingerprintOf(families);
   let after: string | undefined;
   let pauseMs = drainEveryMs;
   let total = 0;
 
   /** @returns the numbers of entries that were read and moved */
   const drainSome = async () => {
-    // Otherwise the entries wait for another process.
-    const isCurrent = await isFor(fingerprint, pool);
+    // Otherwise the entries wait, for the database or for a process with other families.
+    const isCurrent = await checkFamilies(pool, families).then(
+      () => true,
+      () => false,
+    );
     const entries = isCurrent ? await fallback.read(count, after) : [];
     // Together, so that they share commits.
     const results = await Promise.allSettled(entries.map((entry) => intake.drain(entry)));
@@ -86,10 +88,3 @@ async function drain(
     if (read > 0) pauseMs = Math.min(pauseMs * 2, maxDrainPauseMs);
   }
 }
-
-/** Whether the tables are for the families of a fingerprint; false while the database does not answer. */
-const isFor = (fingerprint: string, pool: pg.Pool): Promise<boolean> =>
-  pool.query('select where receiver.is_current($1)', [fingerprint]).then(
-    ({ rowCount }) => rowCount === 1,
-    () => false,
-  );

@@ -11,29 +11,27 @@ import {
   planSettings,
 } from '../store/statements/merge-records.ts';
 
-/** Together the times keep other deliveries waiting for less than 30 s, whatever happens to these. */
+/** Together the times keep other deliveries waiting for less than 30 s. */
 export const mergeLimits = {
-  /** Deliveries of one merge. */
   maxDeliveries: 500,
-  /** The time after which a merge that failed is not split further; what is left waits. */
+  /** After which a merge that failed is not split further; what is left waits. */
   runMs: 10_000,
-  /** The time limit of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
+  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
   statementMs: 5_000,
-  /** The longest wait for others that merge. */
+  /** The wait for others that merge. */
   mergeLockMs: 10_000,
-  /** The longest wait for a new row that another session inserts; rows that exist are not waited for. */
+  /** The wait for a new row that another session inserts; rows that exist are not waited for. */
   lockMs: 1_000,
   /** A merge that takes longer is followed by smaller ones, and its large records are merged alone, after pauses. */
   slowMs: 500,
-  /** The time after which PostgreSQL ends the session of a process that is frozen in the middle. */
+  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: 5_000,
 };
 export type MergeLimits = typeof mergeLimits;
 
-/** After which the driver gives up: the server's time-outs come first. */
+/** The driver's limit: the server's time-outs come first. */
 export const driverMs = ({ mergeLockMs, statementMs }: MergeLimits): number => mergeLockMs + statementMs;
 
-/** A call of the merge. */
 export interface MergeContext {
   pool: pg.Pool;
   limits: MergeLimits;
@@ -54,7 +52,7 @@ export interface MergeFault {
 }
 
 /**
- * One merge: the lock, the statement, its counts.
+ * The lock, the statement, its counts.
  *
  * @param size the number of deliveries, or of records
  * @throws the error of an outage; then nothing was changed, either

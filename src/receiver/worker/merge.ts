@@ -21,13 +21,12 @@ import {
 } from './merge-once.ts';
 import { SlowRecords } from './slow-records.ts';
 
-/** A record of the family that is merged. */
 interface RecordOfFamily {
   businessId: string;
   recordId: string;
 }
 
-export interface MergeRequest {
+interface MergeRequest {
   /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
@@ -57,15 +56,8 @@ export interface MergeResult extends MergeTotals {
  */
 export type Merge = (family: string, request?: MergeRequest) => Promise<MergeResult>;
 
-export interface MergeOptions {
-  pool: pg.Pool;
-  families: readonly Family[];
-  log: Log;
-  limits?: Partial<MergeLimits>;
-}
-
-/** A record with its deliveries that waited before it was tried. */
 interface WaitingRecord extends RecordOfFamily {
+  /** Of its deliveries that waited before it was tried. */
   ids: string[];
 }
 
@@ -79,18 +71,25 @@ interface MergeCall extends MergeContext {
   result: MergeResult;
 }
 
-/** Into how many parts a merge is split that has failed. */
+/** Of a merge that has failed. */
 const parts = 8;
 const failed = "'infinity'";
 const pauseOfRecord = growingPause(60);
 const pauseOfFamily = growingPause(10);
 
+interface MergeOptions {
+  pool: pg.Pool;
+  families: readonly Family[];
+  log: Log;
+  limits?: Partial<MergeLimits>;
+}
+
 /**
- * Creates the function that makes rows of callbacks: it reads all callbacks of records, writes the rows that differ, and
- * deletes the pending rows of what it has read, in one statement under a lock that only one merge has at a time.
+ * Makes rows of callbacks: it reads all callbacks of records, writes the rows that differ, and deletes the pending rows of what
+ * it has read, in one statement under a lock that only one merge has at a time.
  */
-export function createMerge({ pool, families, log, limits: some }: MergeOptions): Merge {
-  const limits = { ...mergeLimits, ...some };
+export function createMerge({ pool, families, log, limits: changed }: MergeOptions): Merge {
+  const limits = { ...mergeLimits, ...changed };
   const fingerprint = fingerprintOf(families);
   const byName = new Map(families.map((family) => [family.name, family]));
   const shared = {
@@ -184,7 +183,6 @@ async function split(
   for (let i = 0; i < records.length; i += size) await mergeWaiting(call, records.slice(i, i + size));
 }
 
-/** Puts off records that could not be merged, with the reason. */
 async function blame(
   call: MergeCall,
   { fault, reason }: MergeFault,
@@ -223,7 +221,7 @@ function leave({ result }: MergeCall, records: readonly RecordOfFamily[], reason
   for (const { businessId, recordId } of records) result.left.push({ businessId, recordId, reason });
 }
 
-/** Deliveries that were tried wait until `nextAt`, or have failed. */
+/** @param nextAt SQL */
 async function putOffRecords(
   call: MergeCall,
   records: WaitingRecord[],
@@ -243,7 +241,6 @@ async function putOffRecords(
   log.warn(about, 'deliveries could not be merged');
 }
 
-/** Reads records with their deliveries that wait. */
 async function read(call: MergeCall, text: string, values: unknown[]): Promise<WaitingRecord[]> {
   const { pool, limits, family } = call;
   const query = { text, values: [family.name, ...values], query_timeout: driverMs(limits) };

@@ -1,8 +1,8 @@
 import type { RecordKey } from '../../callbacks/delivery.ts';
 
-/** A record whose merges take long; `dueAt` by `performance.now()`. */
 interface SlowRecord extends RecordKey {
   pauseMs: number;
+  /** By `performance.now()`. */
   dueAt: number;
 }
 

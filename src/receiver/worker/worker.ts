@@ -37,7 +37,7 @@ interface Turn {
 
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
-/** More of them are merged with the others that are due. */
+// More are merged with the others that are due.
 const maxIds = 500;
 const lookMs = 5_000;
 
@@ -134,7 +134,7 @@ function pauseTurn(turn: Turn): void {
   turn.pausedUntil = performance.now() + turn.pauseMs;
 }
 
-/** Finds families with deliveries that have been due for some time. @throws the database's error */
+/** The families with deliveries that have been due for some time. @throws the database's error */
 async function findDue(pool: pg.Pool, names: readonly string[], waitedMs: number): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>({
     text: `select name from unnest($1::text[]) name where exists (

@@ -324,7 +324,7 @@ it('a callback that another row stands in the way of is to be sent again, and is
 
 it('with PostgreSQL away a callback is acknowledged from the fallback, without secrets, or not at all', async () => {
   const spilled: unknown[] = [];
-  const circuit = { timeoutMs: 1_000, run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
+  const circuit = { run: () => Promise.reject(new StoreUnavailable('PostgreSQL')) };
   const fallback = { append: async (deliveries: unknown[]) => void spilled.push(...deliveries) };
   const { status, id } = await receive(receipt(), { circuit, fallback });
   expect(status).toBe('accepted');

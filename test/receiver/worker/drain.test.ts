@@ -62,7 +62,7 @@ const inbox = () =>
 it('moves what the intake has spilled into the database, and what is no callback into the quarantine', async () => {
   const { fallback, client, count } = await openStore();
   const run = () => Promise.reject(new StoreUnavailable('PostgreSQL'));
-  const away = openIntake(database, { fallback, circuit: { run, timeoutMs: 60_000 } });
+  const away = openIntake(database, { fallback, circuit: { run } });
   const bodies = Array.from({ length: 50 }, (_, index) => receiptOf(index).body);
   const results = await Promise.all(bodies.map((body) => away.receive(body, routeOf('receipt'))));
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['accepted']));

@@ -1,29 +1,21 @@
-/**
- * The states of a stored delivery, by its row of `receiver.pending_deliveries`:
- *
- * - received: `next_at` says when it is merged; each attempt that fails puts it off, with its `error`
- * - failed: `next_at` is infinity, since PostgreSQL refused its data; a later merge of its record, or a replay, takes it up
- * - applied: no row
- *
- * Raw SQL: the common table expressions of the merge, and what is locked in the order of ids, as all do that lock several.
- */
+// Raw SQL: the common table expressions of the merge, and what is locked in the order of ids, as all do that lock several.
+// Where `next_at` is infinity PostgreSQL has refused the data: a later merge of the record, or a replay, takes it up.
 
 import type { Family } from '../../../callbacks/families/family.ts';
 import { literal } from '../columns.ts';
 
-/** SQL for when a delivery is tried again: after a pause that doubles. @param maxS in seconds */
+/** SQL for the next attempt: after a pause that doubles. @param maxS in seconds */
 export const growingPause = (maxS: number): string =>
   `statement_timestamp() + least(interval '${maxS} s', interval '1 s' * 2 ^ least(attempts, 6))`;
 
-/** SQL for whether a delivery is put off for longer than by any pause: a clock was ahead. */
+/** SQL for a delivery that is put off for longer than by any pause: a clock was ahead. */
 export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at < 'infinity'`;
 
 /**
  * Common table expressions of the `due` deliveries: those that are named, unless they have failed, and others. Not by now(), the
  * start of the transaction, which then waited for the lock.
  *
- * @param ids the parameter with those that are named
- * @param others the parameter with how many others
+ * @param ids, others parameters: those that are named; the number of others
  */
 export const dueDeliveries = ({ name }: Family, ids: string, others: string): string => `
 named_deliveries as materialized (
@@ -49,10 +41,7 @@ export const putOff = (nextAt: string): string => `
 update receiver.pending_deliveries set attempts = attempts + 1, next_at = ${nextAt}, error = $2
 where id in (select id from receiver.pending_deliveries where id = any($1::uuid[]) order by id for update) and next_at < 'infinity'`;
 
-/**
- * Statements that read records of a family, $1, with their deliveries that wait, in the order in which they are due. A later
- * merge reads them all, so its error is theirs.
- */
+/** Records of a family, $1, with their deliveries that wait, in the order in which they are due. */
 const waiting = (records: string): string => `
 with ${records}, withheld as (
   select w.* from receiver.pending_deliveries join receiver.withheld w using (id) where w.family = $1
