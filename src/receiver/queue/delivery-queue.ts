@@ -5,7 +5,6 @@ import { errorLogger, type Log } from '../../common/log.ts';
 import { pause, withTimeout } from '../../common/timeouts.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
-/** The deliveries of commits, without payloads. */
 interface Job {
   ids: readonly string[];
   families: readonly string[];
@@ -13,7 +12,7 @@ interface Job {
 
 type RunJob = (families: readonly string[], ids: readonly string[]) => void;
 
-/** Notifies workers through Redis. Without it deliveries wait some seconds for the sweep. */
+/** Notifies workers through Redis, without payloads. Without it deliveries wait some seconds for the sweep. */
 export interface DeliveryQueue {
   /** Resolves once Redis is there, or is away. */
   opening: Promise<unknown>;
@@ -28,7 +27,6 @@ export interface DeliveryQueue {
 const name = 'deliveries';
 
 interface QueueOptions {
-  /** REDIS_URL. */
   url: string;
   config: Config;
   /** Writes no settings of the queue into Redis. */

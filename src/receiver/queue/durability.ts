@@ -5,15 +5,13 @@ import type { Log } from '../../common/log.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 
 export interface FallbackState {
-  /** Redis keeps a stored callback, so that it is acknowledged. */
   acknowledges: boolean;
-  /** The reason. */
   detail: string;
   /** The remedy, or empty. */
   todo: string;
 }
 
-/** Redis would not surely keep what is written to it: nothing was written, and nothing is acknowledged. */
+/** Nothing was written: Redis would not surely keep it. */
 export class NotKept extends StoreUnavailable {
   constructor(detail: string) {
     super('Redis as the fallback store', new Error(detail));
@@ -22,10 +20,8 @@ export class NotKept extends StoreUnavailable {
 }
 
 interface Settings {
-  /** Another one after each start of the server. */
   runId: string | undefined;
   role: string | undefined;
-  /** `maxmemory-policy`. */
   policy: string | undefined;
   keepsLog: boolean;
   /** Each reply waits for the disk. */
@@ -61,8 +57,9 @@ async function readSettings(redis: Redis): Promise<Settings> {
 const trustedOrOff =
   'if this service keeps what it confirms in other ways, set REDIS_FALLBACK=trusted, otherwise off (docs/reliability.md)';
 
-/** What cannot be read is not safe. */
-function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: Settings): FallbackState {
+/** What cannot be read is not safe. @param hadReplica not long ago, or now */
+function judge(settings: Settings, hadReplica: boolean): FallbackState {
+  const { role, policy = 'not readable', keepsLog, syncs, hasWaitAof, hasReplica } = settings;
   const risks: [isThere: boolean, detail: string, settings?: string][] = [
     [role === 'slave', 'it is a replica: what is written to it is lost'],
     // Entries have no time to live, so volatile-* never evicts them.
@@ -79,24 +76,23 @@ function judge({ role, policy = 'not readable', keepsLog, syncs, hasWaitAof }: S
     ],
   ];
   const present = risks.filter(([isThere]) => isThere);
-  const settings = present.flatMap(([, , names]) => names ?? []).join(', ');
+  if (present.length > 0) {
+    const names = present.flatMap(([, , setting]) => setting ?? []).join(', ');
+    const detail = present.map(([, risk]) => risk).join('; ');
+    return { acknowledges: false, detail, todo: names && `Set in Redis: ${names}; ${trustedOrOff}` };
+  }
   const safe = syncs ? 'appendfsync is always' : 'each write waits for the disk (WAITAOF)';
-  return {
-    acknowledges: present.length === 0,
-    detail: present.map(([, detail]) => detail).join('; ') || safe,
-    todo: settings && `Set in Redis: ${settings}; ${trustedOrOff}`,
-  };
+  if (!hadReplica) return { acknowledges: true, detail: safe, todo: '' };
+  if (hasReplica) return { acknowledges: true, detail: `${safe}, and for a replica (WAIT)`, todo: '' };
+  const detail = 'its replica is missing: a fail-over to it may lose deliveries';
+  return { acknowledges: false, detail, todo: 'Wait, or start it: a missing replica is soon forgotten' };
 }
 
 interface Durability {
   /** Resolves once the state is known, or Redis is away. */
   opening: Promise<unknown>;
   readonly state: FallbackState;
-  /**
-   * Resolves once the writes of a pipeline are kept.
-   *
-   * @throws NotKept; or an error after which some writes may be executed: Redis's, or that it has not confirmed them
-   */
+  /** Resolves once the writes are kept. @throws NotKept; after any other error some may be executed */
   commit: (write: (pipeline: ChainableCommander) => void) => Promise<void>;
   stop: () => void;
 }
@@ -115,21 +111,14 @@ export const isAway: FallbackState = { acknowledges: false, detail: 'Redis is un
  */
 export function watchDurability(redis: Redis, config: Config, log: Log): Durability {
   const { redisFallback: mode, times } = config;
-  /** As of the last look; undefined: not since the connection was made. */
+  /** Undefined: not read since the connection was made. */
   let settings: Settings | undefined;
-  /** The server that has a replica, and when it was last there. */
+  /** The server that had a replica, and when. */
   let replica: { runId: string | undefined; seenAt: number } | undefined;
   let logged: boolean | undefined;
 
-  const stateOf = (of: Settings | undefined): FallbackState => {
-    if (fixed[mode]) return fixed[mode];
-    if (!of) return isAway;
-    const judged = judge(of);
-    if (!judged.acknowledges || !replica) return judged;
-    if (of.hasReplica) return { ...judged, detail: `${judged.detail}, and for a replica (WAIT)` };
-    const detail = 'its replica is missing: a fail-over to it may lose deliveries';
-    return { acknowledges: false, detail, todo: 'Wait, or start it: a missing replica is soon forgotten' };
-  };
+  const stateOf = (of: Settings | undefined): FallbackState =>
+    fixed[mode] ?? (of ? judge(of, replica !== undefined) : isAway);
 
   /** @throws Redis's error */
   const look = async (): Promise<Settings> => {
@@ -182,13 +171,18 @@ export function watchDurability(redis: Redis, config: Config, log: Log): Durabil
       const writes = pipeline.length;
       if (current && !current.syncs) pipeline.call('WAITAOF', 1, 0, times.redisMs);
       if (replica) pipeline.call('WAIT', 1, times.redisMs);
-      const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
-      for (const [error] of results) if (error) throw error;
-      // WAITAOF replies with two numbers: the server's own disk, and replicas.
-      const confirmed = results.slice(writes).map(([, reply]) => [reply].flat()[0] as number);
-      if (confirmed.some((count) => count < 1)) throw new Error('Redis has not confirmed a write in time.');
+      await execute(pipeline, writes);
     },
 
     stop: () => clearInterval(timer),
   };
+}
+
+/** @param writes the number of commands before those that confirm them */
+async function execute(pipeline: ChainableCommander, writes: number): Promise<void> {
+  const results = (await pipeline.exec()) ?? [[new Error('Redis dropped the pipeline.')]];
+  for (const [error] of results) if (error) throw error;
+  // WAITAOF replies with two numbers: the server's own disk, and replicas.
+  const confirmed = results.slice(writes).map(([, reply]) => [reply].flat()[0] as number);
+  if (confirmed.some((count) => count < 1)) throw new Error('Redis has not confirmed a write in time.');
 }

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { SpilledDelivery } from '../../callbacks/delivery.ts';
 import type { Config } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
@@ -7,28 +8,25 @@ import { type FallbackState, isAway, NotKept, watchDurability } from './durabili
 import { connectProducer, keyPrefix } from './redis.ts';
 
 export interface SpilledEntry extends SpilledDelivery {
-  /** Its id in the stream. */
   entryId: string;
 }
 
 export interface Fallback {
   /** Resolves once the state is known, or Redis is away. */
   opening: Promise<unknown>;
-  /** Of what is appended. */
   circuit: Circuit;
   readonly state: FallbackState;
   /** @throws StoreUnavailable where they are not surely kept; some may be stored nevertheless */
   append: (deliveries: readonly SpilledDelivery[]) => Promise<void>;
   /**
-   * The oldest entries, at most `count`; none where another database owns the stream, or this one is not known yet.
+   * The oldest entries behind one, at most `count`; none where another database owns the stream, or this one is not known yet.
    *
-   * @param after the id of an entry: only later ones
    * @throws Redis's error
    */
   read: (count: number, after?: string) => Promise<SpilledEntry[]>;
   /** @throws Redis's error */
   remove: (entries: readonly SpilledEntry[]) => Promise<void>;
-  /** The number of entries, and when the oldest was stored, by Redis's clock. @throws Redis's error */
+  /** By Redis's clock. @throws Redis's error */
   waiting: () => Promise<{ count: number; oldest: Date | undefined }>;
   close: () => void;
 }
@@ -36,7 +34,6 @@ export interface Fallback {
 const ownerExpiresS = 300;
 
 interface FallbackOptions {
-  /** REDIS_URL. */
   url: string;
   config: Config;
   /** The database that the deliveries are for; pending until PostgreSQL has been reached. */
@@ -49,17 +46,16 @@ interface FallbackOptions {
  * is in the database. The stream belongs to one database, so that a copy of it does not take the deliveries; once no process of
  * that database has claimed it for five minutes, another may have it.
  */
-export function createFallback({ url, config, identity, log }: FallbackOptions): Fallback {
-  const { redisMs: timeoutMs, claimEveryMs } = config.times;
+export function createFallback(options: FallbackOptions): Fallback {
+  const { url, config, log } = options;
+  const timeoutMs = config.times.redisMs;
   const prefix = keyPrefix(config.queuePrefix);
-  const [stream, owner] = [`${prefix}:fallback`, `${prefix}:owner`];
+  const stream = `${prefix}:fallback`;
   const closing = new AbortController();
-  const { signal } = closing;
   // A connection of its own: WAITAOF blocks all later commands of its connection.
   const redis = connectProducer(url, timeoutMs);
   const durability = watchDurability(redis, config, log);
-  let database: string | undefined;
-  let isOfAnother = false;
+  const claim = keepClaimed(redis, `${prefix}:owner`, options, closing.signal);
 
   // Only of what is appended: a full Redis takes nothing, and is drained nevertheless.
   const circuit = createCircuit({
@@ -72,32 +68,9 @@ export function createFallback({ url, config, identity, log }: FallbackOptions):
   });
   redis.on('error', (error) => void circuit.probeAfter(error));
 
-  /** Takes or renews the stream. @returns whether it is this database's. @throws Redis's error */
-  const claim = async (): Promise<boolean> => {
-    if (database === undefined) return false;
-    const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
-    const [, [error, holder] = [new Error('Redis dropped the pipeline.'), null]] =
-      (await taking.exec()) ?? [];
-    if (error) throw error;
-    // A full Redis has refused the key.
-    const isOwn = holder === database || holder === null;
-    if (isOwn) await redis.expire(owner, ownerExpiresS);
-    else if (!isOfAnother) log.error({ own: database, other: holder }, ofAnother.detail);
-    isOfAnother = !isOwn;
-    return isOwn;
-  };
-  const keepClaimed = async () => {
-    database = await identity;
-    while (!signal.aborted) {
-      await claim().catch(() => {}); // the circuit reports outages
-      await pause(claimEveryMs, signal);
-    }
-  };
-  keepClaimed().catch((err) => log.debug({ err }, 'the identity of the database is not known'));
-
   const append = async (deliveries: readonly SpilledDelivery[]) => {
     // Until PostgreSQL was reached, the environment alone says whose the stream is.
-    if (isOfAnother) throw new NotKept(ofAnother.detail);
+    if (claim.isOfAnother()) throw new NotKept(ofAnother.detail);
     await durability.commit((pipeline) => {
       for (const { id, family, receivedAt, body } of deliveries)
         pipeline.xadd(stream, '*', 'id', id, 'family', family, 'received_at', receivedAt, 'body', body);
@@ -109,11 +82,11 @@ export function createFallback({ url, config, identity, log }: FallbackOptions):
     circuit,
     get state() {
       if (circuit.isOpen) return isAway;
-      return isOfAnother ? ofAnother : durability.state;
+      return claim.isOfAnother() ? ofAnother : durability.state;
     },
     append: (deliveries) => circuit.run(() => append(deliveries)),
     read: async (count, after) => {
-      if (redis.status !== 'ready' || !(await claim())) return [];
+      if (redis.status !== 'ready' || !(await claim.renew())) return [];
       const entries = await redis.xrangeBuffer(stream, after ? `(${after}` : '-', '+', 'COUNT', count);
       return (entries as [Buffer, Buffer[]][]).map(toEntry);
     },
@@ -139,8 +112,43 @@ const ofAnother: FallbackState = {
   todo: 'Set another QUEUE_PREFIX for this database',
 };
 
-/** In ms since 1970, by Redis's clock. */
+/** In ms since 1970. */
 const storedAt = (entryId: string) => Number.parseInt(entryId, 10);
+
+/** Claims the stream for this database, until the signal. @returns `renew`: whether the stream is this database's */
+function keepClaimed(
+  redis: Redis,
+  owner: string,
+  { config, identity, log }: FallbackOptions,
+  signal: AbortSignal,
+) {
+  let database: string | undefined;
+  let isOfAnother = false;
+
+  /** @throws Redis's error */
+  const renew = async (): Promise<boolean> => {
+    if (database === undefined) return false;
+    const taking = redis.pipeline().set(owner, database, 'EX', ownerExpiresS, 'NX').get(owner);
+    const [, [error, holder] = [new Error('Redis dropped the pipeline.'), null]] =
+      (await taking.exec()) ?? [];
+    if (error) throw error;
+    // A full Redis has refused the key.
+    const isOwn = holder === database || holder === null;
+    if (isOwn) await redis.expire(owner, ownerExpiresS);
+    else if (!isOfAnother) log.error({ own: database, other: holder }, ofAnother.detail);
+    isOfAnother = !isOwn;
+    return isOwn;
+  };
+  const keep = async () => {
+    database = await identity;
+    while (!signal.aborted) {
+      await renew().catch(() => {}); // the circuit reports outages
+      await pause(config.times.claimEveryMs, signal);
+    }
+  };
+  keep().catch((err) => log.debug({ err }, 'the identity of the database is not known'));
+  return { renew, isOfAnother: () => isOfAnother };
+}
 
 /** An entry of another program may lack fields: its bytes are drained, into the quarantine. */
 function toEntry([id, values]: [Buffer, Buffer[]]): SpilledEntry {

@@ -15,9 +15,9 @@ const reconnecting = {
 };
 
 /**
- * A client for which a request waits: it fails at once while Redis is unavailable, and sends nothing twice.
+ * A client that fails at once while Redis is unavailable, and sends nothing twice.
  *
- * @param timeoutMs the time limit of a commit; a command, which waits for its confirmation, has half as much again
+ * @param timeoutMs of a commit; a command, which waits for its confirmation, has half as much again
  */
 export function connectProducer(url: string, timeoutMs: number): Redis {
   const commandTimeout = 1.5 * timeoutMs;
