@@ -1,6 +1,6 @@
 // Days of the calendar as PostgreSQL writes them, such as 2026-11-21.
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 const partsOf = (day: string) => day.split('-').map(Number) as [year: number, month: number, date: number];
 

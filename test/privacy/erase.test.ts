@@ -375,7 +375,7 @@ it('names that are keys go with an erasure, from callbacks, rows, counts and the
       routeOf('receipt'),
     );
   await send(start);
-  await intake.flush();
+  await intake.close();
   await mergeAll(core);
   await send(start + 1);
   expect(await everything(core)).toContain('Canary');

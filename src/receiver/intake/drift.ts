@@ -31,10 +31,7 @@ on conflict (name, key) do update
   set count = c.count + excluded.count, last_at = excluded.last_at, example = excluded.example`;
 
 interface Drift {
-  /** @param unfitFields the fields whose values did not fit */
   observe: (id: string, callback: AnyCallback, unfitFields: readonly string[]) => void;
-  /** Writes the counts; after a failure they are written with the next ones. */
-  flush: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -93,7 +90,6 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
       for (const name of unknown)
         note(id, event, `/data/${unknown.length > maxUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
     },
-    flush,
     close: async () => {
       clearInterval(timer);
       await flush();

@@ -19,16 +19,12 @@ export interface Intake {
   receive: (body: Buffer, route: Route) => Promise<{ status: ReceiveResult; id: string }>;
   /** @returns the rejection, once the body, which was not read, is in the quarantine @throws Unavailable */
   reject: (rejection: Rejection, body: Buffer, route: Route) => Promise<Rejection>;
-  /**
-   * Stores a delivery of the fallback store in the database. What cannot be stored goes to the quarantine, as acknowledged.
-   *
-   * @throws Unavailable while the database cannot tell: it stays in the fallback store
-   */
+  /** What cannot be stored goes to the quarantine, as acknowledged. @throws Unavailable: it stays in the fallback store */
   drain: (delivery: SpilledDelivery) => Promise<void>;
   /**
-   * Receives a body of the quarantine again, with the current families. Its event decides about the family, not its path.
+   * Receives a body of the quarantine again. Its event decides about the family, not its path.
    *
-   * @param options `receivedAt`: when it arrived, in microseconds since 1970; default: now
+   * @param options `receivedAt` in microseconds since 1970; default: now
    * @throws Unavailable
    */
   replay: (
@@ -36,7 +32,6 @@ export interface Intake {
     path: string,
     options: { dryRun: boolean; receivedAt?: number },
   ) => Promise<ReplayResult>;
-  flush: () => Promise<void>;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
 }
@@ -97,8 +92,6 @@ export function createIntake(options: IntakeOptions): Intake {
         log.error(details, 'an acknowledged delivery cannot be stored; it is in the quarantine');
       }
     },
-
-    flush: drift.flush,
 
     close: async () => {
       await Promise.all([drained(), quarantine.drained()]);

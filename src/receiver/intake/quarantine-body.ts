@@ -7,6 +7,7 @@ import { recordIdOf, uuidV8 } from '../../callbacks/identify.ts';
 import type { Rejection } from '../../callbacks/rejection.ts';
 import { recordSubject, subjectsOf } from '../../callbacks/subjects.ts';
 import { readTime } from '../../callbacks/times.ts';
+import { dayMs } from '../../common/days.ts';
 import { StoreUnavailable } from '../store/circuit.ts';
 import { Unavailable } from '../store/errors.ts';
 import { gate } from '../store/insert-deliveries.ts';
@@ -70,7 +71,6 @@ select 'quarantine', reason, sum(count), now(), now() from rejected
 where id not in (select id from kept) and id not in (select id from gated) group by reason order by reason
 on conflict (name, key) do update set count = c.count + excluded.count, last_at = excluded.last_at`;
 
-const dayMs = 24 * 60 * 60 * 1000;
 /** A subject takes PostgreSQL as long as so many bytes. */
 const bytesOfSubject = 100;
 

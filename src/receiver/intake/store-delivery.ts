@@ -3,6 +3,7 @@ import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import { DataRefused, InvalidCallback } from '../../callbacks/rejection.ts';
 import type { Config } from '../../common/config/config.ts';
+import { dayMs } from '../../common/days.ts';
 import type { Log } from '../../common/log.ts';
 import { storeDeliveries } from '../gate/gate.ts';
 import { commitSeconds, notStored } from '../metrics.ts';
@@ -41,7 +42,7 @@ interface DeliveryStore {
   drained: () => Promise<void>;
 }
 
-// They depend on other rows: a constraint that an operator has added.
+// Of other rows: a constraint that an operator has added.
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
 
 export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
@@ -54,10 +55,8 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       end();
       const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
       const names = new Set(accepted.map(({ family }) => family));
-      onStored?.(
-        [...names],
-        accepted.map(({ id }) => id),
-      );
+      const ids = accepted.map(({ id }) => id);
+      onStored?.([...names], ids);
       return results;
     });
 
@@ -110,8 +109,6 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 /**
  * By both clocks. PostgreSQL is asked only where this process's clock says no.
  *
@@ -160,20 +157,16 @@ async function failureOf(
   if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) return new DataRefused(reason);
   if (error instanceof StoreUnavailable || error instanceof Overloaded) return new Unavailable(error, id);
   log.limited('error', { family, code }, 'a delivery could not be stored', { err: error, delivery: id });
-  const isOld = await countUnstored(pool, id, reason, config.times.databaseMs);
+  const query = { text: unstored, values: [id, reason], query_timeout: config.times.databaseMs };
+  const counted = await pool.query<{ isOld: boolean }>(query).catch(() => undefined);
   // Then a person has to look at it.
-  return isOld && error instanceof pg.DatabaseError ? new DataRefused(reason) : new Unavailable(error, id);
+  const isRefused = counted?.rows[0]?.isOld && error instanceof pg.DatabaseError;
+  return isRefused ? new DataRefused(reason) : new Unavailable(error, id);
 }
 
+/** Counts that a delivery could not be stored, for the check `unstored`: whether that has been so for hours. */
 const unstored = `
 insert into receiver.counters as c (name, key, count, first_at, last_at, example)
 values ('unstored', $1::uuid || ' ' || $2, 1, now(), now(), $1)
 on conflict (name, key) do update set count = c.count + 1, last_at = now()
 returning first_at < now() - interval '6 hours' as "isOld"`;
-
-/** Counts that a delivery could not be stored, for the check `unstored`. @returns whether that has been so for hours */
-const countUnstored = (pool: pg.Pool, id: string, reason: string, timeoutMs: number): Promise<boolean> =>
-  pool.query<{ isOld: boolean }>({ text: unstored, values: [id, reason], query_timeout: timeoutMs }).then(
-    ({ rows }) => rows[0]!.isOld,
-    () => false,
-  );

@@ -369,7 +369,7 @@ it('drift is counted by event and field, with an example, and holds no values', 
     receipt({ net_amount: 'Asha', receipt_status: 'NEW', 'Asha Rao': 1, further: 2 }),
     routeOf('receipt'),
   );
-  await intake.flush();
+  await intake.close();
   const rows = await database.rows(
     `select key::jsonb as key, count::int, example from receiver.counters where name = 'drift'`,
   );
