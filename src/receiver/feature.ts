@@ -8,7 +8,7 @@ import type { ReceiverState } from './receiver.ts';
 import type { Db } from './store/tables.ts';
 import type { Merge } from './worker/merge.ts';
 
-/** The dependencies of features. Their connections are not those of the path of a callback. */
+/** Its connections are not those of the path of a callback. */
 export interface Core {
   config: Config;
   families: readonly Family[];
@@ -47,7 +47,7 @@ export interface Check {
   todo?: string;
 }
 
-/** Makes the action of a command that works on the receiver's database, which is opened for it. */
+/** Makes the action of a command, for which the database is opened. */
 export type OnCore = <Args extends unknown[]>(
   run: (core: Core, ...args: Args) => Promise<void>,
 ) => (...args: Args) => Promise<void>;
@@ -55,7 +55,6 @@ export type OnCore = <Args extends unknown[]>(
 export interface Feature {
   name: string;
   tasks?: (core: RunningCore) => Task[];
-  /** HTTP beside the callbacks. */
   routes?: (core: RunningCore) => Router;
   commands?: (program: Command, onCore: OnCore) => void;
   checks?: (core: RunningCore) => Promise<Check[]>;

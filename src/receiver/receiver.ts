@@ -22,9 +22,8 @@ interface ReceiverOptions {
   routes?: (state: ReceiverState) => readonly express.RequestHandler[];
 }
 
-/** The state of a process. */
 export interface ReceiverState extends Stores {
-  /** Whether it accepts requests only until load balancers know that it stops. */
+  /** It accepts requests only until load balancers know that it stops. */
   isStopping?: () => boolean;
   /** Undefined in a worker. */
   access?: AccessChecks;
@@ -33,27 +32,20 @@ export interface ReceiverState extends Stores {
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
 const connections = { intake: 4, worker: 3 };
 
-interface Receiver {
-  url: string;
-  state: ReceiverState;
-  /** Begins to refuse requests, before everything else ends. */
-  stopServing: () => Promise<void>;
-}
-
 /** Registers what closes a part; the last is closed first. */
 export type OnStop = (close: () => Promise<unknown>) => void;
 
 /**
  * Starts the path of a callback, from its HTTP request to its row: what the role has of it.
  *
- * @returns once it takes callbacks
+ * @returns `stopServing`: refuses requests, before everything else ends
  * @throws the first error; what was opened is closed by the functions that were registered with `onStop`
  */
 export async function startReceiver(
   config: Config,
   options: ReceiverOptions,
   onStop: OnStop,
-): Promise<Receiver> {
+): Promise<{ url: string; state: ReceiverState; stopServing: () => Promise<void> }> {
   const { databaseUrl, families, log } = options;
   const { redisUrl, role, times } = config;
   if (redisUrl) await checkRedis(redisUrl, log);

@@ -37,12 +37,7 @@ export async function openGate(client: pg.ClientBase): Promise<Gate> {
   };
 }
 
-/**
- * Finds the stored callbacks that belong to a patient. Reduced ones belong to nobody.
- *
- * @param client in a transaction with one snapshot
- * @returns `isOfPatient`: whether an owner's salted hash is the patient's
- */
+/** The stored callbacks that belong to a patient; reduced ones belong to nobody. @param client in a transaction with one snapshot */
 export async function findCallbacks(
   client: pg.ClientBase,
   subjects: readonly string[],
@@ -60,11 +55,7 @@ export async function findCallbacks(
 
 const maxRecordsAtOnce = 500;
 
-/**
- * The callbacks of records, and of those that refer to them, which belong to people of the gate.
- *
- * @returns what refers to a record comes behind it
- */
+/** The callbacks of records, and behind them of those that refer to them, which belong to people of the gate. */
 export async function findReductions(
   client: pg.ClientBase,
   gate: Gate,
@@ -89,7 +80,14 @@ export async function findReductions(
         .filter((callback) => !callback.isReduced && !reductions.has(callback)),
     }));
     const referred = await owners.readReferred(open.flatMap(({ callbacks }) => callbacks));
-    await readGate(gate, [...added, ...referred]);
+    const hashes = [...added, ...referred].flatMap(([subject, callbacks]) => [
+      gate.hash(subject),
+      ...callbacks.flatMap(({ patientHashes, delivery }) => [
+        ...patientHashes,
+        gate.hash(`d:${delivery.id}`),
+      ]),
+    ]);
+    if (hashes.length > 0) await gate.read(hashes);
     const changed = open.filter(({ callbacks }) => {
       const before = reductions.size;
       // Those that name a patient first: the others may belong to the same one.
@@ -106,19 +104,6 @@ export async function findReductions(
     enqueue(await recordsReferringTo(client, subjects, incoming));
   }
   return [...reductions.values()];
-}
-
-async function readGate(
-  { hash, read }: Gate,
-  records: readonly (readonly [string, readonly RecordCallback[]])[],
-): Promise<void> {
-  if (records.length === 0) return;
-  await read(
-    records.flatMap(([subject, callbacks]) => [
-      hash(subject),
-      ...callbacks.flatMap(({ patientHashes, delivery }) => [...patientHashes, hash(`d:${delivery.id}`)]),
-    ]),
-  );
 }
 
 function reductionOf(

@@ -14,8 +14,6 @@ const frozenMs = 5_000;
 /**
  * The first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of a
  * process that is frozen.
- *
- * @param timeoutMs of each statement, and of each wait for a lock
  */
 export const gateLock = (timeoutMs: number): string =>
   `set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
@@ -48,7 +46,7 @@ export async function storeDeliveries(
   });
 }
 
-/** Stored callbacks that are reduced at once, and about their bytes. */
+/** Of stored callbacks that are reduced at once. */
 const maxStored = 500;
 const maxBytes = 2_000_000;
 
@@ -104,13 +102,8 @@ export async function applyGate(
 const idsOf = (reductions: readonly Reduction[]) => reductions.map(({ delivery }) => delivery.id);
 
 /** @throws OtherFamilies */
-export async function checkFamilies(
-  database: pg.Pool | pg.ClientBase,
-  families: readonly Family[],
-): Promise<void> {
-  const { rowCount } = await database.query('select where receiver.is_current($1)', [
-    fingerprintOf(families),
-  ]);
+export async function checkFamilies(db: pg.Pool | pg.ClientBase, families: readonly Family[]): Promise<void> {
+  const { rowCount } = await db.query('select where receiver.is_current($1)', [fingerprintOf(families)]);
   if (rowCount === 0) throw new OtherFamilies();
 }
 
@@ -149,7 +142,6 @@ function takeLast(stored: readonly Reduction[]): [taken: readonly Reduction[], l
   return [stored.slice(from), stored.slice(0, from)];
 }
 
-/** By id. */
 export async function readStored(
   client: pg.ClientBase,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as hashOf } from 'node:crypto';
 import type pg from 'pg';
 import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { hashedPrefix, isReduced } from '../../callbacks/reduce.ts';
@@ -26,7 +26,7 @@ export interface RecordCallback {
   references: RecordKey[];
 }
 
-/** Callbacks in the order of their versions, by the subjects of their records. */
+/** In the order of versions, by the subjects of records. */
 type CallbacksOfRecords = Map<string, RecordCallback[]>;
 
 export type Hash = (subject: string) => string;
@@ -34,9 +34,8 @@ export type Hash = (subject: string) => string;
 export interface Owners {
   /** @returns the records that were not read before */
   read: (records: readonly RecordKey[]) => Promise<CallbacksOfRecords>;
-  /** Reads the records that say whose these callbacks are, where their own records do not. @returns as `read` */
+  /** Reads the records that say whose these callbacks are, where their own do not. @returns as `read` */
   readReferred: (callbacks: readonly RecordCallback[]) => Promise<CallbacksOfRecords>;
-  /** Of a record that was read. */
   callbacksOf: (record: RecordKey) => readonly RecordCallback[];
   /** The callbacks that name the patients to whom a callback belongs. */
   namingOf: (callback: RecordCallback) => readonly RecordCallback[];
@@ -51,10 +50,7 @@ export async function openHash(client: pg.ClientBase): Promise<Hash> {
     `select value from receiver.settings where name = 'salt'`,
   );
   const salt = rows[0]!.value;
-  return (subject) =>
-    createHash('sha256')
-      .update(salt + subject)
-      .digest('hex');
+  return (subject) => hashOf('sha256', salt + subject);
 }
 
 /** @param incoming deliveries that are to be stored, and count like stored ones */
@@ -164,7 +160,7 @@ async function readRecords(
   return lists;
 }
 
-/** Sorts the callbacks of a record, and gives those that name nobody, or refer to nothing, what others say. */
+/** Sorts the callbacks of a record, and completes them by each other. */
 function addNearest(callbacks: RecordCallback[]): void {
   callbacks.sort((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
   let nearest = callbacks.find(({ patientHashes }) => patientHashes.length > 0);

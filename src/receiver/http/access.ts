@@ -19,13 +19,8 @@ export interface AccessChecks {
    * @throws TooManyRequests, AddressNotAllowed, SignatureMissing, SignatureStale, ClockUnknown, SignatureWrong
    */
   authorize: (req: IncomingMessage) => (body: Buffer) => void;
-  /**
-   * Counts an error that may be a guess against the address of its request.
-   *
-   * @returns the error of the response: TooManyRequests if the address has used up its rejections
-   */
+  /** Counts a guess against its address. @returns the error of the response: TooManyRequests where they are used up */
   recordRejection: (req: IncomingMessage, error: unknown) => unknown;
-  /** What is wrong with the requests; undefined: nothing. */
   warning: () => string | undefined;
 }
 
@@ -34,7 +29,7 @@ const forwardedIgnored =
 const forwardedMissing =
   'X-Forwarded-For lacks the address of a sender, though TRUST_PROXY is set: such a sender is on no address list';
 
-/** The checks that are configured; never a key, an id or a path. */
+/** Never a key, an id or a path. */
 export function configuredChecks({ authentication, paths }: Config): string[] {
   const checks: Record<string, boolean> = {
     signature: authentication.signingKeys.length > 0,

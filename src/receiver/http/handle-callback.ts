@@ -42,7 +42,6 @@ export function createCallbacks(dependencies: Dependencies): Router {
   return router;
 }
 
-/** Receives the callbacks of one path: a 200 means that the delivery is durable. */
 function createHandler(route: Route, { config, access, intake, log }: Dependencies) {
   const { family } = route;
 
@@ -99,15 +98,9 @@ const reading = new Set<(error?: Error) => void>();
 let readingBytes = 0;
 const partBytes = 256;
 
-/**
- * While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out.
- *
- * @throws BodyTooLarge as soon as the limit is exceeded; TooManyBodies; RequestAborted
- */
-export async function readBody(
-  req: IncomingMessage,
-  { bodyLimitBytes: limit, limits }: Config,
-): Promise<Buffer> {
+/** While all bodies take more than `bodiesBytes`, the oldest is refused: those that do not end keep none out. */
+export async function readBody(req: IncomingMessage, config: Config): Promise<Buffer> {
+  const { bodyLimitBytes: limit, limits } = config;
   if (Number(req.headers['content-length'] ?? 0) > limit) throw new BodyTooLarge(limit);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -130,10 +130,9 @@ const meanings = (...of: ErrorStatus['of'][]): Record<string, string> =>
     Object.entries(table).flatMap(([status, row]) => (of.includes(row.of) ? [[status, row.meaning]] : [])),
   );
 
-/** The meaning of each status that reports an error. */
 export const errorStatuses = meanings('callbacks', 'requests', 'changes');
 
-/** The meaning of each status that a request to the path of a callback may get. */
+/** At the path of a callback. */
 export const errorsOfCallbacks = meanings('callbacks', 'requests');
 
 export const callbackStatuses: readonly number[] = [200, ...Object.keys(meanings('callbacks')).map(Number)];

@@ -10,10 +10,8 @@ interface Signature {
 }
 
 /**
- * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat.
+ * Parses `t=<unix seconds>,v1=<hex>`; `v1` may repeat. The clocks are this process's and PostgreSQL's.
  *
- * @param ownMs this process's clock, in milliseconds since 1970
- * @param databaseMs PostgreSQL's; undefined: not known
  * @throws SignatureMissing; SignatureStale by both clocks; ClockUnknown; SignatureWrong if no body could match it
  */
 export function readSignature(

@@ -89,7 +89,6 @@ function judge(settings: Settings, hadReplica: boolean): FallbackState {
 }
 
 interface Durability {
-  /** Resolves once the state is known, or Redis is away. */
   opening: Promise<unknown>;
   readonly state: FallbackState;
   /** Resolves once the writes are kept. @throws NotKept; after any other error some may be executed */

@@ -116,12 +116,8 @@ const ofAnother: FallbackState = {
 const storedAt = (entryId: string) => Number.parseInt(entryId, 10);
 
 /** Claims the stream for this database, until the signal. @returns `renew`: whether the stream is this database's */
-function keepClaimed(
-  redis: Redis,
-  owner: string,
-  { config, identity, log }: FallbackOptions,
-  signal: AbortSignal,
-) {
+function keepClaimed(redis: Redis, owner: string, options: FallbackOptions, signal: AbortSignal) {
+  const { config, identity, log } = options;
   let database: string | undefined;
   let isOfAnother = false;
 

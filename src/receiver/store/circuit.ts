@@ -11,7 +11,6 @@ export class StoreUnavailable extends Error {
 
 interface CircuitOptions {
   store: string;
-  /** Of a call, and of a probe. */
   timeoutMs: number;
   /** Does what the store is needed for: a server that responds but rejects writes is unavailable. */
   probe: () => Promise<unknown>;
@@ -26,11 +25,10 @@ export interface Circuit {
   /** Calls fail without reaching the store. */
   readonly isOpen: boolean;
   readonly unavailableSince: Date | undefined;
-  /** Of a probe. */
   lastError: () => unknown;
   /** @throws StoreUnavailable, or the call's own error where a probe succeeds after it: the call is at fault */
   run: <T>(call: () => Promise<T>) => Promise<T>;
-  /** @returns whether the store is available: by a call or a probe of the last seconds */
+  /** Whether the store is available: by a call or a probe of the last seconds. */
   check: () => Promise<boolean>;
   /** Probes the store after an error of work that does not go through `run`. @returns whether the store is unavailable */
   probeAfter: (error: unknown) => Promise<boolean>;
@@ -75,7 +73,6 @@ export function createCircuit(options: CircuitOptions): Circuit {
       },
     );
 
-  /** @returns whether the store is available */
   const probe = (): Promise<boolean> => {
     probing ??= probeOnce().finally(() => {
       probing = undefined;

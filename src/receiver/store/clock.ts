@@ -5,7 +5,7 @@ import { withTimeout } from '../../common/timeouts.ts';
 const usedMs = 10_000;
 /** An older reading is made anew before something is refused by it. */
 const freshMs = 3_000;
-/** Of a reading, whose error is half of that at most. The first one opens a connection. */
+/** Of a reading, whose error is half of that at most. */
 const maxRoundTripMs = 5_000;
 /** A refusal waits for a reading. */
 const waitMs = 1_000;
@@ -24,8 +24,7 @@ export interface DatabaseClock {
 /**
  * The fault that both clocks find: one clock that is wrong refuses nothing.
  *
- * @param judge finds a fault at a time, in milliseconds since 1970
- * @returns `unknown`: this process's clock finds a fault, and nothing is known of the other; undefined: no fault
+ * @returns `unknown`: this process's clock finds a fault, and the other is not known
  */
 export function byBothClocks<Fault extends string>(
   judge: (nowMs: number) => Fault | undefined,
@@ -43,7 +42,6 @@ export function byBothClocks<Fault extends string>(
  * while PostgreSQL is unavailable the last known difference counts.
  */
 export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean }): DatabaseClock {
-  /** PostgreSQL's clock less the monotonic one. */
   let aheadOfMonotonicMs: number | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;

@@ -3,7 +3,6 @@ import { classOf, commonColumns, type Family } from '../../callbacks/families/fa
 import { kinds } from '../../callbacks/families/field.ts';
 import { unfitMark } from '../../callbacks/read-callback.ts';
 
-/** With their types, in order. */
 export function columnsOf({ fields, key }: Family): Record<string, string> {
   const keyColumn = key ? { [key]: kinds[fields[key]!.kind].column } : {};
   const others = Object.entries(fields).map(([name, { kind }]) => [name, kinds[kind].column]);

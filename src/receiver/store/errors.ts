@@ -106,10 +106,10 @@ export const isTimeout = (error: unknown): boolean =>
 
 /** No store can keep a delivery: the sender has to send it again. */
 export class Unavailable extends Error {
+  override name = 'Unavailable';
   readonly delivery: string | undefined;
   constructor(cause: unknown, delivery?: string) {
     super('No store is available for the delivery.', { cause });
-    this.name = new.target.name;
     this.delivery = delivery;
   }
 }

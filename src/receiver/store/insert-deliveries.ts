@@ -97,7 +97,6 @@ insert into receiver.pending_deliveries (id, family) select id, family from stor
 /**
  * Inserts deliveries in one commit; they may contain copies.
  *
- * @param timeoutMs after which the connection is closed
  * @param behindGate in a transaction that has locked the gate's table: all but the gated ones are stored
  * @returns a result for each, in order; where one is `gated`, none is stored
  * @throws the database's error; then none is stored

@@ -26,7 +26,6 @@ export interface Access {
   filter?: Record<string, unknown>;
   /** Ids in the selection that exist: the log has their salted hashes. What else is typed may be a name or a phone. */
   ids?: Record<string, string | null | undefined>;
-  /** How much was shown. */
   rows?: number;
 }
 
@@ -34,9 +33,9 @@ const maxInLine = 100;
 
 /**
  * Adds an entry to the access log, and to the log of the process, which the owner of the database cannot change. Data may be
- * shown only after it: where it cannot be written, nothing is shown.
+ * shown only after it.
  *
- * @throws the database's error, with what to do
+ * @throws Error: nothing may be shown
  */
 export async function logAccess(
   { db, log }: { db: Db; log: Log },
@@ -65,14 +64,9 @@ export async function logAccess(
 }
 
 export function commandActor(): Actor {
-  return { id: `command:${userName()}`, address: hostname() };
-}
-
-/** A container may run as a user without a name. */
-function userName(): string {
+  let user = `uid ${process.getuid?.() ?? 'unknown'}`;
   try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
+    user = userInfo().username;
+  } catch {} // a container may run as a user without a name
+  return { id: `command:${user}`, address: hostname() };
 }

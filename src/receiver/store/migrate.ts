@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Family } from '../../callbacks/families/family.ts';
 import { kinds } from '../../callbacks/families/field.ts';
 import { version } from '../../common/config/config.ts';
@@ -140,17 +140,14 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
   const changed = columns.filter(([name, type]) => existing.has(name) && existing.get(name) !== type);
   if (changed.length > 0) {
     if (older) return false;
+    const names = changed.map(([name]) => name);
     const list = changed.map(([name, type]) => `${name} (${existing.get(name)}) to ${type}`).join(', ');
-    if (changed.some(([name]) => !Object.hasOwn(family.fields, name) || name === family.key))
+    if (names.some((name) => !Object.hasOwn(family.fields, name) || name === family.key))
       throw new TablesRefused(
         `Columns that every row needs have other types: ${list}. Rename the table, run receiver migrate, then receiver rebuild, which makes its rows anew`,
       );
     await dropViews(db);
-    await changeTypes(
-      db,
-      family,
-      changed.map(([name]) => name),
-    );
+    await changeTypes(db, family, names);
     log.warn({ table, columns: list }, 'the types of columns have changed: run receiver rebuild');
   }
   if (missing.length === 0) return changed.length > 0;
@@ -159,14 +156,16 @@ async function makeTable(db: Db, family: Family, older: boolean, log: Log): Prom
   const required = [...keyOf(family), 'business_id', 'client_id', 'last_event', 'event_time', 'delivery_id'];
   const inTable = (column: readonly [string, string]) =>
     required.includes(column[0]) ? sql`${typed(column)} not null` : typed(column);
-  const statements: RawBuilder<unknown>[] =
-    existing.size === 0
-      ? [
-          sql`create table ${at} (${sql.join(columns.map(inTable))}, primary key (${sql.join(keyOf(family).map((name) => sql.ref(name)))}))`,
-          sql`comment on table ${at} is ${sql.lit(`Merged from the callbacks ${Object.keys(family.events).join(', ') || 'that no family lists'}: the newest one that has a field decides it`)}`,
-        ]
-      : [sql`alter table ${at} ${sql.join(missing.map((column) => sql`add column ${typed(column)}`))}`];
-  for (const statement of statements) await statement.execute(db);
+  if (existing.size > 0) {
+    const added = missing.map((column) => sql`add column ${typed(column)}`);
+    await sql`alter table ${at} ${sql.join(added)}`.execute(db);
+    return true;
+  }
+  const key = sql.join(keyOf(family).map((name) => sql.ref(name)));
+  await sql`create table ${at} (${sql.join(columns.map(inTable))}, primary key (${key}))`.execute(db);
+  const events = Object.keys(family.events).join(', ') || 'that no family lists';
+  const comment = `Merged from the callbacks ${events}: the newest one that has a field decides it`;
+  await sql`comment on table ${at} is ${sql.lit(comment)}`.execute(db);
   return true;
 }
 
@@ -211,7 +210,7 @@ export function fingerprintOf(families: readonly Family[]): string {
       ...[field, kind, isActionTime, alias, fromEnvelope !== undefined],
     ]),
   }));
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(facts)).slice(0, 32);
 }
 
 async function isOlder(db: Db, log: Log): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../../common/log.ts';
 import { faultOf, hasState } from './errors.ts';
@@ -58,7 +58,7 @@ const names = new Map<string, string>();
  */
 export function prepared(pool: pg.Pool, query: pg.QueryConfig): pg.QueryConfig {
   if (unprepared.has(pool)) return query;
-  const name = names.get(query.text) ?? createHash('sha256').update(query.text).digest('base64url');
+  const name = names.get(query.text) ?? hash('sha256', query.text, 'base64url');
   names.set(query.text, name);
   return { ...query, name };
 }

@@ -54,13 +54,12 @@ async function retry(options: PrepareOptions, signal: AbortSignal): Promise<stri
   }
 }
 
-// Names and passwords are outages once the receiver runs: a person may be changing them.
-const isWrongAddress = (error: unknown) => error instanceof pg.DatabaseError && /^(28|3D)/.test(error.code!);
-
 /** Of a step, the cause says it. */
 function isOutage(error: unknown): boolean {
   const cause = (error as Error).cause ?? error;
-  return faultOf(cause) === 'outage' && !isWrongAddress(cause);
+  // Names and passwords are outages once the receiver runs: a person may be changing them.
+  const isWrongAddress = cause instanceof pg.DatabaseError && /^(28|3D)/.test(cause.code!);
+  return faultOf(cause) === 'outage' && !isWrongAddress;
 }
 
 async function makeTables({ config, databaseUrl, families, log }: PrepareOptions): Promise<string> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -46,9 +46,7 @@ async function hashOf(tx: Db, text: string): Promise<string> {
   const { rows } = await sql`
     select rolname, has_schema_privilege(rolname, to_regnamespace('reporting'), 'usage') as has_rights
     from pg_roles where rolname = any(${roles}) order by 1`.execute(tx);
-  return createHash('sha256')
-    .update(JSON.stringify([text, rows]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([text, rows]));
 }
 
 /**
@@ -57,7 +55,6 @@ async function hashOf(tx: Db, text: string): Promise<string> {
  *
  * @param isDue even if the text is the same
  * @returns whether anything was done
- * @throws TablesRefused as `dropViews`
  */
 export async function makeViews(tx: Db, text: string, isDue: boolean): Promise<boolean> {
   if (!isDue && (await readSetting(tx, 'reporting')) === (await hashOf(tx, text))) return false;

@@ -36,18 +36,13 @@ export function startDrain(options: DrainOptions): () => Promise<void> {
   };
 }
 
-async function drain(
-  { fallback, intake, config, pool, families, log }: DrainOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function drain(options: DrainOptions, signal: AbortSignal): Promise<void> {
+  const { fallback, intake, config, pool, families, log } = options;
   const { drainEveryMs, maxDrainPauseMs } = config.times;
   // What is read at once fits into memory.
   const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / config.bodyLimitBytes)));
-  const report = errorLogger(
-    log,
-    'warn',
-    'deliveries of the fallback store could not be drained; they are tried again',
-  );
+  const message = 'deliveries of the fallback store could not be drained; they are tried again';
+  const report = errorLogger(log, 'warn', message);
   let after: string | undefined;
   let pauseMs = drainEveryMs;
   let total = 0;

@@ -5,29 +5,12 @@ import { describeError, faultOf, hasState, isDamaged, isOwnKey, OtherFamilies } 
 import { inTransaction, prepared } from '../store/pools.ts';
 import {
   type MergeCounts,
+  type MergeLimits,
   type MergeTotals,
   mergeLock,
   mergeStatements,
   planSettings,
 } from '../store/statements/merge-records.ts';
-
-/** Together the times keep other deliveries waiting for less than 30 s. */
-export const mergeLimits = {
-  maxDeliveries: 500,
-  /** After which a merge that failed is not split further; what is left waits. */
-  runMs: 10_000,
-  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
-  statementMs: 5_000,
-  /** The wait for others that merge. */
-  mergeLockMs: 10_000,
-  /** The wait for a new row that another session inserts; rows that exist are not waited for. */
-  lockMs: 1_000,
-  /** A merge that takes longer is followed by smaller ones, and its large records are merged alone, after pauses. */
-  slowMs: 500,
-  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
-  idleMs: 5_000,
-};
-export type MergeLimits = typeof mergeLimits;
 
 /** The driver's limit: the server's time-outs come first. */
 export const driverMs = ({ mergeLockMs, statementMs }: MergeLimits): number => mergeLockMs + statementMs;
@@ -52,8 +35,6 @@ export interface MergeFault {
 }
 
 /**
- * The lock, the statement, its counts.
- *
  * @param size the number of deliveries, or of records
  * @throws the error of an outage; then nothing was changed, either
  */

@@ -3,7 +3,14 @@ import type { Family } from '../../callbacks/families/family.ts';
 import type { Log } from '../../common/log.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
-import { keysOf, type MergeCounts, type MergeTotals, mergeLock } from '../store/statements/merge-records.ts';
+import {
+  keysOf,
+  type MergeCounts,
+  type MergeLimits,
+  type MergeTotals,
+  mergeLimits,
+  mergeLock,
+} from '../store/statements/merge-records.ts';
 import {
   growingPause,
   putOff,
@@ -11,14 +18,7 @@ import {
   waitingOfRecords,
   waitingReadable,
 } from '../store/statements/pending.ts';
-import {
-  driverMs,
-  type MergeContext,
-  type MergeFault,
-  type MergeLimits,
-  mergeLimits,
-  mergeOnce,
-} from './merge-once.ts';
+import { driverMs, type MergeContext, type MergeFault, mergeOnce } from './merge-once.ts';
 import { SlowRecords } from './slow-records.ts';
 
 interface RecordOfFamily {
@@ -27,11 +27,11 @@ interface RecordOfFamily {
 }
 
 interface MergeRequest {
-  /** Deliveries that are merged together with whatever else of the family is due, `maxDeliveries` at most. */
+  /** Merged together with whatever else of the family is due, `maxDeliveries` at most. */
   ids?: readonly string[];
-  /** Merges these records and nothing else, also those that wait for nothing; a row without callbacks is deleted. */
+  /** Nothing else is merged; a row without callbacks is deleted. */
   records?: readonly RecordOfFamily[];
-  /** Default: true; `false`: only of records with callbacks that waited. Those whose ids may identify a patient never are. */
+  /** Default: true; `false`: only of records with callbacks that waited. Never where ids may identify a patient. */
   recordsChanges?: boolean;
 }
 
@@ -49,8 +49,8 @@ export interface MergeResult extends MergeTotals {
 }
 
 /**
- * Merges what is due of a family, up to 500 deliveries, or the records of the request. What cannot be merged waits or has
- * failed, with the reason in `pending_deliveries`, and nothing else waits for it.
+ * Merges what is due of a family, or the records of the request. What cannot be merged waits or has failed, with the reason in
+ * `pending_deliveries`, and nothing else waits for it.
  *
  * @throws the database's error, if it is an outage: everything waits as it did
  */
@@ -183,11 +183,8 @@ async function split(
   for (let i = 0; i < records.length; i += size) await mergeWaiting(call, records.slice(i, i + size));
 }
 
-async function blame(
-  call: MergeCall,
-  { fault, reason }: MergeFault,
-  records: WaitingRecord[],
-): Promise<void> {
+async function blame(call: MergeCall, failure: MergeFault, records: WaitingRecord[]): Promise<void> {
+  const { fault, reason } = failure;
   const { family, result, limits, slowRecords } = call;
   if (fault === 'busy' || fault === 'foreign') {
     result.outcome = fault;

@@ -28,9 +28,9 @@ interface RebuildOptions {
 
 interface RebuildCounts {
   callbacks: number;
-  /** Callbacks that were something else by the rules before. */
+  /** Something else by the rules before. */
   changed: number;
-  /** Callbacks that the current rules cannot read. They stay as they are, and the log names them. */
+  /** By the current rules. They stay as they are, and the log names them. */
   unreadable: number;
   /** Written or deleted. */
   rows: number;
@@ -132,11 +132,8 @@ function readAfter(pool: pg.Pool, last: typeof beginning, size: number): Promise
       ) i window step as (order by business_id, family, record_id, id rows unbounded preceding)
     ) i where n = 1 or bytes < ${maxBytes} order by n`;
   const values = [last.businessId, last.family, last.recordId, last.id, size];
-  return inTransaction(
-    pool,
-    planSettings,
-    async (client) => (await client.query<Delivery>(text, values)).rows,
-  );
+  const read = async (client: pg.ClientBase) => (await client.query<Delivery>(text, values)).rows;
+  return inTransaction(pool, planSettings, read);
 }
 
 /** Writes what stored deliveries are by other rules. Their pending rows follow. */

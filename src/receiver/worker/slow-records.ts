@@ -17,7 +17,6 @@ export class SlowRecords {
   readonly #records = new Map<string, SlowRecord>();
   readonly #slowMs: number;
 
-  /** @param slowMs how long a merge may take */
   constructor(slowMs: number) {
     this.#slowMs = slowMs;
   }
@@ -41,8 +40,8 @@ export class SlowRecords {
   }
 
   #put({ family, businessId, recordId }: RecordKey, pauseMs: number): void {
-    const key = keyOf({ family, businessId, recordId });
-    this.#records.delete(key);
-    this.#records.set(key, { family, businessId, recordId, pauseMs, dueAt: performance.now() + pauseMs });
+    const record = { family, businessId, recordId, pauseMs, dueAt: performance.now() + pauseMs };
+    this.#records.delete(keyOf(record));
+    this.#records.set(keyOf(record), record);
   }
 }

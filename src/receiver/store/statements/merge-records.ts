@@ -26,9 +26,27 @@ export interface MergeCounts extends MergeTotals {
   locked: number[];
   /** Records, some at most, whose callbacks have more than a megabyte: business and id. */
   large: [string, string][];
-  /** The time that it took, without the wait for the lock. */
+  /** Without the wait for the lock. */
   ms: number;
 }
+
+/** Together the times keep other deliveries waiting for less than 30 s. */
+export const mergeLimits = {
+  maxDeliveries: 500,
+  /** After which a merge that failed is not split further; what is left waits. */
+  runMs: 10_000,
+  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
+  statementMs: 5_000,
+  /** The wait for others that merge. */
+  mergeLockMs: 10_000,
+  /** The wait for a new row that another session inserts; rows that exist are not waited for. */
+  lockMs: 1_000,
+  /** A merge that takes longer is followed by smaller ones, and its large records are merged alone, after pauses. */
+  slowMs: 500,
+  /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
+  idleMs: 5_000,
+};
+export type MergeLimits = typeof mergeLimits;
 
 export const mergeStatements = cached((family: Family) => ({
   /**
@@ -43,18 +61,14 @@ export const mergeStatements = cached((family: Family) => ({
 /**
  * The first message of a transaction that takes the merge lock: one at a time changes what is merged. Of other tables,
  * `receiver.erased` is locked next, then rows of inbox in the order of their ids.
- *
- * @param limits the wait for others, and the time after which a frozen process is ended
  */
-export const mergeLock = ({ mergeLockMs, idleMs } = { mergeLockMs: 10_000, idleMs: 5_000 }): string =>
+export const mergeLock = ({ mergeLockMs, idleMs }: MergeLimits = mergeLimits): string =>
   `set local statement_timeout = ${mergeLockMs}; set local lock_timeout = 0;
   set local idle_in_transaction_session_timeout = ${idleMs}; set local tcp_user_timeout = ${idleMs};
   lock table receiver.merge_lock in exclusive mode`;
 
 /** Two parameters of a statement. */
-export const keysOf = (
-  records: readonly { businessId: string; recordId: string }[],
-): [businessIds: string[], recordIds: string[]] => [
+export const keysOf = (records: readonly { businessId: string; recordId: string }[]) => [
   records.map(({ businessId }) => businessId),
   records.map(({ recordId }) => recordId),
 ];
@@ -82,8 +96,6 @@ const requestedRecords = `records as materialized (
   select business_id, record_id, min(n) as n from unnest($3::text[], $4::text[]) with ordinality as r(business_id, record_id, n)
   where exists (select from current_tables) group by business_id, record_id
 )`;
-
-const notMerged = 'its row is locked by another session, or its merges take long';
 
 // A pending row whose callback was deleted by hand would be due for ever.
 const readOfDue = `
@@ -128,7 +140,7 @@ const endedPending = `locked_pending as materialized (
   delete from receiver.pending_deliveries where id = any(array(select id from locked_pending where is_read)) returning id
 ), postponed as (
   update receiver.pending_deliveries
-  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = '${notMerged}'
+  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = 'its row is locked by another session, or its merges take long'
   where id = any(array(select id from locked_pending where not is_read)) returning id
 )`;
 
