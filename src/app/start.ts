@@ -16,7 +16,7 @@ export function addStartCommands(program: Command, env: Environment): void {
       const service = await readService(env);
       const log = createLog(service.config.logLevel);
       consoleToLog(log);
-      // Its disk may be full; the greeting is not worth the service.
+      // Its disk may be full; the greeting is not worth a stop.
       process.stdout.on('error', () => {});
       process.once('uncaughtException', (error) => {
         // Later errors are consequences, and must not cut the log.

@@ -86,8 +86,8 @@ function List({ lines, filter }: { lines: readonly DeliveryLine[]; filter: Form 
           { head: 'Event', cell: ({ event }) => event },
           { head: 'Business', cell: ({ business_id }) => <Named kind="business" id={business_id} /> },
           { head: 'Status', cell: ({ status }) => <Status status={status} /> },
-          { head: 'Received', cell: ({ received_at }) => <Moment at={received_at} /> },
-          { head: 'Times', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
+          { head: 'First received', cell: ({ received_at }) => <Moment at={received_at} /> },
+          { head: 'Received', cell: ({ delivery_count }) => formatTimes(delivery_count), numeric: true },
         ]}
       />
       <PageLinks older={lines.length > pageRows && <a href={older}>Older →</a>} />

@@ -51,16 +51,16 @@ function Today({ takings, appointments, starting, newest, dues }: Figures) {
       <p>
         <a href={hrefTo('/reports/schedule')}>Next seven days</a>
       </p>
-      <h2>Appointments with news today</h2>
+      <h2>Appointments updated today</h2>
       <Table
-        label="Appointments with news today, by state"
+        label="Appointments updated today, by state"
         rows={appointments}
         small
         empty="No appointment was booked or changed today."
         columns={stateColumns}
       />
-      <h2>Dues that came of age today</h2>
-      <Table label="Dues that came of age today" rows={dues} small columns={dueColumns} />
+      <h2>Newly overdue</h2>
+      <Table label="Newly overdue" rows={dues} small columns={dueColumns} />
     </>
   );
 }
@@ -84,7 +84,7 @@ function NeedsSomebody() {
   if (items.length === 0) return null;
   return (
     <section class="warning" aria-labelledby="needs">
-      <h2 id="needs">Needs somebody</h2>
+      <h2 id="needs">To do</h2>
       <ul>
         {items.map((item, index) => (
           <li key={index}>{item}</li>
@@ -181,7 +181,7 @@ function Tile({ name, ...comparison }: Comparison & { name: string }) {
 }
 
 const newestColumns: readonly Column<NewestReceipt>[] = [
-  { head: 'Came', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
+  { head: 'Received', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
   {
     head: 'Receipt',
     cell: ({ business, id, number }) => <a href={recordHref('receipt', business, id)}>{number || id}</a>,
