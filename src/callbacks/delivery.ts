@@ -2,7 +2,7 @@ export interface RecordKey {
   family: string;
   /** Empty where a callback has none, as is `clientId`. */
   businessId: string;
-  /** Of a family without a key, the id of the delivery. */
+  /** The id of the delivery where the family has no key. */
   recordId: string;
 }
 

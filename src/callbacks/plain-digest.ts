@@ -8,7 +8,7 @@ const maxDepth = 8;
 
 /** The JSON, and behind it the canonical form of each of its objects, inner ones first. */
 const bytes = new Uint8Array((maxDepth + 2) * maxBytes);
-/** Of each member of each open object: the start and end of its key, and of its value. */
+/** The start and end of the key, and of the value, of each member of each open object. */
 const members = new Int32Array(4 * maxMembers * maxDepth);
 let written = 0;
 /** The end of the last value that was read, and the place of its canonical form. */

@@ -18,7 +18,7 @@ export interface Hit extends FamilyRecord {
   by: FoundBy;
   /** For its address, see `findRecord`. */
   id: string;
-  /** Of the newest event. */
+  /** The time of the newest event. */
   at: Date;
   /** Without what is personal, unless people may be named; null: it was not merged yet. */
   row: Row | null;

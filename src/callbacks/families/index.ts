@@ -11,7 +11,7 @@ import { prescription } from './prescription.ts';
 import { receipt } from './receipt.ts';
 import { reviewRequest } from './review-request.ts';
 
-/** Of the platform's documents. Routes, the union, tables and reports follow from this list. */
+/** The documented families. Routes, the union, tables and reports follow from this list. */
 export const families = [
   receipt,
   consentForm,

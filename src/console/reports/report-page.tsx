@@ -15,7 +15,7 @@ interface ReportProps extends ReportRequest {
   comment: string | undefined;
   rows: readonly ReportRow[];
   more: boolean;
-  /** Of all matching rows. */
+  /** The totals of all matching rows. */
   totals: Totals;
   ages: readonly AgeSum[] | undefined;
 }
