@@ -41,7 +41,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const { store, drained } = createDeliveryStore(options);
+  const { judgeTime, store, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
 
@@ -53,7 +53,8 @@ export function createIntake(options: IntakeOptions): Intake {
         const receivedAt = nextArrival();
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        const status = await store(delivery, 'anywhere');
+        const verdict = await judgeTime(delivery);
+        const status = await store(delivery, verdict, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
         return { status, id: delivery.id };
@@ -70,9 +71,12 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = ofPath.find(takesEveryEvent);
         const { delivery, callback, unfitFields } = readCallback(withoutMark(body), { expected, receivedAt });
         checkTenant(delivery);
-        const outcome = await store(delivery, dryRun ? 'nowhere' : 'database');
-        if (outcome === 'accepted' && !dryRun) drift.observe(delivery.id, callback, unfitFields);
-        return { outcome, id: delivery.id };
+        const { id } = delivery;
+        const verdict = await judgeTime(delivery);
+        if (dryRun) return { outcome: verdict === 'expired' ? 'expired' : 'accepted', id };
+        const outcome = await store(delivery, verdict, 'database');
+        if (outcome === 'accepted') drift.observe(id, callback, unfitFields);
+        return { outcome, id };
       } catch (error) {
         return { outcome: 'rejected', reason: rejectionOf(error).describe() };
       }
@@ -83,7 +87,7 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });
         checkTenant(delivery);
-        await store(delivery, 'database');
+        await store(delivery, await judgeTime(delivery), 'database');
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);

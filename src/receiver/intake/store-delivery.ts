@@ -30,19 +30,28 @@ export interface IntakeOptions {
   log: Log;
 }
 
+/** `expired`: older than what its family keeps; `unknown`: PostgreSQL cannot say now whether it is. */
+type TimeVerdict = 'current' | 'expired' | 'unknown';
+
 interface DeliveryStore {
+  /**
+   * Judges the time of the event by both clocks. PostgreSQL is asked only where this process's clock says no.
+   *
+   * @throws InvalidCallback: no earlier event could replace what one of the future makes
+   */
+  judgeTime: (delivery: Delivery) => Promise<TimeVerdict>;
   /**
    * Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it.
    *
-   * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable; `nowhere`: its time is judged, nothing more
+   * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable
    * @returns once it is durable, or is not to be stored
-   * @throws InvalidCallback for an event of the future; DataRefused; Unavailable
+   * @throws DataRefused; Unavailable
    */
-  store: (delivery: Delivery, place: 'anywhere' | 'database' | 'nowhere') => Promise<ReceiveResult>;
+  store: (delivery: Delivery, verdict: TimeVerdict, place: 'anywhere' | 'database') => Promise<ReceiveResult>;
   drained: () => Promise<void>;
 }
 
-// Of other rows: a constraint that an operator has added.
+// The fault of other rows: a constraint that an operator has added.
 const ofOtherRows = new Set(['23503', '23505', '23P01']);
 
 export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
@@ -87,10 +96,9 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 
   return {
-    store: async (delivery, place) => {
+    judgeTime: (delivery) => judgeTime(options, delivery),
+    store: async (delivery, verdict, place) => {
       const { id, family } = delivery;
-      const verdict = await judgeTime(options, delivery);
-      if (place === 'nowhere') return verdict === 'expired' ? verdict : 'accepted';
       if (verdict === 'expired') {
         notStored.inc({ family, reason: verdict });
         return verdict;
@@ -109,16 +117,10 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 }
 
-/**
- * By both clocks. PostgreSQL is asked only where this process's clock says no.
- *
- * @returns `expired`: older than what its family keeps; `unknown`: PostgreSQL cannot say now whether it is
- * @throws InvalidCallback: no earlier event could replace what one of the future makes
- */
 async function judgeTime(
   { config, pool, clock }: IntakeOptions,
   { eventMs, family, businessId, recordId }: Delivery,
-): Promise<'current' | 'expired' | 'unknown'> {
+): Promise<TimeVerdict> {
   const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
   const judge = (nowMs: number) => {
     if (eventMs > nowMs + dayMs) return 'future';
