@@ -8,9 +8,9 @@ import { applyGate, gateLock } from '../receiver/gate/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { recordsAfter } from '../receiver/store/records-after.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
+import { recordsAfter } from './records-after.ts';
 import { destroyWithheld } from './retention.ts';
 
 export type Certificate = Omit<
@@ -30,7 +30,7 @@ const statementMs = 10_000;
 /** Records of a step: of a patient, and of a list. */
 const maxRecords = 20;
 const maxGated = 500;
-/** Of a merge. */
+/** Deliveries of a merge. */
 const maxDeliveries = 500;
 const retryMs = 500;
 const maxRetries = 20;
@@ -241,7 +241,7 @@ export interface Preview {
   callbacks: Record<string, number>;
   /** The ids of callbacks of others too, who lose them as well. */
   shared: string[];
-  /** Of the quarantine. */
+  /** How many bodies of the quarantine. */
   bodies: number;
   /** Others that have an id as text: a person decides about them, see `also`. */
   mentions: { id: string; where: 'callback' | 'quarantine' }[];

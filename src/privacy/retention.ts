@@ -7,12 +7,12 @@ import { checkFamilies, gateLock } from '../receiver/gate/gate.ts';
 import { readOwners, referencesOf, subjectOf } from '../receiver/gate/owners.ts';
 import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { recordsAfter } from '../receiver/store/records-after.ts';
 import { keysOf, mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
 import { findOrphans } from '../receiver/worker/rebuild.ts';
+import { recordsAfter } from './records-after.ts';
 import { isUnanswered } from './user-deletions.ts';
 
-/** Of a step. */
+/** Records of a step. */
 const maxRecords = 200;
 const statementMs = 10_000;
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { RecordKey } from '../../callbacks/delivery.ts';
-import type { Db } from './tables.ts';
+import type { RecordKey } from '../callbacks/delivery.ts';
+import type { Db } from '../receiver/store/tables.ts';
 
 /**
  * The records of stored callbacks, in the order of their keys and in steps: each is a query of its own, so what is stored meanwhile
