@@ -1,4 +1,4 @@
-import { withDeadline } from '../common/timeouts.ts';
+import { retryAfterMs, withDeadline } from '../common/timeouts.ts';
 import type { Operation } from './operation.ts';
 import { parseJson, redact, secretsOf } from './redact.ts';
 import * as errors from './service-errors.ts';
@@ -171,14 +171,6 @@ function readErrorCode(text: string, secrets: readonly string[]): string | undef
   const body = parseJson(text) as { code?: unknown; error?: { code?: unknown } } | null | undefined;
   const code = String(body?.error?.code ?? body?.code ?? '');
   return /^[\w.-]{1,64}$/.test(code) && redact(code, secrets) === code ? code : undefined;
-}
-
-/** A Retry-After header (seconds or a date, RFC 9110) in milliseconds. */
-export function retryAfterMs(header: string | null, now = Date.now()): number | undefined {
-  if (header === null) return undefined;
-  if (/^\d+$/.test(header)) return Number(header) * 1000;
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
 /** The code or name of an error, or of its cause, which quotes nothing. */

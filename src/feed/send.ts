@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { pause, withDeadline } from '../common/timeouts.ts';
+import { pause, retryAfterMs, withDeadline } from '../common/timeouts.ts';
 import type { Core } from '../receiver/feature.ts';
 import { type Attempt, type Destination, findDue, moveTo, recordFailure, take } from './destinations.ts';
 import { type Change, readHead, readPage } from './read-changes.ts';
@@ -79,9 +79,8 @@ export async function post(
       fetch(url, { ...init, signal: ending }),
     );
     void response.body?.cancel().catch(() => {});
-    const retryAfter = response.headers.get('retry-after') ?? '';
-    const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
-    return { outcome: String(response.status), retryAfterMs: ms || 0 };
+    const waitMs = retryAfterMs(response.headers.get('retry-after')) ?? 0;
+    return { outcome: String(response.status), retryAfterMs: waitMs };
   } catch (error) {
     // Never a message: it could repeat the address, which may contain a secret.
     const { name, cause } = error as { name?: string; cause?: { code?: string } };

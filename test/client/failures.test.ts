@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { RefusedInput, type ServiceClientOptions, type ServiceError } from '../../src/client/index.ts';
-import { retryAfterMs } from '../../src/client/send-request.ts';
+import { retryAfterMs } from '../../src/common/timeouts.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { callsOf, failureOf, newTransaction, usePlatform, useResponses } from './platform.ts';
 
