@@ -1,3 +1,4 @@
+import { dayMs } from '../common/days.ts';
 import { Decimal } from './exact-json.ts';
 
 const isoTime =
@@ -28,7 +29,6 @@ function parseIsoTime(text: string): number {
 const earliestMs = Date.UTC(2000, 0);
 // Columns take the years 1900 to 2999.
 const [firstMs, lastMs] = [Date.UTC(1900, 0), Date.UTC(3000, 0) - 1];
-const dayMs = 24 * 60 * 60 * 1000;
 
 /**
  * Milliseconds since 1970; null: null or blank; undefined: no time. The unit of numbers is not documented: one above 1e11 is

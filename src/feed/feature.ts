@@ -1,11 +1,10 @@
+import { dayMs } from '../common/days.ts';
 import type { Feature } from '../receiver/feature.ts';
 import { createChangesRoute } from './changes-route.ts';
 import { addDestinationsCommand } from './commands.ts';
 import { checkDestinations } from './destinations.ts';
 import { trimChanges } from './read-changes.ts';
 import { sendChanges } from './send.ts';
-
-const dayMs = 86_400_000;
 
 export const feed: Feature = {
   name: 'feed',

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { withDecimals } from '../callbacks/exact-json.ts';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { subjectsOf } from '../callbacks/subjects.ts';
+import { dayMs } from '../common/days.ts';
 import type { Core } from '../receiver/feature.ts';
 import { columnsOf, isRowOf, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
@@ -78,7 +79,7 @@ export async function findPosition(
     .selectAll()
     .where('position', '=', position)
     .executeTakeFirst();
-  const isTrimmed = Number.parseInt(stamp ?? '0', 36) < Date.now() - (keptDays - 1) * 86_400_000;
+  const isTrimmed = Number.parseInt(stamp ?? '0', 36) < Date.now() - (keptDays - 1) * dayMs;
   const isKnown = change && stamp ? cursorOf(epoch, change) === cursor : isTrimmed;
   return isKnown ? Number(position) : undefined;
 }

@@ -1,8 +1,7 @@
+import { dayMs } from '../common/days.ts';
 import type { Feature } from '../receiver/feature.ts';
 import { mergeStale } from '../receiver/worker/merge-stale.ts';
 import { addInboxCommands } from './commands.ts';
-
-const dayMs = 24 * 3_600_000;
 
 export const inbox: Feature = {
   name: 'inbox',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { dayMs } from '../common/days.ts';
 import { printRows } from '../common/terminal.ts';
 import type { Core } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
@@ -57,7 +58,7 @@ async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: (
   for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)
     await pool.query(`drop role if exists ${pg.escapeIdentifier(rolname)}`);
   const [user, password] = [prefix + randomBytes(8).toString('hex'), randomBytes(24).toString('hex')];
-  const until = new Date(Date.now() + 86_400_000).toISOString();
+  const until = new Date(Date.now() + dayMs).toISOString();
   await pool.query(`create role ${user} login password '${password}' valid until '${until}' in role pg_read_all_data;
     alter role ${user} set default_transaction_read_only = on`);
   const { host, port, database, ssl } = new pg.Client({ connectionString });

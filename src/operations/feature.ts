@@ -1,3 +1,4 @@
+import { dayMs } from '../common/days.ts';
 import type { Feature, Task } from '../receiver/feature.ts';
 import { createOutageAlert, sendAlerts } from './alerts.ts';
 import { openChannels } from './channels.ts';
@@ -7,7 +8,6 @@ import { createRoute } from './health-route.ts';
 import { createHeartbeat, trim } from './heartbeat.ts';
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 export const operations: Feature = {
   name: 'operations',

@@ -1,3 +1,4 @@
+import { dayMs } from '../common/days.ts';
 import type { Check, Feature } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { addPrivacyCommands } from './commands.ts';
@@ -6,7 +7,6 @@ import { applyRetention } from './retention.ts';
 import { checkUserDeletions } from './user-deletions.ts';
 
 const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 export const privacy: Feature = {
   name: 'privacy',

@@ -1,5 +1,6 @@
 import { callbackEvents, takesEveryEvent } from '../callbacks/families/family.ts';
 import type { ServiceClient, Subscription } from '../client/index.ts';
+import { dayMs } from '../common/days.ts';
 import type { Check, Core } from '../receiver/feature.ts';
 import { readSetting, writeSettings } from '../receiver/store/tables.ts';
 
@@ -7,7 +8,7 @@ import { readSetting, writeSettings } from '../receiver/store/tables.ts';
 type Finding = Pick<Check, 'about' | 'title' | 'detail' | 'todo'>;
 
 const setting = 'subscriptions';
-const maxAgeMs = 3 * 86_400_000;
+const maxAgeMs = 3 * dayMs;
 const command = 'receiver subscriptions';
 
 /** Compares with the receiver's addresses and events; without PUBLIC_URL, with its paths alone. */

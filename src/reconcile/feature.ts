@@ -1,12 +1,12 @@
 import { Rejected } from '../client/index.ts';
+import { dayMs } from '../common/days.ts';
 import type { Check, Core, Feature, Task } from '../receiver/feature.ts';
 import { takeNames } from './aliases.ts';
 import { checkSubscriptions, compareWithPlatform } from './check-subscriptions.ts';
 import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
-const everyMs = 86_400_000;
-const maxAgeMs = 2 * everyMs;
+const maxAgeMs = 2 * dayMs;
 const worker = 'worker';
 /** Missing appointments, more than a lost callback or two. */
 const manyMissing = { min: 3, ratio: 0.01 };
@@ -37,9 +37,9 @@ function tasksOf(core: Core, days: number): Task[] {
     if (changed > 0) log.info({ changed }, 'names were taken from the platform');
   };
   return [
-    { name: 'reconciliation', everyMs, run: compare },
-    { name: 'directory', everyMs, run: readNames },
-    { name: 'subscriptions', everyMs, run: (signal) => compareWithPlatform(core, client, signal) },
+    { name: 'reconciliation', everyMs: dayMs, run: compare },
+    { name: 'directory', everyMs: dayMs, run: readNames },
+    { name: 'subscriptions', everyMs: dayMs, run: (signal) => compareWithPlatform(core, client, signal) },
   ];
 }
 

@@ -1,5 +1,6 @@
 import bytes from 'bytes';
 import { z } from 'zod';
+import { dayMs } from '../days.ts';
 
 /** The roles of the console: see console/page.ts for what each includes. */
 export const roles = ['viewer', 'desk', 'operator', 'privacy'] as const;
@@ -103,7 +104,6 @@ export const rolesMap = z.string().transform((text, context) => {
   );
 });
 
-const dayMs = 86_400_000;
 const unitDays: Record<string, number> = { d: 1, y: 365.25 };
 
 function durationMs(text: string): number | undefined {

@@ -5,6 +5,7 @@ import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts
 import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { isReduced } from '../../callbacks/reduce.ts';
 import { InvalidCallback, Rejection } from '../../callbacks/rejection.ts';
+import { dayMs } from '../../common/days.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { storeDeliveries } from '../../receiver/gate/gate.ts';
 import { readRejected } from '../../receiver/intake/quarantine-body.ts';
@@ -20,7 +21,6 @@ const timeoutMs = 10_000;
 const retryMs = 500;
 const maxRetries = 20;
 const maxRejected = 100;
-const dayMs = 86_400_000;
 
 /** Callbacks of a family: read; new here; of these, those that an erasure may concern; refused. */
 type MoveCounts = Record<'read' | 'stored' | 'gated' | 'rejected', number>;

@@ -114,7 +114,7 @@ interface RejectedContent {
   business_id: string | null;
   /** In milliseconds since 1970; null: none, or one of a wrong clock. */
   event_ms: number | null;
-  /** Of its patients. */
+  /** The subjects of its patients. */
   names: string[];
   /** `names`, or where there are none, whatever may lead to them. */
   subjects: string[];
