@@ -27,7 +27,7 @@ export async function sendAlerts(core: RunningCore, signal: AbortSignal): Promis
     ({ name, status }) => status !== 'ok' && name !== 'database',
   );
   signal.throwIfAborted();
-  // Of several with one key the most urgent, which is the first, counts.
+  // The first of several with one key is the most urgent, and counts.
   const checks = new Map(faults.toReversed().map((check) => [keyOf(check), check]));
   await recordFindings(core, channels, [...checks.values()]);
   for (const channel of channels) {

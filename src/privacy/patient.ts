@@ -14,7 +14,7 @@ import type { Db } from '../receiver/store/tables.ts';
 import { isAbout } from './audit.ts';
 import { heldSubjects } from './holds.ts';
 
-/** Of the callbacks of a patient, which are read at once. */
+/** The callbacks of a patient are read at once. */
 const maxBytes = 32 * 1024 * 1024;
 
 export class PatientTooLarge extends Error {

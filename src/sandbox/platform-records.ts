@@ -22,7 +22,7 @@ const listQuery = z
     return apart >= 0 && apart <= 7;
   });
 
-/** Of one business: that of the first event. */
+/** The records of one business: that of the first event. */
 export interface Records {
   /** Events of other businesses or families change nothing. */
   take: (event: { event: string; business_id: string; data: Fields }) => void;

@@ -61,7 +61,7 @@ export interface Summary {
   readonly resends: number;
   /** Attempts by outcome: `200 accepted`, `200 duplicate`, `422`, `ECONNREFUSED`, ... */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Of attempts with a response, until its end. */
+  /** Attempts with a response, until its end. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly seconds: number;
 }

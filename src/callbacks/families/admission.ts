@@ -75,7 +75,7 @@ export const admission = defineFamily({
   },
 });
 
-export const admissionOf = (transactionId: unknown): string | undefined =>
+const admissionOf = (transactionId: unknown): string | undefined =>
   /\/admissions\/([^/]{1,200})(?:\/|$)/u.exec(String(transactionId ?? ''))?.[1];
 
 /** Only `transaction_id` names the admission of a part. */

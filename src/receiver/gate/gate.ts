@@ -46,7 +46,7 @@ export async function storeDeliveries(
   });
 }
 
-/** Of stored callbacks that are reduced at once. */
+/** Stored callbacks that are reduced at once, and about their bytes. */
 const maxStored = 500;
 const maxBytes = 2_000_000;
 

@@ -22,7 +22,7 @@ export interface RecordCallback {
   patientHashes: string[];
   /** If it names none: the callback of its record that does. */
   nearest: RecordCallback | undefined;
-  /** Of its own, or by the same rule of another callback of its record. */
+  /** Its own, or by the same rule those of another callback of its record. */
   references: RecordKey[];
 }
 

@@ -10,7 +10,7 @@ interface GroupCommitOptions<Item, Result> {
   /** Commits all items or, when it throws, none. @returns a result for each, in order */
   commit: (items: Item[]) => Promise<Result[]>;
   weigh: (item: Item) => number;
-  /** Of one commit. */
+  /** The weight of one commit. */
   maxWeight: number;
   maxItems: number;
   /** Beyond these, `append` throws Overloaded. */

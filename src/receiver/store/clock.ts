@@ -5,7 +5,7 @@ import { withTimeout } from '../../common/timeouts.ts';
 const usedMs = 10_000;
 /** An older reading is made anew before something is refused by it. */
 const freshMs = 3_000;
-/** Of a reading, whose error is half of that at most. */
+/** A longer reading is not used: its error is up to half of its round trip. */
 const maxRoundTripMs = 5_000;
 /** A refusal waits for a reading. */
 const waitMs = 1_000;

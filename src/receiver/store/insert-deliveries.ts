@@ -47,7 +47,7 @@ export const incoming = `incoming as materialized (
 )`;
 
 /**
- * Of two copies the first to arrive counts, also where the other was stored before: the fallback store's may come later. Then it
+ * The first of two copies to arrive counts, also where the other was stored before: the fallback store's may come later. Then it
  * is merged again.
  *
  * @param isStored SQL for whether a delivery of `incoming` is stored

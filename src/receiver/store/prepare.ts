@@ -54,7 +54,7 @@ async function retry(options: PrepareOptions, signal: AbortSignal): Promise<stri
   }
 }
 
-/** Of a step, the cause says it. */
+/** The error of a step has it as its cause. */
 function isOutage(error: unknown): boolean {
   const cause = (error as Error).cause ?? error;
   // Names and passwords are outages once the receiver runs: a person may be changing them.

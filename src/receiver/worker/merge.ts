@@ -57,7 +57,7 @@ export interface MergeResult extends MergeTotals {
 export type Merge = (family: string, request?: MergeRequest) => Promise<MergeResult>;
 
 interface WaitingRecord extends RecordOfFamily {
-  /** Of its deliveries that waited before it was tried. */
+  /** Its deliveries that waited before it was tried. */
   ids: string[];
 }
 
@@ -71,7 +71,7 @@ interface MergeCall extends MergeContext {
   result: MergeResult;
 }
 
-/** Of a merge that has failed. */
+/** A merge that has failed is split into so many. */
 const parts = 8;
 const failed = "'infinity'";
 const pauseOfRecord = growingPause(60);

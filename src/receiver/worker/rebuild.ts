@@ -21,7 +21,6 @@ import type { Merge, MergeResult } from './merge.ts';
 interface RebuildOptions {
   pool: pg.Pool;
   families: readonly Family[];
-  /** Of the same families. */
   merge: Merge;
   log: Log;
 }

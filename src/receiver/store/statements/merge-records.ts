@@ -35,7 +35,7 @@ export const mergeLimits = {
   maxDeliveries: 500,
   /** After which a merge that failed is not split further; what is left waits. */
   runMs: 10_000,
-  /** Of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
+  /** The time limit of a merge of `maxDeliveries`, or of one record; others have a part of it, a fifth at least. */
   statementMs: 5_000,
   /** The wait for others that merge. */
   mergeLockMs: 10_000,
