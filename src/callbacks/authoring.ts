@@ -1,5 +1,6 @@
 // `webhook-receiver/family`: what a module of the folder FAMILIES is written with.
-export type { CallbackOf } from './callback.ts';
+export type { Callback, CallbackOf } from './callback.ts';
+export type { Decimal } from './exact-json.ts';
 export { defineFamily, type EventClass, type Family } from './families/family.ts';
 export {
   actionTime,

@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { type Family, isKeyedByEnvelope, keyFieldOf, takesEveryEvent } from './families/family.ts';
-import { type Field, idFault, isIdType, keyText, type ValueOf } from './families/field.ts';
+import { aliasesOf, type Family, isKeyedByEnvelope, keyFieldOf, takesEveryEvent } from './families/family.ts';
+import {
+  type Field,
+  idFault,
+  isIdType,
+  keyText,
+  type Numeric,
+  schemaOf,
+  type ValueOf,
+} from './families/field.ts';
 import type { families as documented } from './families/index.ts';
 
 // Messages that begin with `expected` are completed with what was received, see parse.ts.
@@ -15,17 +23,17 @@ function keyFault({ kind }: Field, input: unknown): string | undefined {
 }
 
 const keySchema = (field: Field) =>
-  z.custom<number | string>((value) => keyText(field, value) !== undefined, {
+  z.custom<Numeric>((value) => keyText(field, value) !== undefined, {
     error: ({ input }) => keyFault(field, input),
   });
 
 const ownId = z
-  .custom<string | number>((value) => !idFault(value), { error: ({ input }) => idFault(input) })
+  .custom<Numeric>((value) => !idFault(value), { error: ({ input }) => idFault(input) })
   .nullish();
 
 // Section 2.1 of service-interface, as tolerant as callbacks differ.
 const envelope = {
-  event_time: z.custom<number | string>(
+  event_time: z.custom<Numeric>(
     isIdType,
     'expected a time (seconds, milliseconds, or ISO 8601 with an offset)',
   ),
@@ -48,60 +56,54 @@ export const envelopeMembers: ReadonlySet<string> = new Set([
 
 type Envelope = z.infer<z.ZodObject<typeof envelope>>;
 type Fields = Readonly<Record<string, Field>>;
-type ValuesOf<F extends Fields> = {
-  [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : K]: ValueOf[F[K]['kind']];
-};
-type DataOf<F extends Fields, Key> = { [K in keyof ValuesOf<F>]?: ValuesOf<F>[K] | null } & Pick<
-  ValuesOf<F>,
-  Key & keyof ValuesOf<F>
-> & { [unknown: string]: unknown };
+/** Without an index signature: the compiler knows the names of the fields. */
+type DataOf<F extends Fields, Key> = {
+  [K in keyof F as F[K] extends { fromEnvelope: unknown } ? never : Exclude<K, Key>]?: ValueOf<F[K]['kind']>;
+} & { [K in Key & keyof F as F[K] extends { fromEnvelope: unknown } ? never : K]: Numeric };
 
+/** A callback of a family. */
 export type CallbackOf<F> =
   F extends Family<string, infer E, infer Fs, infer Key>
     ? Envelope & { event: keyof E & string; data: DataOf<Fs, Key> }
     : never;
 
-/** A union discriminated by `event`. */
-type CallbackOfAny<List extends readonly unknown[]> = {
-  [I in keyof List]: CallbackOf<List[I]>;
-}[number];
-
-/** A callback (service-interface section 2). */
-export type Callback = CallbackOfAny<typeof documented>;
+/** A callback (service-interface section 2): a union discriminated by `event`. */
+export type Callback = CallbackOf<(typeof documented)[number]>;
 
 export interface AnyCallback extends Envelope {
   event: string;
-  data: Record<string, unknown>;
+  data: Readonly<Record<string, unknown>>;
 }
 
 function optionOf(family: Family) {
-  const { key = '', events } = family;
-  const field = keyFieldOf(family);
-  const required = field ? { [key]: keySchema(field) } : {};
+  const { key = '', fields, events } = family;
+  const keyField = keyFieldOf(family);
+  const required = keyField ? { [key]: keySchema(keyField) } : {};
   const [around, inside] = isKeyedByEnvelope(family) ? [required, {}] : [{}, required];
-  const data = z.looseObject(inside);
+  const schemas = Object.entries(fields).map(([name, field]) => [name, schemaOf(field).optional()]);
   return z.looseObject({
     event: z.enum(Object.keys(events)),
     ...envelope,
     ...around,
-    data: field?.alias ? renamed(data, key, field.alias) : data,
+    data: z.looseObject({ ...Object.fromEntries(schemas), ...inside }),
   });
 }
 
-const renamed = (data: z.ZodType, name: string, alias: string) =>
-  z.preprocess((value) => {
-    if (typeof value !== 'object' || value === null) return value;
-    const members: Record<string, unknown> = { ...value };
-    return { ...members, [name]: members[name] ?? members[alias] };
-  }, data);
-
-/** Requires what identifies the record (service-interface sections 2 and 6); `readField` reads all other fields. */
-export function callbackSchema<const List extends readonly Family[]>(
-  families: List,
-): z.ZodType<CallbackOfAny<List>> {
+/** The union of families' callbacks, by `event`: each documented field with its schema (service-interface sections 2 and 6). */
+export function callbackSchema(families: readonly Family[]): z.ZodType<AnyCallback> {
   const [first, ...rest] = families.filter((family) => !takesEveryEvent(family)).map(optionOf);
-  // Mapping over the list loses which events have which data.
-  return z.discriminatedUnion('event', [first!, ...rest]) as unknown as z.ZodType<CallbackOfAny<List>>;
+  return z.discriminatedUnion('event', [first!, ...rest]);
+}
+
+/** `data` with the documented names of its fields; where it has both, the documented one wins unless it is null. */
+export function withoutAliases(data: Readonly<Record<string, unknown>>, family: Family) {
+  let renamed = data;
+  for (const [alias, name] of aliasesOf(family)) {
+    if (!Object.hasOwn(renamed, alias)) continue;
+    const { [alias]: value, ...others } = renamed;
+    renamed = { ...others, [name]: others[name] ?? value };
+  }
+  return renamed;
 }
 
 /** For events that no family lists. */

@@ -17,9 +17,9 @@ export const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string>
     : members;
 
 /** Hexadecimal SHA-256 of the canonical JSON of what identifies a callback. */
-export function digestOf(callback: AnyCallback, family: Family): string {
+export function digestOf(callback: unknown, family: Family): string {
   const wanted = identifyingMembers(family);
-  const identifying = Object.entries(callback).filter(
+  const identifying = Object.entries(Object(callback)).filter(
     ([name, value]) => wanted.has(name) && isMember(name, value),
   );
   return hashOf('sha256', canonicalJson(Object.fromEntries(identifying)));
@@ -52,9 +52,7 @@ export function idAt(time: Date): string {
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
   const { key = '' } = family;
   const field = keyFieldOf(family);
-  if (field === undefined) return undefined;
-  const { alias = key, fromEnvelope } = field;
-  return keyText(field, fromEnvelope ? fromEnvelope(callback) : (callback.data[key] ?? callback.data[alias]));
+  return field && keyText(field, field.fromEnvelope ? field.fromEnvelope(callback) : callback.data[key]);
 }
 
 // versionOf is called for every callback: the digits of one number after the other take ten times as long.

@@ -1,8 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import { type AnyCallback, callbackSchema, otherSchema } from './callback.ts';
+import { type AnyCallback, callbackSchema, otherSchema, withoutAliases } from './callback.ts';
 import { Decimal, withDecimals } from './exact-json.ts';
-import { callbackEvents, documentedPath, type Family, takesEveryEvent } from './families/family.ts';
+import {
+  callbackEvents,
+  documentedPath,
+  type Family,
+  isKeyedByEnvelope,
+  takesEveryEvent,
+} from './families/family.ts';
 import { idFault } from './families/field.ts';
 import { digestOf, identifyingMembers, idOf } from './identify.ts';
 import { plainDigest } from './plain-digest.ts';
@@ -13,9 +19,18 @@ import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
 const noTime = 'must be a time from 2000 on: seconds, milliseconds, or ISO 8601 with an offset';
 const withoutOffset = 'has no offset: send Z, or such as +05:30, behind the time';
 
-interface ParsedCallback {
-  /** As received, with a Decimal for each number that a double cannot represent. */
+/** In front of the name of an unfit value in data. */
+export const unfitMark = '\u0001';
+
+export interface ParsedCallback {
+  /**
+   * The output of the schema, with a Decimal for each number that a double cannot represent. An unfit value has `unfitMark`
+   * in front of its name.
+   */
   callback: AnyCallback;
+  /** `data` is what was received. */
+  isAsReceived: boolean;
+  unfitFields: readonly string[];
   family: Family;
   /** In milliseconds since 1970. */
   eventMs: number;
@@ -24,7 +39,7 @@ interface ParsedCallback {
 
 /** Parses, validates and identifies a callback, in linear time. @param readsOwn also the receiver's own events */
 export function createParse(families: readonly Family[], readsOwn: boolean) {
-  const schema: z.ZodType = callbackSchema(families);
+  const schema = callbackSchema(families);
   const familyOf = new Map(
     families.flatMap((family) => Object.keys(family.events).map((event) => [event, family] as const)),
   );
@@ -52,22 +67,62 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
     const parsed = parseJson(json);
     const family = route(eventOf(parsed), expected);
     const digest = family && plainDigest(body, parsed, identifyingMembers(family));
-    // The parsed value itself, not zod's copy: with its unknown fields.
     const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
     const validator = family && takesEveryEvent(family) ? otherSchema : schema;
-    if (!validator.safeParse(value).success) {
-      if (isObject(value) && typeof value.event === 'string' && !family)
-        throw InvalidCallback.at('/event', 'is not a known event');
-      // With its input, which costs each valid callback 2 µs.
-      const { error } = validator.safeParse(value, { reportInput: true });
-      throw new InvalidCallback(error!.issues.map(explain));
-    }
-    const callback = value as unknown as AnyCallback;
+    const { callback, unfitFields } = validate(validator, value, family);
     const eventMs = readTime(callback.event_time);
     if (eventMs == null)
       throw InvalidCallback.at('/event_time', lacksOffset(callback.event_time) ? withoutOffset : noTime);
-    return { callback, family: family!, eventMs, id: idOf(eventMs, digest ?? digestOf(callback, family!)) };
+    const id = idOf(eventMs, digest ?? digestOf(value, family!));
+    const isAsReceived = isSame(value, callback);
+    return { callback, isAsReceived, unfitFields, family: family!, eventMs, id };
   };
+}
+
+/** @throws InvalidCallback where the envelope or the key of the record is at fault: other values of `data` become unfit */
+function validate(
+  schema: z.ZodType<AnyCallback>,
+  value: unknown,
+  family: Family | undefined,
+): { callback: AnyCallback; unfitFields: readonly string[] } {
+  const data = isObject(value) && isObject(value.data) ? value.data : undefined;
+  // The schema's output would lack it.
+  for (const members of [value, data])
+    if (isObject(members) && Object.hasOwn(members, '__proto__'))
+      throw InvalidCallback.at(members === data ? '/data' : '', 'must not have a member __proto__');
+  const named = data && family ? withoutAliases(data, family) : data;
+  const input = isObject(value) && named !== data ? { ...value, data: named } : value;
+  const result = schema.safeParse(input);
+  if (result.success) return { callback: result.data, unfitFields: [] };
+  const { issues } = result.error;
+  const refusing = (issue: z.core.$ZodIssue) => unfitField(issue, family) === undefined;
+  if (!issues.some(refusing)) {
+    const unfit = new Set(issues.map((issue) => unfitField(issue, family)!));
+    const marked = Object.entries(named ?? {}).map(([name, inner]) => [
+      unfit.has(name) ? unfitMark + name : name,
+      inner,
+    ]);
+    const callback = schema.parse({ ...Object(value), data: Object.fromEntries(marked) });
+    return { callback, unfitFields: [...unfit] };
+  }
+  if (isObject(value) && typeof value.event === 'string' && !family)
+    throw InvalidCallback.at('/event', 'is not a known event');
+  // With its input, which costs each valid callback 2 µs.
+  const { error } = schema.safeParse(input, { reportInput: true });
+  throw new InvalidCallback(error!.issues.filter(refusing).map(explain));
+}
+
+/** The name of the field that an issue makes unfit; undefined: the issue refuses the callback. */
+function unfitField({ path: [member, name] }: z.core.$ZodIssue, family: Family | undefined) {
+  const isField = family && member === 'data' && name !== undefined;
+  return isField && (name !== family.key || isKeyedByEnvelope(family)) ? String(name) : undefined;
+}
+
+/** Whether the output of the schema has the `data` of its input. */
+function isSame(input: unknown, { data }: AnyCallback): boolean {
+  const received = isObject(input) && isObject(input.data) ? input.data : {};
+  for (const name in received) if (received[name] !== data[name]) return false;
+  return true;
 }
 
 // A path that a variable sets may be a secret.

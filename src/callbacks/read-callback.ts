@@ -3,14 +3,13 @@ import { withoutSecrets } from './cut-secrets.ts';
 import type { Delivery } from './delivery.ts';
 import { canonicalJson } from './exact-json.ts';
 import { cached, classOf, type Family } from './families/family.ts';
-import { absent, readField, unfit } from './families/field.ts';
+import { isMeaningless } from './families/field.ts';
 import { recordIdOf, versionOf } from './identify.ts';
-import { createParse } from './parse.ts';
+import { createParse, type ParsedCallback, unfitMark } from './parse.ts';
 import { subjectsOf } from './subjects.ts';
 
 interface ReadResult {
   delivery: Delivery;
-  /** As received, with its secrets. */
   callback: AnyCallback;
   unfitFields: readonly string[];
 }
@@ -31,10 +30,11 @@ export function createReadCallback(families: readonly Family[], isStored = false
     const received = parse(body, expected);
     const safeBody = withoutSecrets(body, received.callback.event);
     // `data` has no secrets either; the id is that of the body as received, so that a resend has the same.
-    const { callback, family, eventMs } = safeBody === body ? received : parse(safeBody, expected);
+    const parsed = safeBody === body ? received : parse(safeBody, expected);
+    const { callback, family, eventMs, unfitFields } = parsed;
     const id = storedId ?? received.id;
     const businessId = idText(callback.business_id);
-    const { data, unfitFields } = readData(callback, family, eventMs);
+    const data = mergedData(parsed);
     const delivery: Delivery = {
       id,
       family: family.name,
@@ -46,83 +46,50 @@ export function createReadCallback(families: readonly Family[], isStored = false
       eventMs,
       // From `data` with the documented names of its fields.
       subjects: subjectsOf({ data, beside: besideData(callback) }, family, businessId),
-      data: data === callback.data ? null : canonicalJson(data),
+      data: parsed.isAsReceived && data === callback.data ? null : canonicalJson(data),
       receivedAt,
       body: safeBody,
     };
-    return { delivery, callback: received.callback, unfitFields };
+    return { delivery, callback, unfitFields };
   };
 }
 
-function besideData(callback: AnyCallback): object | undefined {
+function besideData(callback: AnyCallback) {
   if (Object.keys(callback).every((name) => envelopeMembers.has(name))) return undefined;
   return Object.fromEntries(Object.entries(callback).filter(([name]) => !envelopeMembers.has(name)));
 }
 
 const idText = (id: unknown): string => (id == null ? '' : String(id));
 
-/** In front of the name of an unfit value in merged data. */
-export const unfitMark = '\u0001';
+const stepsOf = cached(({ fields, dependentFields = {} }: Family) => ({
+  actionTimes: Object.entries(fields).filter(([, { isActionTime }]) => isActionTime),
+  fromEnvelope: Object.entries(fields).flatMap(([name, { fromEnvelope }]) =>
+    fromEnvelope ? [[name, fromEnvelope] as const] : [],
+  ),
+  dependentFields: Object.entries(dependentFields),
+}));
 
-const readerOf = cached(({ fields, dependentFields = {} }: Family) => {
-  const entries = Object.entries(fields);
-  const named = entries.flatMap(([name, field]) =>
-    [name, field.alias ?? []].flat().map((key) => [key, { name, field }] as const),
-  );
-  return {
-    byName: new Map(named),
-    fromEnvelope: entries.flatMap(([name, { fromEnvelope }]) =>
-      fromEnvelope ? [[name, fromEnvelope] as const] : [],
-    ),
-    dependentFields: Object.entries(dependentFields),
-  };
-});
-
-/** The field that has this name, or alias, in callbacks, with its own name. */
-export const fieldNamed = (family: Family, name: string) => readerOf(family).byName.get(name);
-
-/** The data as it is merged. It is the callback's own object where nothing changes. */
-function readData(callback: AnyCallback, family: Family, eventMs: number) {
-  const { byName, fromEnvelope, dependentFields } = readerOf(family);
+/** The data as it is merged: what a schema cannot say of one field. It is the callback's own object where nothing changes. */
+function mergedData({ callback, family, eventMs }: ParsedCallback): Readonly<Record<string, unknown>> {
+  const { actionTimes, fromEnvelope, dependentFields } = stepsOf(family);
   const isDeletion = classOf(family, callback.event) === 'deleted';
-  const received = callback.data;
-  const unfitFields: string[] = [];
+  const { data } = callback;
   let changed: Record<string, unknown> | undefined;
-  const data = () => {
-    changed ??= { ...received };
+  const own = () => {
+    changed ??= { ...data };
     return changed;
   };
-  for (const key in received) {
-    const value = received[key];
-    const documented = byName.get(key);
-    if (isDeletion && value === null) delete data()[key];
-    else if (documented) {
-      const { name, field } = documented;
-      const read = readField(field, value, eventMs);
-      if (read === value && name === key) continue;
-      if (name !== key) {
-        delete data()[key];
-        // Its own name wins.
-        if (received[name] != null) continue;
-      }
-      if (read === unfit) {
-        unfitFields.push(name);
-        delete data()[name];
-        data()[unfitMark + name] = value;
-      } else if (read === absent || (isDeletion && read === null)) delete data()[name];
-      else data()[name] = read;
-    }
-  }
+  if (isDeletion) for (const name in data) if (data[name] === null) delete own()[name];
+  for (const [name, field] of actionTimes) if (isMeaningless(field, data[name], eventMs)) delete own()[name];
   for (const [name, read] of fromEnvelope) {
     const value = read(callback);
-    if (value !== undefined) data()[name] = value;
+    if (value !== undefined) own()[name] = value;
   }
   if (!isDeletion)
     for (const [lead, others] of dependentFields) {
-      if (!Object.hasOwn(changed ?? received, lead)) continue;
+      if (!Object.hasOwn(changed ?? data, lead)) continue;
       for (const name of others)
-        if (![name, unfitMark + name].some((key) => Object.hasOwn(changed ?? received, key)))
-          data()[name] = null;
+        if (![name, unfitMark + name].some((key) => Object.hasOwn(changed ?? data, key))) own()[name] = null;
     }
-  return { data: changed ?? received, unfitFields };
+  return changed ?? data;
 }

@@ -1,10 +1,9 @@
 import { type AnyCallback, envelopeMembers, publicMembers } from './callback.ts';
 import type { Delivery } from './delivery.ts';
 import { canonicalJson, Decimal, withDecimals } from './exact-json.ts';
-import type { Family } from './families/family.ts';
-import { kinds, unfit } from './families/field.ts';
+import { type Family, fieldNamed } from './families/family.ts';
+import { schemaOf } from './families/field.ts';
 import { uuidV8, versionWith } from './identify.ts';
-import { fieldNamed } from './read-callback.ts';
 
 /** Among the subjects of a reduced callback. */
 export const reducedMark = 'reduced';
@@ -60,10 +59,10 @@ export const isPublicMember = (name: string, value: unknown): boolean =>
 
 /** An unfit value of `data` may be anything, so it is not public. */
 export function isPublicValue(family: Family | undefined, name: string, value: unknown): boolean {
-  const { field } = (family && fieldNamed(family, name)) ?? {};
+  const field = family && fieldNamed(family, name);
   if (field?.personal !== false) return false;
   // What is declared as a code may be an object with a name.
-  return (field.kind === 'nested' || isScalar(value)) && kinds[field.kind].read(value) !== unfit;
+  return (field.kind === 'nested' || isScalar(value)) && schemaOf(field).safeParse(value).success;
 }
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value instanceof Decimal;

@@ -54,9 +54,11 @@ export function patientSubject(kind: KeyKind, id: unknown, businessId: string): 
 export const recordSubject = (family: string, businessId: string, recordId: string): string =>
   `r:${family}:${businessId}:${recordId}`;
 
+type Values = Readonly<Record<string, unknown>>;
+
 /** At any depth, in linear time and without a stack. @param callback `beside`: undocumented members of its envelope */
 export function subjectsOf(
-  { data, beside }: { data: Record<string, unknown>; beside?: object | undefined },
+  { data, beside }: { data: Values; beside?: Values | undefined },
   family: Family,
   businessId: string,
 ): string[] {
@@ -66,7 +68,7 @@ export function subjectsOf(
     const subject = patientSubject(kind === 'patient' ? 'platform' : kind, id, businessId);
     if (subject) subjects.add(subject);
   };
-  const containers: object[] = beside ? [data, beside] : [data];
+  const containers: Values[] = beside ? [data, beside] : [data];
   const kinds: (IdKind | undefined)[] = containers.map(() => undefined);
   for (let node = containers.pop(); node; node = containers.pop()) {
     const under = kinds.pop();
@@ -79,9 +81,8 @@ export function subjectsOf(
       }
       continue;
     }
-    const fields = node as Record<string, unknown>;
-    for (const name in fields) {
-      const inner = fields[name];
+    for (const name in node) {
+      const inner = node[name];
       const kind = under === 'other' && plain(name) === 'oid' ? undefined : kindOf(name);
       if (isContainer(inner)) {
         containers.push(inner);
@@ -91,8 +92,8 @@ export function subjectsOf(
         add('platform', inner);
     }
     // {type: 'ABHA_NUMBER', value}
-    const kind = typeof fields.type === 'string' ? kindOf(fields.type) : undefined;
-    if (kind && kind !== 'patient') add(kind, fields.value);
+    const kind = typeof node.type === 'string' ? kindOf(node.type) : undefined;
+    if (kind && kind !== 'patient') add(kind, node.value);
   }
   for (const [name, field] of referencesOf(family.fields)) {
     const id = data[name] == null ? undefined : keyText(field, data[name]);

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type Family, hasPersonalKey } from '../callbacks/families/family.ts';
 import { keyText } from '../callbacks/families/field.ts';
-import { unfitMark } from '../callbacks/read-callback.ts';
+import { unfitMark } from '../callbacks/parse.ts';
 import { hashedPrefix } from '../callbacks/reduce.ts';
 import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';

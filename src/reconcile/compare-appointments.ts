@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
 import { appointment } from '../callbacks/families/appointment.ts';
-import { absent, type Field, readField } from '../callbacks/families/field.ts';
+import { type Field, isMeaningless } from '../callbacks/families/field.ts';
 import { createReadCallback } from '../callbacks/read-callback.ts';
 import { Rejection } from '../callbacks/rejection.ts';
 import { readTime } from '../callbacks/times.ts';
@@ -86,7 +86,7 @@ function withoutBlanks(listed: Data, askedMs: number): Data {
   const hasValue = ([name, value]: [string, unknown]) =>
     !['', undefined].includes(value as '') &&
     typeof value !== 'object' &&
-    (!fields[name] || readField(fields[name], value, askedMs) !== absent);
+    !(fields[name] && isMeaningless(fields[name], value, askedMs));
   return Object.fromEntries(Object.entries(listed).filter(hasValue));
 }
 

@@ -115,6 +115,7 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ table: 'a; drop' }`), /table must be small letters/],
     [of(`{ name: 'Ünvoice' }`), /name must be small letters/],
     [of(`{ fields: { event_time: { kind: 'time' } } }`), /event_time is a column of every family/],
+    [of(`{ fields: { constructor: { kind: 'text' } } }`), /constructor is a name of JavaScript/],
     [of(`{ fields: { a: { kind: 'date' } } }`), /fields.a.kind .*"amount"/],
     [of(`{ fields: { a: { kind: 'text', isActionTime: true } } }`), /isActionTime must be of the kind time/],
     [of(`{ fields: { a: { kind: 'text', alias: 'b' }, b: { kind: 'text' } } }`), /two that are called b/],

@@ -1,5 +1,6 @@
 import { families } from '../../src/callbacks/families/index.ts';
 import { createReadCallback } from '../../src/callbacks/read-callback.ts';
+import { InvalidCallback } from '../../src/callbacks/rejection.ts';
 import { deliveryOf } from '../support/intake.ts';
 
 const readCallback = createReadCallback(families);
@@ -66,6 +67,19 @@ it('a whole number that fits no bigint, or a fraction, fits no whole number', ()
   expect(merged({ archive: 1.5 })).toEqual({ receipt_id: 7, '\u0001archive': 1.5 });
   expect(Object.keys(merged({ archive: '9223372036854775808' }))).toContain('\u0001archive');
   expect(receipt({ archive: '9223372036854775807' }).data).toBeNull();
+});
+
+it('a member __proto__ is refused, and a key of every object is a key like others', () => {
+  const body = (data: string, more = '') =>
+    `{"event":"receipt.updated","event_time":${eventTime}${more},"data":{"receipt_id":7${data}}}`;
+  for (const json of [body(',"__proto__":{"patient_oid":"p"}'), body('', ',"__proto__":{"patient_oid":"p"}')])
+    expect(() => deliveryOf(json)).toThrow(InvalidCallback);
+  expect(JSON.parse(deliveryOf(body(',"constructor":5,"toString":null,"net_amount":""')).data!)).toEqual({
+    receipt_id: 7,
+    net_amount: null,
+    constructor: 5,
+    toString: null,
+  });
 });
 
 it('spaces that PostgreSQL does not take do not fit', () => {

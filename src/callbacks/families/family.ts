@@ -59,7 +59,7 @@ interface FieldNames<F extends Fields> {
   labels?: { readonly [G in LabelGroup]?: { readonly [K in Name<F>]?: string } };
   printedNumber?: Name<F>;
   headline?: readonly Name<F>[];
-  sample?: { readonly [K in Name<F>]?: ValueOf[F[K]['kind']] | undefined } & { transaction_id?: string };
+  sample?: { readonly [K in Name<F>]?: ValueOf<F[K]['kind']> | undefined } & { transaction_id?: string };
 }
 
 /** The compiler checks the names of fields. */
@@ -123,6 +123,20 @@ export function cached<Key extends object, Value>(make: (key: Key) => Value): (k
     }
     return value;
   };
+}
+
+/** The names of fields by their aliases. */
+export const aliasesOf = cached(
+  ({ fields }: Family) =>
+    new Map(
+      Object.entries(fields).flatMap(([name, { alias }]) => (alias === undefined ? [] : [[alias, name]])),
+    ),
+);
+
+/** The field that has this name, or alias, in callbacks. */
+export function fieldNamed(family: Family, name: string): Field | undefined {
+  const ownName = aliasesOf(family).get(name) ?? name;
+  return Object.hasOwn(family.fields, ownName) ? family.fields[ownName] : undefined;
 }
 
 export const titleOf = ({ title, name }: Family): string => title ?? words(name);

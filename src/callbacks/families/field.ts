@@ -1,20 +1,16 @@
+import { z } from 'zod';
 import { Decimal } from '../exact-json.ts';
 import { isAfterEvent, isStorableTime, plainTime, readTime } from '../times.ts';
-
-/** A value that does not fit its column goes to `extra` under its name. */
-export const unfit: unique symbol = Symbol('unfit');
-/** The key of a value without meaning is dropped. */
-export const absent: unique symbol = Symbol('absent');
 
 interface Kind {
   column: 'text' | 'bigint' | 'numeric' | 'timestamptz' | 'jsonb';
   /** SQL for the column's value. @param data SQL of merged data @param key a literal */
   select: (data: string, key: string) => string;
-  /** The value as it is merged, the same object where it fits; or `unfit`. */
-  read: (value: unknown) => unknown;
+  /** The values that fit the column; its output is what is merged. */
+  schema: z.ZodType;
 }
 
-export const isContainer = (value: unknown): value is object =>
+export const isContainer = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !(value instanceof Decimal);
 const isBlank = (value: unknown) => typeof value === 'string' && value.trim() === '';
 const isNumber = (value: unknown) => typeof value === 'number' || value instanceof Decimal;
@@ -26,6 +22,7 @@ const maxBigint = 2n ** 63n - 1n;
 
 /** A sum with any other number would be useless. */
 function isAmount(value: unknown): boolean {
+  if (!isNumber(value) && !(typeof value === 'string' && number.test(value))) return false;
   const size = Math.abs(Number(value instanceof Decimal ? value.canonical : value));
   const isShort = typeof value === 'number' || String(value).length <= 60;
   return isShort && (size === 0 || (size >= 1e-30 && size <= 1e12));
@@ -55,7 +52,7 @@ const maxIdLength = 200;
 const invisible = /[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/u;
 export const withoutInvisible = (text: string): string => text.replace(new RegExp(invisible, 'gu'), '');
 
-export const isIdType = (value: unknown) => typeof value === 'string' || isNumber(value);
+export const isIdType = (value: unknown): value is Numeric => typeof value === 'string' || isNumber(value);
 
 /** Why a value is no id. An id that looks like another would make a second record, or a second business. */
 export function idFault(value: unknown): string | undefined {
@@ -69,61 +66,69 @@ export function idFault(value: unknown): string | undefined {
   );
 }
 
+/** Also digits in quotes. */
+export type Numeric = number | string | Decimal;
+type PersonName = string | { salutation?: unknown; first_name?: unknown; last_name?: unknown };
+
+/** Null is a value of every kind. */
+const schema = <Value>(fits: (value: unknown) => boolean) =>
+  z.custom<Value | null>((value) => value === null || fits(value));
+const blankAsNull = (value: Numeric | null) => (isBlank(value) ? null : value);
+const withPlainTime = (value: Numeric | null) => (typeof value === 'string' ? plainTime(value) : value);
+
 export const kinds = {
   text: {
     column: 'text',
     select: (data, key) => `${data}->>${key}`,
-    read: (value) => (value === null || typeof value === 'string' || isNumber(value) ? value : unfit),
+    schema: schema<Numeric>(isIdType),
   },
   /** Unless it may be personal, no object or list. */
-  untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, read: (value) => value },
+  untyped: { column: 'text', select: (data, key) => `${data}->>${key}`, schema: z.unknown() },
   integer: {
     column: 'bigint',
     select: (data, key) => `(${data}->>${key})::numeric::bigint`,
-    read: (value) =>
-      value === null || isBlank(value) ? null : wholeNumber(value) === undefined ? unfit : value,
+    schema: schema<Numeric>((value) => isBlank(value) || wholeNumber(value) !== undefined).overwrite(
+      blankAsNull,
+    ),
   },
   amount: {
     column: 'numeric',
     select: (data, key) => `(${data}->>${key})::numeric`,
-    read: (value) => {
-      if (value === null || isBlank(value)) return null;
-      const isNumeric = isNumber(value) || (typeof value === 'string' && number.test(value));
-      return isNumeric && isAmount(value) ? value : unfit;
-    },
+    schema: schema<Numeric>((value) => isBlank(value) || isAmount(value)).overwrite(blankAsNull),
   },
   time: {
     column: 'timestamptz',
     select: (data, key) => `receiver.time_of(${data}->${key})`,
-    read: (value) => {
-      if (isBlank(value)) return null;
-      if (!isStorableTime(value)) return unfit;
-      return typeof value === 'string' ? plainTime(value) : value;
-    },
+    schema: schema<Numeric>(isStorableTime).overwrite((value) => withPlainTime(blankAsNull(value))),
   },
   name: {
     column: 'text',
     select: (data, key) => `receiver.name_of(${data}->${key})`,
-    read: (value) => {
-      const isObject = isContainer(value) && !Array.isArray(value);
-      return value === null || typeof value === 'string' || isObject ? value : unfit;
-    },
+    schema: schema<PersonName>(
+      (value) => typeof value === 'string' || (isContainer(value) && !Array.isArray(value)),
+    ),
   },
   /** Its content is not documented, or not needed as columns. */
   nested: {
     column: 'jsonb',
     select: (data, key) => `nullif(${data}->${key}, 'null')`,
-    read: (value) => value,
+    schema: z.unknown(),
   },
 } as const satisfies Record<string, Kind>;
 
 export type KindName = keyof typeof kinds;
 
-/** The types of values in callbacks. */
-export interface ValueOf extends Record<'text' | 'integer' | 'amount' | 'time', string | number> {
-  name: string | { salutation?: unknown; first_name?: unknown; last_name?: unknown };
-  untyped: unknown;
-  nested: unknown;
+/** The type of a field's values in callbacks. */
+export type ValueOf<K extends KindName> = z.infer<(typeof kinds)[K]['schema']>;
+
+// Times without meaning fit too: they are dropped once the time of the event is known.
+const actionTimeSchema = schema<Numeric>((value) => readTime(value) !== undefined).overwrite(withPlainTime);
+const scalarSchema = z.custom<unknown>((value) => !isContainer(value));
+
+/** The schema of a field's values. */
+export function schemaOf({ kind, isActionTime, personal }: Field): z.ZodType {
+  if (isActionTime) return actionTimeSchema;
+  return kind === 'untyped' && personal === false ? scalarSchema : kinds[kind].schema;
 }
 
 export interface Field<K extends KindName = KindName> {
@@ -174,16 +179,10 @@ export const codes = (meanings: Readonly<Record<string, string>>) =>
 
 export const code = (...values: string[]) => codes(Object.fromEntries(values.map((value) => [value, value])));
 
-/** The value as it is merged, `unfit` or `absent`. @param eventMs milliseconds since 1970 */
-export function readField(field: Field, value: unknown, eventMs: number): unknown {
-  const { kind, isActionTime, personal } = field;
-  if (isActionTime) {
-    const ms = readTime(value);
-    const isAfter = ms != null && isActionTime !== 'planned' && isAfterEvent(ms, eventMs);
-    // Null is a value: it takes an earlier time away.
-    if (value !== null && (ms === null || isAfter)) return absent;
-  }
-  // Its content may be anything.
-  if (kind === 'untyped' && personal === false && isContainer(value)) return unfit;
-  return kinds[kind].read(value);
+/** Whether a time of an action says nothing about it. @param eventMs milliseconds since 1970 */
+export function isMeaningless({ isActionTime }: Field, value: unknown, eventMs: number): boolean {
+  // Null is a value: it takes an earlier time away.
+  if (!isActionTime || value == null) return false;
+  const ms = readTime(value);
+  return ms === null || (ms !== undefined && isActionTime !== 'planned' && isAfterEvent(ms, eventMs));
 }

@@ -14,7 +14,9 @@ const name = z
 const column = z
   .string()
   .regex(/^[A-Za-z_]\w{0,62}$/, 'must be letters, digits and _, 63 at most')
-  .refine((text) => !reservedColumns.includes(text), 'is a column of every family: choose another');
+  .refine((text) => !reservedColumns.includes(text), 'is a column of every family: choose another')
+  // Every object of JavaScript has it.
+  .refine((text) => !(text in {}), 'is a name of JavaScript itself: choose another');
 const texts = z.record(z.string(), z.string());
 const lists = z.record(z.string(), z.array(z.string()));
 const isFunction = (value: unknown) => typeof value === 'function';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type AnyCallback, envelopeMembers } from '../../callbacks/callback.ts';
 import type { Family } from '../../callbacks/families/family.ts';
-import { fieldNamed } from '../../callbacks/read-callback.ts';
+import { unfitMark } from '../../callbacks/parse.ts';
 import { fieldName } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { gate } from '../store/insert-deliveries.ts';
@@ -79,14 +79,16 @@ export function createDrift(pool: pg.Pool, log: Log, families: readonly Family[]
       for (const name of unfitFields) note(id, event, `/data/${name}`, 'unfit');
       const { fields } = family;
       for (const name in fields) {
-        const { alias, optional, fromEnvelope, meanings } = fields[name]!;
-        const value = data[name] ?? (alias === undefined ? undefined : data[alias]);
-        if (value === undefined && !optional && !fromEnvelope && !(name in data))
+        const { optional, fromEnvelope, meanings } = fields[name]!;
+        const value = data[name];
+        if (value === undefined && !optional && !fromEnvelope && !(unfitMark + name in data))
           note(id, event, `/data/${name}`, 'missing');
         if (meanings && typeof value === 'string' && value !== '' && !Object.hasOwn(meanings, value))
           note(id, event, `/data/${name}`, 'value', fieldName(value));
       }
-      const unknown = Object.keys(data).filter((name) => !fieldNamed(family, name));
+      const unknown = Object.keys(data).filter(
+        (name) => !Object.hasOwn(fields, name.startsWith(unfitMark) ? name.slice(1) : name),
+      );
       for (const name of unknown)
         note(id, event, `/data/${unknown.length > maxUnknownKeys ? '<key>' : fieldName(name)}`, 'unknown');
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AnyCallback } from '../../callbacks/callback.ts';
+import { type AnyCallback, withoutAliases } from '../../callbacks/callback.ts';
 import { parseRejected, rejectedWithoutSecrets } from '../../callbacks/cut-secrets.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
 import { keyText, withoutInvisible } from '../../callbacks/families/field.ts';
@@ -124,15 +124,16 @@ interface RejectedContent {
 export function readRejected(families: readonly Family[], body: Buffer, name: string): RejectedContent {
   try {
     const { data: value, ...beside } = parseRejected(body.toString()) as AnyCallback;
-    const data = Object(typeof value === 'string' ? parseRejected(value) : value);
+    const received = Object(typeof value === 'string' ? parseRejected(value) : value);
     const family =
       families.find(({ events }) => Object.hasOwn(events, beside.event)) ??
       families.find((other) => other.name === name) ??
       families.find(takesEveryEvent)!;
+    const data = withoutAliases(received, family);
     const { business_id: id } = beside;
     const visible = typeof id === 'string' ? withoutInvisible(id).toWellFormed() : id;
     const businessId = keyText({ kind: 'text' }, visible) ?? '';
-    const subjects = subjectsOf({ data, beside }, family, businessId);
+    const subjects = subjectsOf({ data, beside: { ...beside } }, family, businessId);
     const names = subjects.filter((subject) => subject.startsWith('p:'));
     // A body that names no patient belongs to those whom its record names, or those that it refers to.
     const record = recordSubject(family.name, businessId, recordIdOf({ ...beside, data }, family) ?? '');

@@ -200,7 +200,7 @@ interface ColumnOf {
 }
 
 /** A row of a family's table. */
-type RowOf<F> = F extends { fields: infer Fields extends Record<string, Field> }
+export type RowOf<F> = F extends { fields: infer Fields extends Record<string, Field> }
   ? { [K in keyof Fields]: ColumnOf[Fields[K]['kind']] | null } & {
       business_id: string;
       client_id: string;
