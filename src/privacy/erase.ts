@@ -216,13 +216,13 @@ async function reduceRecords(
   }
 }
 
-/** Merges the originals of an erasure that still wait or have failed. */
+/** Merges the originals of an erasure that still wait or have failed, at once. */
 async function mergeWithheld({ db, merge }: Core, id: string): Promise<void> {
   const ofErasure = db.selectFrom('receiver.withheld').select('id').where('erasure', '=', id);
   await db
     .updateTable('receiver.pending_deliveries')
     .set({ next_at: sql<Date>`now()` })
-    .where('next_at', '=', sql<Date>`'infinity'`)
+    .where('next_at', '>', sql<Date>`now()`)
     .where('id', 'in', ofErasure)
     .execute();
   const waiting = await db

@@ -27,7 +27,7 @@ interface RecordOfFamily {
 }
 
 interface MergeRequest {
-  /** Merged together with whatever else of the family is due, `maxDeliveries` at most. */
+  /** Merged first, those of them that are due, together with whatever else of the family is; `maxDeliveries` at most. */
   ids?: readonly string[];
   /** Nothing else is merged; a row without callbacks is deleted. */
   records?: readonly RecordOfFamily[];
@@ -117,8 +117,7 @@ async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> 
   const size = sizes.get(family.name) ?? limits.maxDeliveries;
   await mergeSlowRecord(call);
   if (result.outcome !== 'done') return;
-  const named = ids.slice(0, size);
-  const due = [named, size - named.length, ...keysOf(slowRecords.of(family.name))];
+  const due = [ids, size, ...keysOf(slowRecords.of(family.name))];
   const attempt = await mergeOnce(call, 'due', size, due);
   if (isFault(attempt)) {
     if (attempt.fault === 'slow' || attempt.fault === 'locked')
@@ -130,7 +129,7 @@ async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> 
     return;
   }
   const { isFull, large, ms } = attempt;
-  result.isFull = isFull || ids.length > size;
+  result.isFull = isFull;
   const isSlow = ms > limits.slowMs;
   sizes.set(family.name, isSlow ? Math.ceil(size / 2) : Math.min(size * 2, limits.maxDeliveries));
   for (const [businessId, recordId] of isSlow ? large : [])

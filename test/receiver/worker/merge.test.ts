@@ -263,6 +263,10 @@ it('a merge takes the named deliveries with others, up to its limit, and says wh
   await database.store(...deliveries);
   const merge = open({ maxDeliveries: 8 });
   const last = deliveries.slice(-2).map(({ id }) => id);
+  await database.rows(
+    `update receiver.pending_deliveries set next_at = next_at - interval '1 s' where id <> all($1)`,
+    [last],
+  );
   const { merged, isFull } = await merge('receipt', { ids: last });
   // Those given may be among the first that are due.
   expect([6, 7, 8]).toContain(merged);
@@ -270,6 +274,17 @@ it('a merge takes the named deliveries with others, up to its limit, and says wh
   const left = (await pending()).map(({ id }) => id);
   expect(left.filter((id) => last.includes(id as string))).toEqual([]);
   expect(await merge('receipt')).toMatchObject({ merged: 12 - merged, isFull: false });
+});
+
+it('a named delivery that was put off waits for its time', async () => {
+  const [one, two] = [receiptOf(1), receiptOf(2)];
+  await database.store(one, two);
+  await database.rows(
+    `update receiver.pending_deliveries set next_at = now() + interval '1 minute' where id = $1`,
+    [one.id],
+  );
+  expect(await open()('receipt', { ids: [one.id, two.id] })).toMatchObject({ merged: 1, isFull: false });
+  expect(await receipts()).toMatchObject([{ id: 2 }]);
 });
 
 it('a record for which a foreign trigger raises an error waits alone with its reason', async () => {

@@ -50,8 +50,8 @@ export type MergeLimits = typeof mergeLimits;
 
 export const mergeStatements = cached((family: Family) => ({
   /**
-   * $1 fingerprint, $2 whether changes of rows are recorded, $3 ids, $4 how many others that are due, $5 and $6 the businesses
-   * and ids of records that are put off.
+   * $1 fingerprint, $2 whether changes of rows are recorded, $3 ids, $4 how many deliveries that are due, $5 and $6 the
+   * businesses and ids of records that are put off.
    */
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
@@ -200,7 +200,7 @@ select exists (select from current_tables) as "isCurrent", (select count(*) from
        (select count(*) from deleted_rows)::int as deleted,
        (select count(*) from applied)::int as merged,
        (select count(*) from postponed)::int as waiting,
-       ${isDue ? '(select count(*) from other_deliveries) >= $4::int' : 'false'} as "isFull",
+       ${isDue ? '(select count(*) from other_deliveries) >= (select size from others)' : 'false'} as "isFull",
        ${isDue ? 'array[]::int[]' : 'array(select n::int from locked_records where not is_locked)'} as locked,
        array(select array[business_id, record_id] from merged_data join locked_records using (n)
              where bytes > 1000000 order by bytes desc limit 20) as large,

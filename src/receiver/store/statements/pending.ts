@@ -11,22 +11,32 @@ export const growingPause = (maxS: number): string =>
 /** SQL for a delivery that is put off for longer than by any pause: a clock was ahead. */
 export const isTooFarAhead = `next_at > now() + interval '5 minutes' and next_at < 'infinity'`;
 
+// Not by now(), the start of the transaction, which then waited for the lock.
+const isDue = 'next_at <= statement_timestamp()';
+
 /**
- * Common table expressions of the `due` deliveries: those that are named, unless they have failed, and others. Not by now(), the
- * start of the transaction, which then waited for the lock.
+ * Common table expressions of the `due` deliveries: those that are named, and others.
  *
- * @param ids, others parameters: those that are named; the number of others
+ * @param ids, size parameters: those that are named; the number of all
  */
-export const dueDeliveries = ({ name }: Family, ids: string, others: string): string => `
+export const dueDeliveries = ({ name }: Family, ids: string, size: string): string => `
 named_deliveries as materialized (
   select id from (select * from receiver.pending_deliveries where id = any(${ids}::uuid[]) offset 0) p
-  where family = ${literal(name)} and next_at < 'infinity'
+  where family = ${literal(name)} and (${isDue} or ${isTooFarAhead}) limit ${size}::int
+), others as materialized (
+  select ${size}::int - count(*) as size from named_deliveries
 ), other_deliveries as materialized (
   (select id from receiver.pending_deliveries
-   where family = ${literal(name)} and next_at <= statement_timestamp() order by next_at limit ${others}::int)
+   where family = ${literal(name)} and ${isDue} order by next_at limit (select size from others))
   union all
-  (select id from receiver.pending_deliveries where family = ${literal(name)} and ${isTooFarAhead} limit ${others}::int)
+  (select id from receiver.pending_deliveries
+   where family = ${literal(name)} and ${isTooFarAhead} limit (select size from others))
 ), due as materialized (select id from named_deliveries union select id from other_deliveries)`;
+
+/** Deliveries of a family, $1, that are not applied, among $2: `waitMs` is Infinity where PostgreSQL has refused the data. */
+export const waitingStates = `
+select id, error, (1000 * (extract(epoch from next_at) - extract(epoch from now())))::float8 as "waitMs"
+from (select * from receiver.pending_deliveries where id = any($2::uuid[]) offset 0) p where family = $1`;
 
 /** Lets records wait: their newest callbacks. $1 family, $2 and $3 businesses and ids. */
 export const putBack = `
@@ -62,7 +72,7 @@ export const waitingOfRecords = waiting(
   'records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
 );
 
-/** The records of due deliveries: $2 ids, $3 how many others, without the records of $4 and $5. */
+/** The records of due deliveries: $2 ids, $3 how many in all, without the records of $4 and $5. */
 export const waitingOfDue = (family: Family): string =>
   waiting(`${dueDeliveries(family, '$2', '$3')}, records as (
   (select business_id, record_id from due join receiver.inbox using (id)
