@@ -33,6 +33,12 @@ export const times = {
   metricsCacheMs: 5_000,
   /** A job costs far more than an id in it. */
   jobEveryMs: 100,
+  /** Limit of a job, longer than any merge: one that hangs frees its place. */
+  jobMs: 45_000,
+  /** After which another worker takes the jobs of one that is frozen or gone, and how often workers look for such jobs. */
+  jobLockMs: 30_000,
+  /** Pause of a job whose tables are made for other families: another worker may have them. */
+  foreignJobMs: 5_000,
   /** Also the pause of BullMQ's worker after an error. */
   jobCountEveryMs: 1_000,
   /** The end of BullMQ's worker waits for Redis. */
@@ -63,6 +69,6 @@ export const limits = {
   connections: 2_000,
   /** Memory of the bodies that are being read. */
   bodiesBytes: 64 * 1024 * 1024,
-  /** While more jobs wait, none are added: no worker runs. */
+  /** While more jobs wait or are delayed, none are added: no worker runs, or much cannot be merged. */
   maxWaitingJobs: 1_000,
 };

@@ -25,8 +25,8 @@ export interface IntakeOptions {
   clock: { current: () => Promise<number | undefined> };
   /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
   fallback?: { append: (deliveries: SpilledDelivery[]) => Promise<void> } | undefined;
-  /** Called with new deliveries of a commit; it must not throw. Default: the sweep finds them. */
-  onStored?: ((families: readonly string[], ids: readonly string[]) => unknown) | undefined;
+  /** Called with new deliveries of a commit, by family; it must not throw. Default: the sweep finds them. */
+  onStored?: ((family: string, ids: readonly string[]) => unknown) | undefined;
   log: Log;
 }
 
@@ -63,9 +63,11 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       const results = await storeDeliveries(pool, families, deliveries, config.times.databaseMs);
       end();
       const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
-      const names = new Set(accepted.map(({ family }) => family));
-      const ids = accepted.map(({ id }) => id);
-      onStored?.([...names], ids);
+      for (const name of new Set(accepted.map(({ family }) => family)))
+        onStored?.(
+          name,
+          accepted.filter(({ family }) => family === name).map(({ id }) => id),
+        );
       return results;
     });
 

@@ -1,30 +1,65 @@
-import { once } from 'node:events';
-import { Queue, Worker } from 'bullmq';
+import { once, setMaxListeners } from 'node:events';
+import { DelayedError, ErrorCode, type Job, Queue, WaitingError, Worker } from 'bullmq';
 import type { Config } from '../../common/config/config.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
-import { pause, withTimeout } from '../../common/timeouts.ts';
+import { pause, withDeadline, withTimeout } from '../../common/timeouts.ts';
+import { OtherFamilies } from '../store/errors.ts';
 import { connectConsumer, connectProducer, keyPrefix } from './redis.ts';
 
-interface Job {
+/** Deliveries of a job cannot be merged now. */
+export class JobPostponed extends Error {
+  override name = 'JobPostponed';
+  readonly pauseMs: number;
+  constructor(reason: string, pauseMs: number) {
+    super(reason);
+    this.pauseMs = pauseMs;
+  }
+}
+
+/**
+ * Resolves once the deliveries of a family are applied.
+ *
+ * @param signal aborted where the job ends otherwise
+ * @throws UnrecoverableError: PostgreSQL refuses their data; OtherFamilies; JobPostponed
+ */
+type RunJob = (family: string, ids: readonly string[], signal: AbortSignal) => Promise<void>;
+
+interface JobData {
   ids: readonly string[];
+  /** The family of the ids; in jobs of former builds several. */
   families: readonly string[];
 }
 
-type RunJob = (families: readonly string[], ids: readonly string[]) => void;
-
-/** Notifies workers through Redis, without payloads. Without it deliveries wait some seconds for the sweep. */
+/**
+ * Jobs for workers, in Redis: the ids of deliveries without payloads. A job ends when its deliveries are applied. Nothing depends
+ * on a job: without it deliveries wait some seconds for the sweep.
+ */
 export interface DeliveryQueue {
   /** Resolves once Redis is there, or is away. */
   opening: Promise<unknown>;
   readonly isAvailable: boolean;
-  /** Adds a job for the deliveries of a commit, and of those that follow soon. Never throws. */
-  enqueue: (families: readonly string[], ids: readonly string[]) => Promise<void>;
-  /** Gives the jobs to `run`. @returns takes no more jobs */
+  /** Adds a job for the deliveries of a family in a commit, and in those that follow soon. Never throws. */
+  enqueue: (family: string, ids: readonly string[]) => Promise<void>;
+  /** Gives the jobs to `run`. @returns takes no more jobs, and hands back those that run */
   startJobs: (run: RunJob) => () => Promise<void>;
   close: () => Promise<void>;
 }
 
 const name = 'deliveries';
+const maxPauseMs = 60_000;
+
+/** Kept for dashboards: an hour, or a thousand. */
+const kept = { age: 3_600, count: 1_000 };
+const keepOptions = { removeOnComplete: kept, removeOnFail: kept };
+
+/** With `pauseOf` an hour: an outage fails no job. */
+const jobOptions = { ...keepOptions, attempts: 60, backoff: { type: 'custom' }, stackTraceLimit: 1 };
+
+/** In milliseconds: grows, since an outage may last; `pending_deliveries.next_at` grows in the same way. */
+const pauseOf = (attempts: number, error?: Error): number => {
+  const ownMs = error instanceof JobPostponed ? error.pauseMs : 0;
+  return Math.ceil(Math.min(Math.max(ownMs, 1_000 * 2 ** (attempts - 1)), maxPauseMs));
+};
 
 interface QueueOptions {
   url: string;
@@ -45,18 +80,17 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   const { times, limits } = config;
   const report = errorLogger(log, 'warn', 'the queue failed and goes on; deliveries wait for the sweep');
   const producer = connectProducer(url, times.redisMs).on('error', report);
-  const queue = new Queue<Job, void, 'merge'>(name, {
+  const queue = new Queue<JobData, void, 'merge'>(name, {
     ...sharedOptions(config),
     connection: producer,
-    // The results are in the database.
-    defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    defaultJobOptions: jobOptions,
     streams: { events: { maxLen: 100 } },
     skipMetasUpdate: isReadOnly,
   }).on('error', report);
   const closing = new AbortController();
   let countedAt = Number.NEGATIVE_INFINITY;
   let isBacklogged = false;
-  let next = { ids: [] as string[], families: new Set<string>() };
+  let next = new Map<string, readonly string[]>();
   let isWaiting = false;
   let adding: Promise<void> | undefined;
   let lastAddedAt = Number.NEGATIVE_INFINITY;
@@ -66,16 +100,19 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
     isWaiting = false;
     lastAddedAt = performance.now();
-    const { ids, families } = next;
-    next = { ids: [], families: new Set() };
+    const jobs = Array.from(next, ([family, ids]) => ({
+      name: 'merge' as const,
+      data: { ids, families: [family] },
+    }));
+    next = new Map();
     // Otherwise BullMQ waits for the connection.
     if (producer.status !== 'ready') return;
     try {
       if (performance.now() - countedAt > times.jobCountEveryMs) {
         countedAt = performance.now();
-        isBacklogged = (await queue.getWaitingCount()) > limits.maxWaitingJobs;
+        isBacklogged = (await queue.getJobCountByTypes('waiting', 'delayed')) > limits.maxWaitingJobs;
       }
-      if (!isBacklogged) await queue.add('merge', { ids, families: [...families] });
+      if (!isBacklogged) await queue.addBulk(jobs);
     } catch (error) {
       report(error);
     }
@@ -88,17 +125,16 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
       return producer.status === 'ready';
     },
 
-    enqueue: async (families, ids) => {
-      next.ids.push(...ids);
-      for (const family of families) next.families.add(family);
-      if (next.ids.length > 0 && !isWaiting) {
+    enqueue: async (family, ids) => {
+      next.set(family, [...(next.get(family) ?? []), ...ids]);
+      if (!isWaiting) {
         isWaiting = true;
         adding = notify();
       }
       await adding;
     },
 
-    startJobs: (run) => startJobs(url, config, run, report),
+    startJobs: (run) => startJobs({ url, config, log }, run, report),
 
     close: async () => {
       closing.abort();
@@ -109,29 +145,71 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   };
 }
 
-function startJobs(url: string, config: Config, run: RunJob, report: (error: unknown) => void) {
-  const { jobCountEveryMs, jobCloseMs } = config.times;
-  let isStopping = false;
+/** Errors of a job that Redis lost, or gave to another worker: no outage. */
+const isOfLostJob = ({ code, message }: Error & { code?: unknown }): boolean =>
+  lostJobCodes.has(code) || message.startsWith('could not renew lock');
+
+const { JobNotExist, JobLockNotExist, JobNotInState, JobLockMismatch } = ErrorCode;
+const lostJobCodes = new Set<unknown>([JobNotExist, JobLockNotExist, JobNotInState, JobLockMismatch]);
+
+function startJobs(
+  { url, config, log }: QueueOptions,
+  run: RunJob,
+  report: (error: unknown) => void,
+): () => Promise<void> {
+  const { jobCountEveryMs, jobCloseMs, jobMs, jobLockMs, foreignJobMs } = config.times;
+  const reportLost = errorLogger(log, 'debug', 'a job was lost, or another worker has it');
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+
+  // Redis may have lost the data of a job: then it has ended.
+  const runJob = async (job: Job<JobData, void, 'merge'>, token?: string) => {
+    const { ids = [], families = [] }: Partial<JobData> = job.data;
+    const work = (signal: AbortSignal) => Promise.all(families.map((family) => run(family, ids, signal)));
+    try {
+      await withDeadline(jobMs, stopping.signal, work);
+    } catch (error) {
+      // Neither counts as an attempt.
+      if (stopping.signal.aborted) {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      if (!(error instanceof OtherFamilies)) throw error;
+      await job.moveToDelayed(Date.now() + foreignJobMs, token);
+      throw new DelayedError();
+    }
+  };
+
   const connection = connectConsumer(url).on('error', report);
-  const options = { ...sharedOptions(config), connection, runRetryDelay: jobCountEveryMs };
-  const worker = new Worker<Job, void, 'merge'>(
-    name,
-    async ({ data }) => run(data.families, data.ids),
-    options,
-  );
+  const worker = new Worker<JobData, void, 'merge'>(name, runJob, {
+    ...sharedOptions(config),
+    ...keepOptions,
+    connection,
+    // Jobs that wait share a merge.
+    concurrency: 100,
+    lockDuration: jobLockMs,
+    stalledInterval: jobLockMs,
+    // A job that is done again does no harm; one of a family that no worker knows ends some time.
+    maxStalledCount: 1_000,
+    maxStartedAttempts: 1_000,
+    runRetryDelay: jobCountEveryMs,
+    settings: { backoffStrategy: (attempts, _type, error) => pauseOf(attempts, error) },
+  });
   worker.on('error', (error) => {
+    if (isOfLostJob(error)) return reportLost(error);
     report(error);
     // It repeats what Redis refuses at once, so that it would spin.
     void worker.pause(true);
     setTimeout(() => {
-      if (!isStopping) void worker.resume();
+      if (!stopping.signal.aborted) void worker.resume();
     }, jobCountEveryMs).unref();
   });
   return async () => {
-    isStopping = true;
+    const paused = worker.pause();
+    stopping.abort();
     // A Redis that hangs, or is away, is not waited for.
-    await withTimeout(jobCloseMs, worker.pause()).catch(report);
-    await worker.close(true);
+    await withTimeout(jobCloseMs, paused).catch(report);
+    await withTimeout(jobCloseMs, worker.close(true)).catch(report);
     connection.disconnect();
   };
 }

@@ -1,12 +1,13 @@
+import { UnrecoverableError } from 'bullmq';
 import type pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import type { Times } from '../../common/config/limits.ts';
 import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { applied, failed as refused } from '../metrics.ts';
-import type { DeliveryQueue } from '../queue/delivery-queue.ts';
-import { isDamaged } from '../store/errors.ts';
-import { isTooFarAhead } from '../store/statements/pending.ts';
+import { type DeliveryQueue, JobPostponed } from '../queue/delivery-queue.ts';
+import { isDamaged, OtherFamilies } from '../store/errors.ts';
+import { isTooFarAhead, waitingStates } from '../store/statements/pending.ts';
 import type { Merge } from './merge.ts';
 
 export interface WorkerOptions {
@@ -20,50 +21,67 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Deliveries of these families were stored. */
-  wake: (families: readonly string[]) => void;
+  /** Deliveries of a family were stored. */
+  wake: (family: string) => void;
   /** Takes no more, and resolves once the merge in flight has ended. */
   stop: () => Promise<void>;
 }
 
+/** It waits for a merge, never for a pause: then jobs of one family would keep those of others out. */
+interface WaitingJob {
+  ids: readonly string[];
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
 interface Turn {
   isDue: boolean;
-  /** Deliveries of jobs. */
-  ids: string[];
+  /** In the order in which they came. */
+  jobs: Set<WaitingJob>;
   /** By `performance.now()`. */
   pausedUntil: number;
   pauseMs: number;
+  /** What ends jobs during a pause. */
+  pausedBy?: Error;
 }
 
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
-// More are merged with the others that are due.
+/** Of the jobs of a merge: jobs are taken until they have as many. */
 const maxIds = 500;
 const lookMs = 5_000;
 
 /**
  * The loop that merges due deliveries, one family at a time, in turns. Jobs, `wake` and the sweep only say which families are
- * due, so a queue that is gone, full or wrong costs seconds, not callbacks.
+ * due, so a queue that is gone, full or wrong costs seconds, not callbacks. After a merge the jobs end whose deliveries are
+ * applied, whoever has merged them.
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { pool, families, queue, times, log } = options;
   const names = families.map(({ name }) => name);
   const turns = new Map<string, Turn>(
-    names.map((name) => [name, { isDue: false, ids: [], pausedUntil: 0, pauseMs: 0 }]),
+    names.map((name) => [name, { isDue: false, jobs: new Set(), pausedUntil: 0, pauseMs: 0 }]),
   );
   const stopping = new AbortController();
   const { signal } = stopping;
   let notify = () => {};
 
-  const wake = (dueNames: readonly string[], ids: readonly string[] = []) => {
-    for (const name of dueNames) {
-      const turn = turns.get(name);
-      // Another version of the receiver knows the other families.
-      if (!turn) continue;
-      turn.isDue = true;
-      turn.ids.push(...ids.slice(0, maxIds - turn.ids.length));
-    }
+  const wake = (name: string) => {
+    turns.get(name)!.isDue = true;
     notify();
+  };
+
+  const runJob = async (name: string, ids: readonly string[], signal: AbortSignal) => {
+    const turn = turns.get(name);
+    // Another version of the receiver knows it.
+    if (!turn) throw new OtherFamilies();
+    if (turn.pausedBy && turn.pausedUntil > performance.now()) throw turn.pausedBy;
+    await new Promise<void>((resolve, reject) => {
+      const job = { ids, resolve, reject };
+      turn.jobs.add(job);
+      signal.addEventListener('abort', () => turn.jobs.delete(job));
+      wake(name);
+    });
   };
 
   const work = async () => {
@@ -90,15 +108,15 @@ export function startWorker(options: WorkerOptions): Worker {
         // What can be read is merged.
         return isDamaged(error) ? names : [];
       });
-      wake(due);
+      for (const name of due) wake(name);
       await pause(queue ? times.sweepEveryMs : times.pollMs, signal);
     }
   };
 
-  const stopJobs = queue?.startJobs(wake);
+  const stopJobs = queue?.startJobs(runJob);
   const running = [work(), sweep()];
   return {
-    wake: (dueNames) => wake(dueNames),
+    wake,
     stop: async () => {
       await stopJobs?.();
       stopping.abort();
@@ -108,30 +126,78 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-async function takeTurn({ merge, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
+async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
   turn.isDue = false;
+  const jobs = firstJobs(turn);
+  const ids = jobs.flatMap((job) => job.ids);
   try {
-    const { outcome, reason, isFull, merged, failed } = await merge(name, { ids: turn.ids.splice(0) });
+    const { outcome, reason = outcome, isFull, merged, failed } = await merge(name, { ids });
     applied.inc(merged);
     refused.inc(failed);
-    // After a pause the sweep takes it up.
-    turn.isDue ||= isFull || outcome === 'busy';
+    if (jobs.length > 0) {
+      const values = [name, ids];
+      const { rows } = await pool.query<WaitingState>({ text: waitingStates, values, query_timeout: lookMs });
+      endJobs(turn, jobs, rows, isFull || outcome !== 'done');
+    }
     if (outcome === 'done' || outcome === 'busy') {
       turn.pauseMs = 0;
-      return;
+    } else {
+      pauseTurn(turn, reason, outcome);
+      log.warn({ family: name, outcome, reason, pauseMs: turn.pauseMs }, 'a family cannot be merged for now');
     }
-    pauseTurn(turn);
-    log.warn({ family: name, outcome, reason, pauseMs: turn.pauseMs }, 'a family cannot be merged for now');
+    // Else the sweep takes it up after a pause.
+    turn.isDue ||= isFull || turn.jobs.size > 0;
   } catch (err) {
     turn.isDue = true;
-    pauseTurn(turn);
+    pauseTurn(turn, 'its merge failed: see the log of the worker');
     log.warn({ err, family: name, pauseMs: turn.pauseMs }, 'a merge failed and is repeated');
   }
 }
 
-function pauseTurn(turn: Turn): void {
+function firstJobs({ jobs }: Turn): WaitingJob[] {
+  const first: WaitingJob[] = [];
+  let count = 0;
+  for (const job of jobs) {
+    if (count >= maxIds) break;
+    first.push(job);
+    count += job.ids.length;
+  }
+  return first;
+}
+
+/** A delivery that is not applied. */
+interface WaitingState {
+  id: string;
+  error: string | null;
+  /** Infinity: PostgreSQL has refused its data. */
+  waitMs: number;
+}
+
+/** Ends the jobs of a merge. @param isPartial it may not have tried all that were due: their jobs stay */
+function endJobs(
+  turn: Turn,
+  jobs: readonly WaitingJob[],
+  states: readonly WaitingState[],
+  isPartial: boolean,
+): void {
+  const byId = new Map(states.map((state) => [state.id, state]));
+  for (const job of jobs) {
+    const left = job.ids.flatMap((id) => byId.get(id) ?? []).toSorted((a, b) => a.waitMs - b.waitMs);
+    const [first] = left;
+    if (first && first.waitMs <= 0 && isPartial) continue;
+    turn.jobs.delete(job);
+    if (!first) job.resolve();
+    else if (first.waitMs === Number.POSITIVE_INFINITY) job.reject(new UnrecoverableError(first.error ?? ''));
+    else job.reject(new JobPostponed(first.error ?? 'not merged yet', first.waitMs));
+  }
+}
+
+function pauseTurn(turn: Turn, reason: string, outcome?: 'broken' | 'foreign'): void {
   turn.pauseMs = Math.min(Math.max(turn.pauseMs * 2, minPauseMs), maxPauseMs);
   turn.pausedUntil = performance.now() + turn.pauseMs;
+  turn.pausedBy = outcome === 'foreign' ? new OtherFamilies() : new JobPostponed(reason, turn.pauseMs);
+  for (const job of turn.jobs) job.reject(turn.pausedBy);
+  turn.jobs.clear();
 }
 
 /** The families with deliveries that have been due for some time. @throws the database's error */

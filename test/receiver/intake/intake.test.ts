@@ -31,7 +31,7 @@ const quarantine = () =>
 
 it('an acknowledged callback is in the inbox with its record, and waits', async () => {
   const stored: string[] = [];
-  const intake = openIntake(database, { onStored: (_families, ids) => stored.push(...ids) });
+  const intake = openIntake(database, { onStored: (_family, ids) => stored.push(...ids) });
   const { status, id } = await intake.receive(receipt({ receipt_id: '07' }), routeOf('receipt'));
   expect(status).toBe('accepted');
   expect(await inbox()).toMatchObject([

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Limits, Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { type DeliveryQueue, openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
+import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { closeLater } from '../../support/close-later.ts';
 import { startAddress, startOwnRedis } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
@@ -27,10 +29,12 @@ function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limit
   return queue;
 }
 
-function work(queue: DeliveryQueue) {
-  const ran: { ids: readonly string[]; families: readonly string[] }[] = [];
-  const stop = queue.startJobs((families, ids) => {
-    ran.push({ ids, families });
+/** A worker. @param run what it does with a job; without it the job ends at once */
+function work(queue: DeliveryQueue, run?: () => Promise<void>) {
+  const ran: { ids: readonly string[]; family: string }[] = [];
+  const stop = queue.startJobs(async (family, ids) => {
+    ran.push({ ids, family });
+    await run?.();
   });
   let stopped: Promise<void> | undefined;
   const stopOnce = () => {
@@ -42,12 +46,34 @@ function work(queue: DeliveryQueue) {
   return { ran, hasRun, stop: stopOnce };
 }
 
+/** BullMQ's own view of the jobs. */
+function openJobs(): Queue {
+  const jobs = new Queue('deliveries', {
+    connection: client,
+    prefix: '{receiver}',
+    skipMetasUpdate: true,
+    skipVersionCheck: true,
+  });
+  closeLater(() => jobs.close());
+  return jobs;
+}
+
+const untilCount = (jobs: Queue, state: 'active' | 'completed' | 'delayed' | 'waiting', count: number) =>
+  until(async () => (await jobs.getJobCountByTypes(state)) === count);
+
+async function addJobs(queue: DeliveryQueue, count: number) {
+  await until(() => queue.isAvailable);
+  for (let i = 0; i < count; i++) await queue.enqueue('receipt', [randomUUID()]);
+}
+
+const hang = () => new Promise<void>(() => {});
+
 /** Enqueues a delivery, again and again as the sweep does, until it has run. */
 async function enqueueUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<typeof work>) {
   const id = randomUUID();
   await until(
     async () => {
-      await queue.enqueue(['receipt'], [id]);
+      await queue.enqueue('receipt', [id]);
       return hasRun(id);
     },
     undefined,
@@ -59,7 +85,7 @@ async function enqueueUntilRun(queue: DeliveryQueue, { hasRun }: ReturnType<type
 async function enqueueSoon(queue: DeliveryQueue, count = 1): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await until(async () => {
-    await queue.enqueue(['receipt'], ids);
+    await queue.enqueue('receipt', ids);
     return (await client.exists('{receiver}:deliveries:id')) > 0;
   });
   return ids;
@@ -70,25 +96,30 @@ const kill = async () => {
   await once(redis.process, 'exit');
 };
 
-it('hands the deliveries of one commit and their families to a worker of another process, as one job', async () => {
+it('hands the deliveries of one commit to a worker of another process, as one job', async () => {
   const queue = open();
   const ids = await enqueueSoon(queue, 3);
   const { ran } = work(open());
   await until(() => ran.length > 0);
-  expect(ran).toEqual([{ ids, families: ['receipt'] }]);
-  await until(async () => (await client.keys('{receiver}:deliveries:?')).length === 0);
+  expect(ran).toEqual([{ ids, family: 'receipt' }]);
+  await untilCount(openJobs(), 'completed', 1);
 });
 
-it('gathers what is enqueued soon after a job into the next one', async () => {
+it('gathers what is enqueued soon after a job into the next one of its family', async () => {
   const queue = open({ jobEveryMs: 200 });
   const [first] = await enqueueSoon(queue);
-  const ids = [randomUUID(), randomUUID()];
-  await Promise.all([queue.enqueue(['receipt'], [ids[0]!]), queue.enqueue(['booking'], [ids[1]!])]);
+  const [second, third, other] = [randomUUID(), randomUUID(), randomUUID()];
+  await Promise.all([
+    queue.enqueue('receipt', [second]),
+    queue.enqueue('booking', [other]),
+    queue.enqueue('receipt', [third]),
+  ]);
   const { ran } = work(queue);
-  await until(() => ran.length === 2);
+  await until(() => ran.length === 3);
   expect(ran).toEqual([
-    { ids: [first], families: ['receipt'] },
-    { ids, families: ['receipt', 'booking'] },
+    { ids: [first], family: 'receipt' },
+    { ids: [second, third], family: 'receipt' },
+    { ids: [other], family: 'booking' },
   ]);
 });
 
@@ -100,7 +131,7 @@ it('takes no more jobs once it has stopped: another worker takes them', async ()
     await until(() => worker.ran.length === 1);
     await worker.stop();
     const id = randomUUID();
-    await queue.enqueue(['receipt'], [id]);
+    await queue.enqueue('receipt', [id]);
     await until(async () => (await client.llen(waitingKey)) === 1);
     expect(worker.hasRun(id)).toBe(false);
     worker = work(queue);
@@ -122,27 +153,104 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
   await kill();
   const queue = open();
   const worker = work(queue);
-  await queue.enqueue(['receipt'], [randomUUID()]);
+  await queue.enqueue('receipt', [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
   await kill();
-  await queue.enqueue(['receipt'], [randomUUID()]);
+  await queue.enqueue('receipt', [randomUUID()]);
   await redis.restart();
   await enqueueUntilRun(queue, worker);
   redis.process.kill('SIGSTOP');
-  await queue.enqueue(['receipt'], [randomUUID()]);
+  await queue.enqueue('receipt', [randomUUID()]);
   redis.process.kill('SIGCONT');
   await enqueueUntilRun(queue, worker);
 });
 
-it('runs what is enqueued after Redis was flushed', async () => {
-  const queue = open();
-  const worker = work(queue);
-  await enqueueSoon(queue);
-  await until(() => worker.ran.length === 1);
+it('runs what is enqueued after Redis was flushed, while many jobs ran, without a pause', async () => {
+  const queue = open({ jobCountEveryMs: 3_600_000 });
+  const jobs = openJobs();
+  let end = () => {};
+  const flushed = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const worker = work(queue, () => flushed);
+  await addJobs(queue, 100);
+  await untilCount(jobs, 'active', 100);
   await client.flushall();
   await client.script('FLUSH');
+  end();
   await enqueueUntilRun(queue, worker);
+});
+
+it('a stop hands many jobs back that run, without an attempt', async () => {
+  const jobs = openJobs();
+  const queue = open();
+  const worker = work(queue, hang);
+  await addJobs(queue, 120);
+  await untilCount(jobs, 'active', 100);
+  await worker.stop();
+  expect(await jobs.getJobCounts('active', 'waiting', 'delayed', 'failed')).toEqual({
+    ...{ active: 0, waiting: 120, delayed: 0, failed: 0 },
+  });
+  expect((await jobs.getWaiting()).every(({ attemptsMade }) => attemptsMade === 0)).toBe(true);
+  const { ran } = work(open());
+  await untilCount(jobs, 'completed', 120);
+  expect(ran).toHaveLength(120);
+});
+
+it('a job that hangs frees its place and is tried again', async () => {
+  const jobs = openJobs();
+  const queue = open({ jobMs: 100 });
+  const { ran } = work(queue, hang);
+  await addJobs(queue, 101);
+  await until(() => ran.length > 101);
+  expect((await jobs.getDelayed()).every(({ attemptsMade }) => attemptsMade >= 1)).toBe(true);
+});
+
+it('a job that its worker has lost is run again, and the worker takes others without a pause', async () => {
+  const jobs = openJobs();
+  const queue = open({ jobLockMs: 200, jobCountEveryMs: 3_600_000 });
+  const ends: (() => void)[] = [];
+  work(queue, () => new Promise<void>((resolve) => ends.push(resolve)));
+  await addJobs(queue, 1);
+  await until(() => ends.length === 1);
+  await client.del('{receiver}:deliveries:1:lock');
+  await until(() => ends.length === 2);
+  for (const end of ends) end();
+  await untilCount(jobs, 'completed', 1);
+  await addJobs(queue, 1);
+  await until(() => ends.length === 3);
+  ends[2]!();
+  await untilCount(jobs, 'completed', 2);
+});
+
+it('a job whose data is gone, and one of a former build, come to an end', async () => {
+  const jobs = openJobs();
+  const queue = open();
+  const families = ['receipt', 'booking'];
+  await jobs.add('merge', { ids: [], families }, { removeOnComplete: true });
+  await addJobs(queue, 2);
+  await client.del('{receiver}:deliveries:2');
+  const { ran } = work(queue);
+  await untilCount(jobs, 'completed', 2);
+  expect(await jobs.getJobCountByTypes('active', 'waiting', 'delayed', 'failed')).toBe(0);
+  expect(ran.map(({ family }) => family).toSorted()).toEqual(['booking', 'receipt', 'receipt']);
+});
+
+it('a job that a worker has no tables for waits for another one, without an attempt', async () => {
+  const jobs = openJobs();
+  const queue = open();
+  const { stop } = work(queue, async () => {
+    throw new OtherFamilies();
+  });
+  await addJobs(queue, 1);
+  await untilCount(jobs, 'delayed', 1);
+  await stop();
+  expect(await jobs.getDelayed()).toMatchObject([{ attemptsMade: 0 }]);
+  await (await jobs.getDelayed())[0]!.promote();
+  const { ran } = work(open());
+  await untilCount(jobs, 'completed', 1);
+  expect(ran).toHaveLength(1);
 });
 
 it('follows a fail-over with open connections', async () => {
@@ -157,11 +265,12 @@ it('follows a fail-over with open connections', async () => {
   await enqueueUntilRun(queue, worker);
 });
 
-it('adds no more jobs while many wait, and adds them again once a worker runs', async () => {
+it('adds no more jobs while many wait or are delayed, and adds them again once a worker runs', async () => {
   const queue = open({ jobCountEveryMs: 0 }, redis.url, { maxWaitingJobs: 3 });
+  await openJobs().add('merge', { ids: [], families: [] }, { delay: 1_000 });
   await enqueueSoon(queue);
-  for (let i = 0; i < 10; i++) await queue.enqueue(['receipt'], [randomUUID()]);
-  expect(await client.llen(waitingKey)).toBeLessThanOrEqual(4);
+  for (let i = 0; i < 10; i++) await queue.enqueue('receipt', [randomUUID()]);
+  expect(await client.llen(waitingKey)).toBeLessThanOrEqual(3);
   const worker = work(queue);
   await enqueueUntilRun(queue, worker);
 });

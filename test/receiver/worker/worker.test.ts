@@ -1,6 +1,8 @@
 import { families } from '../../../src/callbacks/families/index.ts';
 import type { Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
+import { JobPostponed } from '../../../src/receiver/queue/delivery-queue.ts';
+import { OtherFamilies } from '../../../src/receiver/store/errors.ts';
 import { createMerge, type Merge } from '../../../src/receiver/worker/merge.ts';
 import { mergeStale } from '../../../src/receiver/worker/merge-stale.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/receiver/worker/worker.ts';
@@ -48,15 +50,14 @@ function begin({
 
 /** A queue whose jobs a test runs. */
 function fakeQueue() {
-  type Run = Parameters<NonNullable<WorkerOptions['queue']>['startJobs']>[0];
-  const queue = {
-    run: undefined as unknown as Run,
-    startJobs: (run: Run) => {
-      queue.run = run;
+  let start: Parameters<NonNullable<WorkerOptions['queue']>['startJobs']>[0];
+  return {
+    run: (family: string, ids: readonly string[]) => start(family, ids, new AbortController().signal),
+    startJobs: (run: typeof start) => {
+      start = run;
       return async () => {};
     },
   };
-  return queue;
 }
 
 /** Resolves once nothing waits, but for what has failed. */
@@ -70,7 +71,7 @@ const untilMerged = () =>
 it('merges what is stored at once where it is woken, and by itself without', async () => {
   const woken = begin();
   await database.store(receiptOf(1));
-  woken.worker.wake(['receipt']);
+  woken.worker.wake('receipt');
   await until(async () => (await count('receipts')) === 1);
   await woken.worker.stop();
   begin({ times: { pollMs: 10 } });
@@ -83,20 +84,31 @@ it('jobs that wait together share a merge', async () => {
   const { calls } = begin({ queue });
   const deliveries = Array.from({ length: 20 }, (_, n) => receiptOf(n));
   await database.store(...deliveries);
-  await Promise.all(deliveries.map(({ id }) => queue.run(['receipt'], [id])));
-  await untilMerged();
+  await Promise.all(deliveries.map(({ id }) => queue.run('receipt', [id])));
+  expect(await count('receipts')).toBe(20);
   expect(calls.length).toBeLessThanOrEqual(3);
 });
 
-it('a job is merged whole, of several families and more deliveries than a merge takes', async () => {
+it('a job of more deliveries than a merge takes ends when all are merged', async () => {
   const queue = fakeQueue();
   begin({ queue });
-  const deliveries = [...Array.from({ length: 1_100 }, (_, n) => receiptOf(n)), form('m')];
+  const deliveries = Array.from({ length: 1_100 }, (_, n) => receiptOf(n));
   await database.store(...deliveries);
-  const ids = deliveries.map(({ id }) => id);
-  await queue.run(['receipt', 'consent_form', 'a family of the next version'], ids);
-  await untilMerged();
-  expect([await count('receipts'), await count('consent_forms')]).toEqual([1_100, 1]);
+  await queue.run(
+    'receipt',
+    deliveries.map(({ id }) => id),
+  );
+  expect(await count('receipts')).toBe(1_100);
+});
+
+it('a job of a family that the worker or the tables do not know is for another worker', async () => {
+  const queue = fakeQueue();
+  const merge = createMerge({ pool: database.pool, families: families.slice(0, -1), log });
+  begin({ queue, merge });
+  const one = receiptOf(1);
+  await database.store(one);
+  await expect(queue.run('receipt', [one.id])).rejects.toThrow(OtherFamilies);
+  await expect(queue.run('a family of the next version', [one.id])).rejects.toThrow(OtherFamilies);
 });
 
 it('a stop ends the daily comparison in the middle of a statement', async () => {
@@ -137,13 +149,19 @@ it('deliveries whose jobs are lost are merged by the sweep, once they have waite
   expect(await count('consent_forms')).toBe(0);
 });
 
-it('what a job names while the database is away is merged once it is back', async () => {
+it('a job is postponed while the database is away, and what it names is merged once it is back', async () => {
   const queue = fakeQueue();
   const { calls } = begin({ queue, times: { sweepEveryMs: 20, sweepAgeMs: 0 } });
   const one = receiptOf(1);
   await allowConnections(database, false);
-  await queue.run(['receipt'], [one.id]);
-  await until(() => calls.length > 0);
+  const postpone = () => expect(queue.run('receipt', [one.id])).rejects.toThrow(JobPostponed);
+  await postpone();
+  // During a pause, without a merge.
+  await until(async () => {
+    const before = calls.length;
+    await postpone();
+    return calls.length === before;
+  });
   await allowConnections(database, true);
   await database.store(one);
   await until(async () => (await count('receipts').catch(() => 0)) === 1);
@@ -161,7 +179,8 @@ it('stop lets the merge in flight end, and takes no other', async () => {
     },
   });
   await database.store(receiptOf(1), form('m'));
-  one.wake(['receipt', 'consent_form']);
+  one.wake('receipt');
+  one.wake('consent_form');
   await until(() => calls.length === 1);
   const stopped = one.stop();
   release();
