@@ -104,7 +104,7 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
     const counts = { merged: 0, written: 0, deleted: 0, waiting: 0, failed: 0 };
-    const result: MergeResult = { outcome: 'done', ...counts, isFull: false, left: [] };
+    const result: MergeResult = { outcome: 'done', ...counts, isFull: false, isCaughtUp: false, left: [] };
     const endsAt = performance.now() + limits.runMs;
     const call = { ...shared, family, recordsChanges, endsAt, result };
     await (records ? mergeRecords(call, records) : mergeDue(call, ids));
@@ -128,8 +128,8 @@ async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> 
     Object.assign(result, { outcome: 'broken', reason: attempt.reason });
     return;
   }
-  const { isFull, large, ms } = attempt;
-  result.isFull = isFull;
+  const { isFull, isCaughtUp, large, ms } = attempt;
+  Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });
   const isSlow = ms > limits.slowMs;
   sizes.set(family.name, isSlow ? Math.ceil(size / 2) : Math.min(size * 2, limits.maxDeliveries));
   for (const [businessId, recordId] of isSlow ? large : [])

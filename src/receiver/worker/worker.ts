@@ -128,16 +128,19 @@ export function startWorker(options: WorkerOptions): Worker {
 
 async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
   turn.isDue = false;
-  const jobs = firstJobs(turn);
-  const ids = jobs.flatMap((job) => job.ids);
+  const jobs = [...turn.jobs];
   try {
-    const { outcome, reason = outcome, isFull, merged, failed } = await merge(name, { ids });
+    const { outcome, reason = outcome, isFull, isCaughtUp, merged, waiting, failed } = await merge(name);
     applied.inc(merged);
     refused.inc(failed);
-    if (jobs.length > 0) {
-      const values = [name, ids];
+    const isBehind = outcome === 'done' && isFull && waiting + failed === 0;
+    if (isCaughtUp) endJobs(turn, jobs, []);
+    // Those of a backlog end together, behind it.
+    else if (jobs.length > 0 && !isBehind) {
+      const tried = firstJobs(jobs);
+      const values = [name, tried.flatMap(({ ids }) => ids)];
       const { rows } = await pool.query<WaitingState>({ text: waitingStates, values, query_timeout: lookMs });
-      endJobs(turn, jobs, rows, isFull || outcome !== 'done');
+      endJobs(turn, tried, rows, isFull || outcome !== 'done');
     }
     if (outcome === 'done' || outcome === 'busy') {
       turn.pauseMs = 0;
@@ -154,7 +157,7 @@ async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn:
   }
 }
 
-function firstJobs({ jobs }: Turn): WaitingJob[] {
+function firstJobs(jobs: readonly WaitingJob[]): WaitingJob[] {
   const first: WaitingJob[] = [];
   let count = 0;
   for (const job of jobs) {
@@ -178,7 +181,7 @@ function endJobs(
   turn: Turn,
   jobs: readonly WaitingJob[],
   states: readonly WaitingState[],
-  isPartial: boolean,
+  isPartial = false,
 ): void {
   const byId = new Map(states.map((state) => [state.id, state]));
   for (const job of jobs) {
