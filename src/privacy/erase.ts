@@ -6,6 +6,7 @@ import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { applyGate, gateLock } from '../receiver/gate/gate.ts';
 import { faultOf } from '../receiver/store/errors.ts';
+import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
@@ -65,7 +66,7 @@ export async function erasePatient(
     await client.query(addErasure, [id, subjects, deliveries, actor.id]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
-    await client.query(withholdBodies(`q.id = any($2) or ${namesPatient('$3')}`), [[id], ids, subjects]);
+    await client.query(withholdBodies(namedBodies), [id, ids, subjects]);
   });
   return continueErasure(core, id, [...subjects, ...deliveries], options);
 }
@@ -74,16 +75,24 @@ export async function erasePatient(
 const namesPatient = (subjects: string) => `q.subjects && (${subjects}::text[] || array(
   select receiver.record_subject(family, business_id, record_id) from receiver.inbox where subjects && ${subjects}::text[]
 ))`;
-/** $1: the erasures, of which one withholds a body. */
-const withholdBodies = (isOf: string) => `
-with gone as (
-  delete from receiver.quarantine q using receiver.erasures e where e.id = any($1::uuid[]) and (${isOf})
-  returning q.*, e.id as erasure
+/** @param bodies SQL: ids of bodies, each with the erasure that withholds it */
+const withholdBodies = (bodies: string) => `
+with ${bodies}, gone as (
+  delete from receiver.quarantine q using (select distinct on (id) id, erasure from bodies) b where q.id = b.id returning q.*, b.erasure
 ), withheld as (
   insert into receiver.withheld (id, erasure, family, delivery, received_at)
   select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gone)), received_at from gone on conflict do nothing
 )
 select receiver.gate(receiver.hash_of('d:' || id), 'infinity', erasure) from gone`;
+const namedBodies = `bodies as (
+  select id, $1::uuid as erasure from receiver.quarantine q where id = any($2) or ${namesPatient('$3')}
+)`;
+const gatedBodies = `asked as materialized (
+  select id, received_at, unnest(subjects || concat('d:', id)) as subject from receiver.quarantine
+), bodies as (
+  select id, erasure from asked join receiver.erased_of(array(select subject from asked)) using (subject)
+  where erasure = any($1::uuid[]) and received_at <= until
+)`;
 const addErasure = `
 insert into receiver.erasures (id, subjects, patient_hashes, actor, until)
 select $1, $2::text[] || $3::text[], array(select receiver.hash_of(s) from unnest($2::text[]) s), $4, greatest(now(), max(event_time))
@@ -133,25 +142,16 @@ async function continueErasure(
   return complete(core, id);
 }
 
-// The condition of an insert.
-const isGated = sql<boolean>`exists (
-  select from receiver.erased where hash = any(array(
-    select receiver.hash_of(s)
-    from unnest(i.subjects || array[receiver.record_subject(i.family, i.business_id, i.record_id), 'd:' || i.id]) s
-  ))
-)`;
-
 /** Those of these records with a callback that an erasure may concern. */
-async function gatedOf({ db }: Core, records: readonly RecordKey[]): Promise<RecordKey[]> {
-  const names = records.map(({ family }) => family);
-  const [businesses, ids] = keysOf(records);
-  const { rows } = await sql<RecordKey>`
-    select family, business_id as "businessId", record_id as "recordId"
-    from unnest(${names}::text[], ${businesses}::text[], ${ids}::text[]) as r(family, business_id, record_id)
-    where exists (
-      select from receiver.inbox i
-      where (i.business_id, i.family, i.record_id) = (r.business_id, r.family, r.record_id) and ${isGated}
-    )`.execute(db);
+async function findGated({ pool }: Core, records: readonly RecordKey[]): Promise<RecordKey[]> {
+  const { rows } = await pool.query<RecordKey>(
+    `with callbacks as materialized (
+       select i.* from unnest($1::text[], $2::text[], $3::text[]) as r(business, record, family)
+       join receiver.inbox i on (i.business_id, i.family, i.record_id) = (business, r.family, record)
+     ), ${gatedOf('callbacks')}
+     select distinct family, business_id as "businessId", record_id as "recordId" from callbacks join gated using (id)`,
+    [...keysOf(records), records.map(({ family }) => family)],
+  );
   return rows;
 }
 
@@ -160,14 +160,11 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
   const erasures = await unfinished(core.db).where('subjects', 'is', null).execute();
   for await (const records of recordsAfter(core.db, undefined, maxGated)) {
     options.signal?.throwIfAborted();
-    await reduceRecords(core, await gatedOf(core, records), options);
+    await reduceRecords(core, await findGated(core, records), options);
   }
-  const isGatedBody = `exists (
-    select from receiver.erased where erasure = e.id and q.received_at <= until
-      and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s)))`;
   const ids = erasures.map(({ id }) => id);
   await inTransaction(core.pool, gateLock(statementMs), (client) =>
-    client.query(withholdBodies(isGatedBody), [ids]),
+    client.query(withholdBodies(gatedBodies), [ids]),
   );
   for (const id of ids) await complete(core, id);
 }

@@ -96,11 +96,11 @@ it('a preview lists what is reduced, what names others too, and texts with an id
 });
 
 it('what a person has named for an erasure is reduced alone and for good; an unknown id is refused', async () => {
-  const [, note, lean] = await store(
-    receipt(1, { patient_oid: 'CANARY-A' }),
-    receipt(2, { patient_oid: 'B', remarks: 'as CANARY-A says' }),
-    { ...receipt(2, { remarks: 'kept' }, now - day + 1), event: 'receipt.updated' },
-  );
+  const named = receipt(2, { patient_oid: 'B', remarks: 'as CANARY-A says' });
+  const [, note, lean] = await store(receipt(1, { patient_oid: 'CANARY-A' }), named, {
+    ...receipt(2, { remarks: 'kept' }, now - day + 1),
+    event: 'receipt.updated',
+  });
   const subjects = await identifyPatient(core, actor, ['CANARY-A']);
   await expect(erasePatient(core, actor, subjects, { also: [randomUUID()] })).rejects.toThrow(
     'No callback and no body',
@@ -112,6 +112,14 @@ it('what a person has named for an erasure is reduced alone and for good; an unk
   expect(text).not.toContain('CANARY-A');
   expect(text).toContain('kept');
   expect(text).toContain(lean);
+  // Of the other patient, nothing else is erased.
+  expect(await storeIn(core, deliveryOf(named), deliveryOf(receipt(3, { patient_oid: 'B' })))).toEqual([
+    'duplicate',
+    'accepted',
+  ]);
+  expect(await database.rows(`select from receiver.inbox where 'p:platform:B' = any(subjects)`)).toHaveLength(
+    1,
+  );
 });
 
 /** Keeps a body in the quarantine, whatever it is. */

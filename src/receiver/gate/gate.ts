@@ -7,7 +7,7 @@ import { insertDeliveries, insertUngated, storedColumns, toJsonb } from '../stor
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { findReductions, type Gate, openGate, type Reduction } from './find-reductions.ts';
-import { type Hash, subjectOf } from './owners.ts';
+import { subjectOf } from './owners.ts';
 
 const frozenMs = 5_000;
 
@@ -90,7 +90,7 @@ export async function applyGate(
     return { ...reduction, delivery: (reduction.isStored ? bodies : unstored).get(id)! };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
-  const newIds = await storeReduced(client, families, gate.hash, reductions);
+  const newIds = await storeReduced(client, families, gate, reductions);
   await insert(client, [...unstored.values()]);
   if (left.length > 0 && incoming.length > 0)
     await client.query('update receiver.erasures set completed_at = null where id = any($1::uuid[])', [
@@ -158,11 +158,11 @@ export async function readStored(
 async function storeReduced(
   client: pg.ClientBase,
   families: readonly Family[],
-  hash: Hash,
+  gate: Gate,
   reductions: readonly ReductionWithBody[],
 ): Promise<Map<string, string>> {
   if (reductions.length === 0) return new Map();
-  await recordReductions(client, hash, reductions);
+  await recordReductions(client, gate, reductions);
   const { rows: holds } = await client.query<{ hash: string }>(
     'select hash from receiver.holds where hash = any($1)',
     [reductions.flatMap(({ ownerHashes }) => ownerHashes)],
@@ -181,7 +181,7 @@ async function storeReduced(
       const family = families.find(({ name }) => name === delivery.family);
       const at = storedAt.get(delivery.id);
       // Reports as of a moment before the erasure keep what was stored by then.
-      const copy = { ...reduce(delivery, family, patientHashes, hash), ...(at && { storedAt: at }) };
+      const copy = { ...reduce(delivery, family, patientHashes, gate.hash), ...(at && { storedAt: at }) };
       return { id: delivery.id, copy };
     });
   const copies = reduced.map(({ copy }) => copy);
@@ -194,17 +194,21 @@ async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): P
   await client.query(insertUngated, [toJsonb(deliveries.map((delivery) => ({ delivery, copies: 1 })))]);
 }
 
-/** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
+/**
+ * Resent originals are duplicates. Records with reduced callbacks are looked at with each new one, and so are their patients, who
+ * are not erased where a person has named the callback.
+ */
 async function recordReductions(
   client: pg.ClientBase,
-  hash: Hash,
+  { hash, erased }: Gate,
   reductions: readonly Reduction[],
 ): Promise<void> {
   const added = new Map<string, [until: string, erasure: string]>();
-  for (const { delivery, erasure } of reductions) {
+  for (const { delivery, patientHashes, erasure } of reductions) {
     added.set(hash(`d:${delivery.id}`), ['infinity', erasure]);
-    const ofRecord = hash(subjectOf(delivery));
-    if (!added.has(ofRecord)) added.set(ofRecord, ['-infinity', erasure]);
+    const isOfErased = patientHashes.some((patient) => erased.has(patient));
+    for (const marked of [hash(subjectOf(delivery)), ...(isOfErased ? [] : patientHashes)])
+      if (!added.has(marked)) added.set(marked, ['-infinity', erasure]);
   }
   const values = [...added.values()];
   await client.query(

@@ -42,11 +42,12 @@ with ${gate}, rejected as materialized (
   from jsonb_to_recordset($1::jsonb) as r(id uuid, path text, family text, business_id text, reason text, errors jsonb, body text,
     subjects text[], acknowledged boolean, event_ms float8)
   window same as (partition by id) order by id
-), hashed as materialized (
-  select id, receiver.hash_of(s) as hash from rejected, unnest(subjects || concat('d:', id)) s where exists (select from receiver.erased)
+), asked as materialized (
+  select id, unnest(subjects || concat('d:', id)) as subject from rejected where exists (select from receiver.erased)
 ), gated as materialized (
   -- Whom it names was erased after its event, or it is itself what an erasure has withheld.
-  select distinct on (r.id) r.*, e.erasure from hashed join receiver.erased e using (hash) join rejected r on r.id = hashed.id
+  select distinct on (r.id) r.*, e.erasure
+  from asked join receiver.erased_of(array(select subject from asked)) e using (subject) join rejected r on r.id = asked.id
   where e.until >= timestamptz 'epoch' + coalesce(event_ms, 0) * interval '1 ms'
 ), withheld as (
   insert into receiver.withheld (id, erasure, family, delivery, received_at)

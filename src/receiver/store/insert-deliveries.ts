@@ -21,14 +21,22 @@ export const storedColumns = `id, family, event, client_id as "clientId", busine
 export const gate = 'gate as (select from receiver.erased where false for share)';
 
 /**
- * SQL for whether a delivery `d` may concern an erasure: by a subject, its record, or its id before it was reduced. It costs
- * nothing until something was erased.
+ * Common table expressions; `gated` has the ids of those deliveries that an erasure may concern: by the patient whom they name,
+ * or else by their record, one that they refer to, or their id before they were reduced. They cost nothing until something was
+ * erased.
+ *
+ * @param deliveries SQL behind `from`, rows with the columns of inbox
  */
-const concernsErasure = `exists (select from receiver.erased) and exists (
-  select from receiver.erased e
-  where e.hash = any (array(
-    select receiver.hash_of(s) from unnest(d.subjects || array[receiver.record_subject(d.family, d.business_id, d.record_id), 'd:' || d.id]) s
-  ))
+export const gatedOf = (deliveries: string): string => `
+asked as materialized (
+  select id, unnest(case
+    -- Nearly all name one patient, and a hash takes as long as a look at the table.
+    when subjects[1] like 'p:%' and not coalesce(subjects[2] like 'p:%', false) then subjects[1:1]
+    else subjects || array[receiver.record_subject(family, business_id, record_id), 'd:' || id]
+  end) as subject
+  from ${deliveries} where exists (select from receiver.erased)
+), gated as materialized (
+  select distinct id from asked where subject in (select subject from receiver.erased_of(array(select subject from asked)))
 )`;
 
 const columns =
@@ -53,9 +61,7 @@ export const incoming = `incoming as materialized (
  * @param isStored SQL for whether a delivery of `incoming` is stored
  */
 const insertion = (isStored: string): string => `
-with ${incoming}, ${gate}, gated as materialized (
-  select id from incoming d where ${concernsErasure}
-), ungated as not materialized (
+with ${incoming}, ${gate}, ${gatedOf('incoming')}, ungated as not materialized (
   select * from incoming where ${isStored}
 ), stored as (
   insert into receiver.inbox (${columns})

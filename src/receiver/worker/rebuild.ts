@@ -8,10 +8,9 @@ import { isReduced } from '../../callbacks/reduce.ts';
 import { Rejection } from '../../callbacks/rejection.ts';
 import type { Log } from '../../common/log.ts';
 import { applyGate } from '../gate/gate.ts';
-import { subjectOf } from '../gate/owners.ts';
 import { keyOf, quoted, tableOf } from '../store/columns.ts';
 import { faultOf, OtherFamilies } from '../store/errors.ts';
-import { incoming, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
+import { gatedOf, incoming, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { keysOf, mergeLock, planSettings } from '../store/statements/merge-records.ts';
@@ -170,14 +169,14 @@ async function rewrite(
     const changed = rows.flatMap((row) => identify(row) ?? []);
     // Changed since by others, or not for this process to change: the merge says so.
     if (changed.length === 0) return changed;
+    const values = [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))];
     const gated = await client.query(
-      `select from unnest($1::text[]) s where exists (select from receiver.erased)
-         and exists (select from receiver.erased where hash = receiver.hash_of(s)) limit 1`,
-      [changed.flatMap((delivery) => [...delivery.subjects, subjectOf(delivery)])],
+      `with ${incoming}, ${gatedOf('incoming')} select from gated limit 1`,
+      values,
     );
     const isGated = gated.rows.length > 0;
     if (isGated && gate === 'row share') return undefined;
-    await client.query(updateDeliveries, [toJsonb(changed.map((delivery) => ({ delivery, copies: 1 })))]);
+    await client.query(updateDeliveries, values);
     if (isGated) await applyGate(client, families, [], changed);
     return changed;
   };
