@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Selectable, sql } from 'kysely';
+import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
-import { applyGate, gateLock } from '../receiver/gate/gate.ts';
-import { faultOf } from '../receiver/store/errors.ts';
+import { applyGate, inGate, prepareReductions } from '../receiver/gate/gate.ts';
 import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -27,14 +26,13 @@ interface StepOptions {
   signal?: AbortSignal | undefined;
 }
 
-const statementMs = 10_000;
+/** Of a statement, and for trying a step again. */
+const stepMs = 10_000;
 /** Records of a step: of a patient, and of a list. */
 const maxRecords = 20;
 const maxGated = 500;
 /** Deliveries of a merge. */
 const maxDeliveries = 500;
-const retryMs = 500;
-const maxRetries = 20;
 
 /**
  * Erases a patient: what is personal in the patient's callbacks becomes null, and their records are merged again. Amounts,
@@ -62,7 +60,7 @@ export async function erasePatient(
   if (unknown.length > 0)
     throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
   const deliveries = ids.map((selected) => `d:${selected}`);
-  await inTransaction(core.pool, gateLock(statementMs), async (client) => {
+  await inGate(core.pool, stepMs, async (client) => {
     await client.query(addErasure, [id, subjects, deliveries, actor.id]);
     await client.query(addHashes, [id]);
     await client.query(addRecords, [id, subjects]);
@@ -163,9 +161,7 @@ export async function continueList(core: Core, options: StepOptions): Promise<vo
     await reduceRecords(core, await findGated(core, records), options);
   }
   const ids = erasures.map(({ id }) => id);
-  await inTransaction(core.pool, gateLock(statementMs), (client) =>
-    client.query(withholdBodies(gatedBodies), [ids]),
-  );
+  await inGate(core.pool, stepMs, (client) => client.query(withholdBodies(gatedBodies), [ids]));
   for (const id of ids) await complete(core, id);
 }
 
@@ -189,27 +185,21 @@ async function reduceRecords(
   { onProgress, signal }: StepOptions,
 ): Promise<void> {
   const { pool, families, merge } = core;
-  for (let tries = 0, isComplete = records.length === 0; !isComplete; ) {
+  for (let isComplete = records.length === 0; !isComplete; ) {
     signal?.throwIfAborted();
-    try {
-      const done = await inTransaction(pool, gateLock(statementMs), (client) =>
-        applyGate(client, families, [], records),
-      );
-      isComplete = done.isComplete;
-      for (const { name, key } of families) {
-        const own = done.reductions.filter(({ delivery }) => delivery.family === name);
-        const ids = own.map(({ delivery }) => delivery.id);
-        if (ids.length > 0) await merge(name, { ids });
-        // A record of its own has another id now.
-        const newIds = key ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
-        if (newIds.length > 0) await merge(name, { ids: newIds });
-      }
-      onProgress?.(done.reductions.length);
-    } catch (error) {
-      tries += 1;
-      if (tries > maxRetries || faultOf(error) !== 'timeout') throw error;
-      await sleep(retryMs, undefined, { signal });
+    const prepared = await prepareReductions(pool, families, records);
+    const reduceStep = (client: pg.ClientBase) => applyGate(client, families, [], records, prepared);
+    const done = await inGate(pool, stepMs, reduceStep, signal);
+    isComplete = done.isComplete;
+    for (const { name, key } of families) {
+      const own = done.reductions.filter(({ delivery }) => delivery.family === name);
+      const ids = own.map(({ delivery }) => delivery.id);
+      if (ids.length > 0) await merge(name, { ids });
+      // A record of its own has another id now.
+      const newIds = key ? [] : ids.flatMap((id) => done.newIds.get(id) ?? []);
+      if (newIds.length > 0) await merge(name, { ids: newIds });
     }
+    onProgress?.(done.reductions.length);
   }
 }
 

@@ -362,7 +362,9 @@ it('a receiver with other families refuses what concerns an erasure, and takes t
   circuit.stop();
   expect(circuit.unavailableSince).toBeUndefined();
   expect(results.map(({ status }) => status === 'fulfilled')).toEqual(people.map((person) => person !== 'A'));
-  expect(results[3]).toMatchObject({ reason: { name: 'Unavailable', cause: { name: 'OtherFamilies' } } });
+  expect(results[3]).toMatchObject({
+    reason: { name: 'Unavailable', cause: { name: 'GateFailed', cause: { name: 'OtherFamilies' } } },
+  });
 });
 
 it('names that are keys go with an erasure, from callbacks, rows, counts and the feed', async () => {

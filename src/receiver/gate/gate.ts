@@ -1,32 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
-import { OtherFamilies } from '../store/errors.ts';
+import { withTimeout } from '../../common/timeouts.ts';
+import { StoreUnavailable } from '../store/circuit.ts';
+import { faultOf, OtherFamilies } from '../store/errors.ts';
 import { insertDeliveries, insertUngated, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
 import { inTransaction } from '../store/pools.ts';
 import { findReductions, type Gate, openGate, type Reduction } from './find-reductions.ts';
-import { subjectOf } from './owners.ts';
+import { type Hash, subjectOf } from './owners.ts';
 
 const frozenMs = 5_000;
+/** Inserts queue behind what waits for the lock: for less than their own time limit, or PostgreSQL seems to be away. */
+const lockMs = 1_000;
+const retryMs = 200;
 
 /**
  * The first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of a
  * process that is frozen.
  */
-export const gateLock = (timeoutMs: number): string =>
-  `set local statement_timeout = ${timeoutMs}; set local lock_timeout = ${timeoutMs};
+export const gateLock = (statementMs: number): string =>
+  `set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs};
    set local idle_in_transaction_session_timeout = ${frozenMs}; set local tcp_user_timeout = ${frozenMs};
    lock table receiver.erased in exclusive mode`;
 
 /**
- * Stores deliveries in one commit; they may contain copies. Where one may concern an erasure, the commit locks the gate's table,
- * which every insert takes in share mode, and what concerns an erasure is stored reduced.
+ * Runs a function in a transaction that has the gate's lock; again, after a pause, where others have it or it took too long.
+ *
+ * @param timeoutMs of a statement, and for trying again
+ * @throws the function's error, or the database's; then nothing was changed
+ */
+export async function inGate<T>(
+  pool: pg.Pool,
+  timeoutMs: number,
+  run: (client: pg.PoolClient) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  for (const started = performance.now(); ; )
+    try {
+      return await inTransaction(pool, gateLock(timeoutMs), run, timeoutMs);
+    } catch (error) {
+      if (faultOf(error) !== 'timeout' || performance.now() - started > timeoutMs) throw error;
+      await sleep(retryMs, undefined, { signal });
+    }
+}
+
+/** A delivery that may concern an erasure could not be judged: no fault of the sender, who sends it again. */
+class GateFailed extends Error {
+  override name = 'GateFailed';
+}
+
+/**
+ * Stores deliveries, which may contain copies: those that may concern an erasure in a commit of their own.
  *
  * @param asGated makes of a delivery what is judged and stored where it may concern an erasure
  * @returns a result for each, in order
- * @throws OtherFamilies; the database's error; then none is stored
+ * @throws as insertDeliveries and storeGated
  */
 export async function storeDeliveries(
   pool: pg.Pool,
@@ -35,15 +66,41 @@ export async function storeDeliveries(
   timeoutMs: number,
   asGated = (delivery: Delivery) => delivery,
 ): Promise<('accepted' | 'duplicate')[]> {
-  const stored = await insertDeliveries(pool, deliveries, timeoutMs);
-  if (stored.every((result) => result !== 'gated')) return stored;
-  return inTransaction(pool, gateLock(timeoutMs), async (client) => {
-    const results = await insertDeliveries(pool, deliveries, timeoutMs, client);
-    const gated = deliveries.filter((_, index) => results[index] === 'gated');
-    const { duplicates } = await applyGate(client, families, gated.map(asGated), []);
-    const gatedResult = (id: string) => (duplicates.has(id) ? 'duplicate' : 'accepted');
-    return results.map((result, index) => (result === 'gated' ? gatedResult(deliveries[index]!.id) : result));
-  });
+  const results = await insertDeliveries(pool, deliveries, timeoutMs);
+  const gated = deliveries.filter((_, index) => results[index] === 'gated');
+  const stored = await storeGated(pool, families, gated.map(asGated), timeoutMs);
+  return results.map((result) => (result === 'gated' ? stored.shift()! : result));
+}
+
+/**
+ * Stores deliveries that may concern an erasure, which may contain copies, in one commit: reduced where they do.
+ *
+ * @returns a result for each, in order
+ * @throws StoreUnavailable where PostgreSQL, or the lock, takes too long; GateFailed; the database's error where it refuses the
+ *   data. Then none is stored
+ */
+export async function storeGated(
+  pool: pg.Pool,
+  families: readonly Family[],
+  deliveries: readonly Delivery[],
+  timeoutMs: number,
+): Promise<('accepted' | 'duplicate')[]> {
+  if (deliveries.length === 0) return [];
+  const store = (client: pg.ClientBase) => applyGate(client, families, deliveries, []);
+  try {
+    const { duplicates } = await withTimeout(2 * timeoutMs, inGate(pool, timeoutMs, store));
+    const received = new Set(duplicates);
+    return deliveries.map(({ id }) => {
+      const result = received.has(id) ? 'duplicate' : 'accepted';
+      received.add(id);
+      return result;
+    });
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault === 'refusal') throw error;
+    if (fault === 'other') throw new GateFailed('A delivery could not be judged.', { cause: error });
+    throw new StoreUnavailable('The gate of erasures', error);
+  }
 }
 
 /** Stored callbacks that are reduced at once, and about their bytes. */
@@ -59,7 +116,29 @@ interface GateResult {
   isComplete: boolean;
 }
 
-type ReductionWithBody = Reduction & { delivery: Delivery };
+type ReductionWithBody = Reduction & Original;
+
+/** A callback and what is stored in its place. */
+interface Original {
+  delivery: Delivery;
+  copy: Delivery;
+}
+
+/** Originals as they were read, by id; a row has another `xmin` once it was written again. */
+type Prepared = ReadonlyMap<string, Original & { xmin: string }>;
+
+/** Reads what `applyGate` will reduce of these records, so that it has the lock for a shorter time. */
+export function prepareReductions(
+  pool: pg.Pool,
+  families: readonly Family[],
+  records: readonly RecordKey[],
+): Promise<Prepared> {
+  return inTransaction(pool, 'set transaction isolation level repeatable read, read only', async (client) => {
+    const gate = await openGate(client);
+    const [taken] = takeLast(await findReductions(client, gate, [], records));
+    return readOriginals(client, families, gate.hash, taken);
+  });
+}
 
 /**
  * Reduces what belongs to people who were erased: of new deliveries, which it stores, and of the callbacks of records, with
@@ -68,6 +147,7 @@ type ReductionWithBody = Reduction & { delivery: Delivery };
  * continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
+ * @param prepared what was read of these records before
  * @throws OtherFamilies; the database's error
  */
 export async function applyGate(
@@ -75,19 +155,21 @@ export async function applyGate(
   families: readonly Family[],
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
+  prepared: Prepared = new Map(),
 ): Promise<GateResult> {
   await checkFamilies(client, families);
   const gate = await openGate(client);
   const duplicates = await findDuplicates(client, families, gate, incoming);
-  const unstored = new Map(
-    incoming.filter(({ id }) => !duplicates.has(id)).map((delivery) => [delivery.id, delivery]),
-  );
+  const unstored = new Map<string, Delivery>();
+  for (const delivery of incoming.toReversed())
+    if (!duplicates.has(delivery.id)) unstored.set(delivery.id, delivery);
   const all = await findReductions(client, gate, [...unstored.values()], records);
   const [stored, left] = takeLast(all.filter(({ isStored }) => isStored));
-  const bodies = await readStored(client, idsOf(stored));
+  const originals = await readOriginals(client, families, gate.hash, stored, prepared);
   const reductions = [...all.filter(({ isStored }) => !isStored), ...stored].map((reduction) => {
     const { id } = reduction.delivery;
-    return { ...reduction, delivery: (reduction.isStored ? bodies : unstored).get(id)! };
+    const original = originals.get(id) ?? originalOf(families, gate.hash, reduction, unstored.get(id)!);
+    return { ...reduction, ...original };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
   const newIds = await storeReduced(client, families, gate, reductions);
@@ -154,6 +236,38 @@ export async function readStored(
   return new Map(rows.map((delivery) => [delivery.id, delivery]));
 }
 
+/** @param known originals that need not be read again, unless their rows have changed */
+async function readOriginals(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  hash: Hash,
+  reductions: readonly Reduction[],
+  known: Prepared = new Map(),
+): Promise<Prepared> {
+  if (reductions.length === 0) return known;
+  const { rows } = await client.query<Delivery & { xmin: string }>(
+    `select ${storedColumns}, xmin::text from receiver.inbox
+     where id = any($1::uuid[]) and (id, xmin::text) not in (select * from unnest($2::uuid[], $3::text[]))`,
+    [idsOf(reductions), [...known.keys()], Array.from(known.values(), ({ xmin }) => xmin)],
+  );
+  const byId = new Map(reductions.map((reduction) => [reduction.delivery.id, reduction]));
+  const changed = rows.map(({ xmin, ...delivery }) => {
+    const original = originalOf(families, hash, byId.get(delivery.id)!, delivery);
+    return [delivery.id, { ...original, xmin }] as const;
+  });
+  return new Map([...known, ...changed]);
+}
+
+function originalOf(
+  families: readonly Family[],
+  hash: Hash,
+  { patientHashes }: Reduction,
+  delivery: Delivery,
+): Original {
+  const family = families.find(({ name }) => name === delivery.family);
+  return { delivery, copy: reduce(delivery, family, patientHashes, hash) };
+}
+
 /** Stores reduced callbacks in place of their originals. @returns their ids by those of the originals */
 async function storeReduced(
   client: pg.ClientBase,
@@ -177,12 +291,10 @@ async function storeReduced(
   const storedAt = await removeOriginals(client, originals);
   const reduced = reductions
     .filter((reduction) => !isWhole(reduction))
-    .map(({ delivery, patientHashes }) => {
-      const family = families.find(({ name }) => name === delivery.family);
-      const at = storedAt.get(delivery.id);
+    .map(({ delivery: { id }, copy }) => {
+      const at = storedAt.get(id);
       // Reports as of a moment before the erasure keep what was stored by then.
-      const copy = { ...reduce(delivery, family, patientHashes, gate.hash), ...(at && { storedAt: at }) };
-      return { id: delivery.id, copy };
+      return { id, copy: at ? { ...copy, storedAt: at } : copy };
     });
   const copies = reduced.map(({ copy }) => copy);
   await insert(client, copies);
@@ -223,10 +335,12 @@ async function withhold(client: pg.ClientBase, reductions: readonly ReductionWit
   const deliveries = reductions.map(({ delivery }) => delivery);
   await client.query(
     `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, owner_hashes, received_at)
-     select id, erasure, family, business, record, delivery, string_to_array(owners, ','),
-            timestamptz 'epoch' + us * interval '1 microsecond'
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::text[], $8::float8[])
-       as w(id, erasure, family, business, record, delivery, owners, us)
+     select w.id, erasure, w.family, business, record,
+            jsonb_build_object('delivery', head, 'envelope', coalesce(i.envelope, body), 'data', coalesce(i.data, w.data)),
+            string_to_array(owners, ','), timestamptz 'epoch' + us * interval '1 microsecond'
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::jsonb[], $9::text[], $10::float8[])
+       as w(id, erasure, family, business, record, head, body, data, owners, us)
+     left join receiver.inbox i on i.id = w.id
      on conflict (id) do nothing`,
     [
       deliveries.map(({ id }) => id),
@@ -234,10 +348,9 @@ async function withhold(client: pg.ClientBase, reductions: readonly ReductionWit
       deliveries.map(({ family }) => family),
       deliveries.map(({ businessId }) => businessId),
       deliveries.map(({ recordId }) => recordId),
-      deliveries.map(
-        ({ body, data, ...rest }) =>
-          `{"delivery":${JSON.stringify(rest)},"envelope":${body},"data":${data ?? 'null'}}`,
-      ),
+      deliveries.map(({ body, data, ...head }) => JSON.stringify(head)),
+      reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.body.toString())),
+      reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.data)),
       reductions.map(({ ownerHashes }) => ownerHashes.join()),
       deliveries.map(({ receivedAt }) => receivedAt),
     ],

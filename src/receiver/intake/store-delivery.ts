@@ -5,11 +5,12 @@ import { DataRefused, InvalidCallback } from '../../callbacks/rejection.ts';
 import type { Config } from '../../common/config/config.ts';
 import { dayMs } from '../../common/days.ts';
 import type { Log } from '../../common/log.ts';
-import { storeDeliveries } from '../gate/gate.ts';
+import { storeGated } from '../gate/gate.ts';
 import { commitSeconds, notStored } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks } from '../store/clock.ts';
 import { describeError, faultOf, Unavailable } from '../store/errors.ts';
+import { insertDeliveries } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 
 /** `duplicate`: it was received before; `expired`: it is older than what its family keeps, and is not stored. */
@@ -57,19 +58,24 @@ const ofOtherRows = new Set(['23503', '23505', '23P01']);
 export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const { config, families, pool, circuit, fallback, onStored } = options;
 
+  const commit = async <Result>(deliveries: Delivery[], storing: Promise<Result[]>) => {
+    const end = commitSeconds.startTimer({ store: 'postgresql' });
+    const results = await storing;
+    end();
+    const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
+    for (const name of new Set(accepted.map(({ family }) => family)))
+      onStored?.(
+        name,
+        accepted.filter(({ family }) => family === name).map(({ id }) => id),
+      );
+    return results;
+  };
+  const { databaseMs } = config.times;
   const insert = (deliveries: Delivery[]) =>
-    circuit.run(async (): Promise<ReceiveResult[]> => {
-      const end = commitSeconds.startTimer({ store: 'postgresql' });
-      const results = await storeDeliveries(pool, families, deliveries, config.times.databaseMs);
-      end();
-      const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
-      for (const name of new Set(accepted.map(({ family }) => family)))
-        onStored?.(
-          name,
-          accepted.filter(({ family }) => family === name).map(({ id }) => id),
-        );
-      return results;
-    });
+    circuit.run(() => commit(deliveries, insertDeliveries(pool, deliveries, databaseMs)));
+  // Not through the circuit: its errors say nothing about PostgreSQL.
+  const passGate = (deliveries: Delivery[]) =>
+    commit(deliveries, storeGated(pool, families, deliveries, databaseMs));
 
   const spill = async (deliveries: Delivery[]) => {
     if (!fallback) throw new StoreUnavailable('PostgreSQL');
@@ -78,7 +84,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       deliveries.map(({ id, family, body, receivedAt }) => ({ id, family, body, receivedAt })),
     );
     end();
-    return deliveries.map((): ReceiveResult => 'accepted');
+    return deliveries.map(() => 'accepted' as const);
   };
 
   const insertOrSpill = async (deliveries: Delivery[]) => {
@@ -96,6 +102,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
     database: createGroupCommit({ ...commitLimits, commit: insert }),
     fallback: createGroupCommit({ ...commitLimits, commit: spill }),
   };
+  const gate = createGroupCommit({ ...commitLimits, maxItems: maxGated, commit: passGate });
 
   return {
     judgeTime: (delivery) => judgeTime(options, delivery),
@@ -108,13 +115,15 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
       if (verdict === 'unknown' && !(fallback && place === 'anywhere'))
         throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
       try {
-        return await commits[verdict === 'unknown' ? 'fallback' : place].append(delivery);
+        const result = await commits[verdict === 'unknown' ? 'fallback' : place].append(delivery);
+        return result === 'gated' ? await gate.append(delivery) : result;
       } catch (error) {
         throw await failureOf(error, delivery, options);
       }
     },
     drained: async () => {
       await Promise.all(Object.values(commits).map(({ drained }) => drained()));
+      await gate.drained();
     },
   };
 }
@@ -150,6 +159,9 @@ const commitLimits = {
   maxWaiting: 5_000,
   maxWaitingWeight: 64 * 1024 * 1024,
 };
+
+/** Deliveries of a commit that locks the gate: inserts wait for it. */
+const maxGated = 50;
 
 async function failureOf(
   error: unknown,

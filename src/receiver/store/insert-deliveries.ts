@@ -7,7 +7,6 @@ import { queryPrepared } from './pools.ts';
 
 /** `gated`: the delivery may concern an erasure, and was not stored. */
 type InsertResult = 'accepted' | 'duplicate' | 'gated';
-type InsertRow = { id: string | null; result: InsertResult };
 
 /** A row of inbox as a Delivery, whose body has the keys in PostgreSQL's order and all digits of its numbers. */
 export const storedColumns = `id, family, event, client_id as "clientId", business_id as "businessId", record_id as "recordId",
@@ -57,12 +56,10 @@ export const incoming = `incoming as materialized (
 /**
  * The first of two copies to arrive counts, also where the other was stored before: the fallback store's may come later. Then it
  * is merged again.
- *
- * @param isStored SQL for whether a delivery of `incoming` is stored
  */
-const insertion = (isStored: string): string => `
+const insertion = `
 with ${incoming}, ${gate}, ${gatedOf('incoming')}, ungated as not materialized (
-  select * from incoming where ${isStored}
+  select * from incoming where id not in (select id from gated)
 ), stored as (
   insert into receiver.inbox (${columns})
   select ${columns} from ungated order by id
@@ -88,10 +85,6 @@ union all
 -- A commit is on disk even where synchronous_commit is off for the database or the role.
 select null, set_config('synchronous_commit', 'on', true)`;
 
-/** Stores nothing where a delivery is gated: the others wait for it, so that one commit has them all. */
-const insertAllOrNone = insertion('not exists (select from gated)');
-const insertUnlessGated = insertion('id not in (select id from gated)');
-
 /** For gate/gate.ts, which has locked the gate's table. */
 export const insertUngated = `
 with ${incoming}, stored as (
@@ -103,26 +96,24 @@ insert into receiver.pending_deliveries (id, family) select id, family from stor
 /**
  * Inserts deliveries in one commit; they may contain copies.
  *
- * @param behindGate in a transaction that has locked the gate's table: all but the gated ones are stored
- * @returns a result for each, in order; where one is `gated`, none is stored
+ * @returns a result for each, in order
  * @throws the database's error; then none is stored
  */
 export async function insertDeliveries(
   pool: pg.Pool,
   deliveries: readonly Delivery[],
   timeoutMs: number,
-  behindGate?: pg.ClientBase,
 ): Promise<InsertResult[]> {
-  const query = insertQuery(deliveries, timeoutMs);
-  const rows = behindGate
-    ? (await behindGate.query<InsertRow>(query)).rows
-    : await queryPrepared<InsertRow>(pool, { ...query, text: insertAllOrNone });
+  const rows = await queryPrepared<{ id: string | null; result: InsertResult }>(
+    pool,
+    insertQuery(deliveries, timeoutMs),
+  );
   const results = new Map(rows.map(({ id, result }) => [id, result]));
   return deliveries.map(({ id }) => {
-    const result = results.get(id);
+    const result = results.get(id) ?? 'accepted';
     // Further copies of the same commit.
-    if (result !== 'duplicate') results.set(id, 'duplicate');
-    return result ?? 'accepted';
+    if (result === 'accepted') results.set(id, 'duplicate');
+    return result;
   });
 }
 
@@ -136,7 +127,7 @@ export function insertQuery(deliveries: readonly Delivery[], timeoutMs: number) 
       if (delivery.receivedAt < earlier.delivery.receivedAt) earlier.delivery = delivery;
     }
   }
-  return { text: insertUnlessGated, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };
+  return { text: insertion, values: [toJsonb([...first.values()])], query_timeout: timeoutMs };
 }
 
 /** A jsonb parameter in binary format, a version byte and the text: bodies are sent as received, not encoded or quoted again. */
