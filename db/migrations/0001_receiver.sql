@@ -193,9 +193,13 @@ create table receiver.withheld (
   business_id  text,
   record_id    text,
   delivery     jsonb       not null,
+  envelope     jsonb,
+  data         jsonb,
   owner_hashes text[],
   received_at  timestamptz not null
 );
+comment on column receiver.withheld.delivery     is 'What is known of the callback; or the row of the quarantine';
+comment on column receiver.withheld.envelope     is 'As in inbox, as is data: PostgreSQL copies what is compressed as it is';
 comment on column receiver.withheld.owner_hashes is 'Salted hashes of the patients to whom it belonged';
 comment on table receiver.withheld is 'Callbacks, and bodies of the quarantine, as they were before an erasure, until ERASURE_KEEP after their receipt';
 

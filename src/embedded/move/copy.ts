@@ -87,8 +87,7 @@ export const insertInto = (table: string): string =>
 export const insertRejected = `
 insert into receiver.quarantine select q.* from jsonb_populate_recordset(null::receiver.quarantine, $1::jsonb) q
 where not exists (
-  select from receiver.erased where until >= q.received_at
-    and hash = any(array(select receiver.hash_of(s) from unnest(q.subjects || concat('d:', q.id)) s))
+  select from receiver.erased_of(q.subjects || concat('d:', q.id)) e where e.until >= q.received_at
 ) on conflict do nothing`;
 
 export const insertErased = (hash: string): string => `

@@ -334,9 +334,8 @@ async function withhold(client: pg.ClientBase, reductions: readonly ReductionWit
   if (reductions.length === 0) return;
   const deliveries = reductions.map(({ delivery }) => delivery);
   await client.query(
-    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, owner_hashes, received_at)
-     select w.id, erasure, w.family, business, record,
-            jsonb_build_object('delivery', head, 'envelope', coalesce(i.envelope, body), 'data', coalesce(i.data, w.data)),
+    `insert into receiver.withheld (id, erasure, family, business_id, record_id, delivery, envelope, data, owner_hashes, received_at)
+     select w.id, erasure, w.family, business, record, head, coalesce(i.envelope, body), coalesce(i.data, w.data),
             string_to_array(owners, ','), timestamptz 'epoch' + us * interval '1 microsecond'
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::jsonb[], $9::text[], $10::float8[])
        as w(id, erasure, family, business, record, head, body, data, owners, us)
@@ -348,7 +347,7 @@ async function withhold(client: pg.ClientBase, reductions: readonly ReductionWit
       deliveries.map(({ family }) => family),
       deliveries.map(({ businessId }) => businessId),
       deliveries.map(({ recordId }) => recordId),
-      deliveries.map(({ body, data, ...head }) => JSON.stringify(head)),
+      deliveries.map(({ body, data, ...head }) => JSON.stringify({ delivery: head })),
       reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.body.toString())),
       reductions.map(({ isStored, delivery }) => (isStored ? null : delivery.data)),
       reductions.map(({ ownerHashes }) => ownerHashes.join()),

@@ -96,6 +96,8 @@ interface OwnTables {
     business_id: string | null;
     record_id: string | null;
     delivery: JSONColumnType<object>;
+    envelope: JSONColumnType<object> | null;
+    data: JSONColumnType<object> | null;
     owner_hashes: string[] | null;
     received_at: Time;
   };
