@@ -17,7 +17,7 @@ import type { Core, OnCore } from '../receiver/feature.ts';
 import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { type AccessFilter, listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
-import { applyErasures, exportErasures, listErasures } from './erasures.ts';
+import { applyErasures, exportErasures, listErasures, readWithheld } from './erasures.ts';
 import { heldSubjects, holdPatient, releasePatient } from './holds.ts';
 import { exportPatient, identifyPatient, showPatient, subjectsLike, UnclearPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
@@ -145,7 +145,11 @@ async function erase({ core, actor, subjects }: Patient, also: readonly string[]
     erasePatient(core, actor, subjects, { also, onProgress: advance }),
   );
   printTable(['family', 'callbacks'], Object.entries(counts));
-  print(`Certificate ${id}. The originals are withheld for ERASURE_KEEP after their receipt.`);
+  const originals =
+    core.config.erasure.keepMs > 0
+      ? `withheld for ERASURE_KEEP after their receipt: erasures show ${id}`
+      : 'destroyed, but for those with a hold';
+  print(`Certificate ${id}. The originals are ${originals}.`);
   if (completed_at === null)
     print('It is not complete: rows could not be written yet. The receiver tries again: erasures list');
 }
@@ -165,6 +169,17 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
           return [row.id, row.actor, row.started_at, row.completed_at, counts.join('\n')];
         });
         printTable(['certificate', 'by', 'begun', 'completed', 'callbacks'], rows);
+      }),
+    );
+  erasures
+    .command('show')
+    .description(
+      'print what is withheld of an erasure, as it was: a JSON object for each callback and refused body',
+    )
+    .argument('<id>', 'its certificate', parseUuid)
+    .action(
+      onCore(async (core, id: string) => {
+        for await (const line of readWithheld(core, commandActor(), id)) print(line);
       }),
     );
   erasures

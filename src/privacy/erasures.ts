@@ -2,13 +2,56 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { hashedPrefix } from '../callbacks/reduce.ts';
 import type { Core } from '../receiver/feature.ts';
 import { gateLock } from '../receiver/gate/gate.ts';
+import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { type Db, writeSettings } from '../receiver/store/tables.ts';
 import { type Certificate, certificates, continueList } from './erase.ts';
 
 export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
   certificates(db).orderBy('started_at', 'desc').limit(limit).execute();
+
+const maxRows = 500;
+
+/**
+ * What is withheld of an erasure, as it was: JSON of each callback, and of each body of the quarantine.
+ *
+ * @throws Error where there is no such erasure, or the access log cannot be written
+ */
+export async function* readWithheld(core: Core, actor: Actor, id: string): AsyncGenerator<string> {
+  const { db } = core;
+  const certificate = await db
+    .selectFrom('receiver.erasures')
+    .select('patient_hashes')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (!certificate) throw new Error(`There is no erasure ${id}`);
+  // They are hashed already.
+  const subjects = certificate.patient_hashes.map((hash) => hashedPrefix + hash);
+  await logAccess(core, { actor, action: 'erasures show', subjects, filter: { erasure: id } });
+  const withheld = db
+    .selectFrom('receiver.withheld')
+    .select(['id', callbackText.as('callback'), quarantineRow.as('row')])
+    .where('erasure', '=', id)
+    .orderBy('id')
+    .limit(maxRows);
+  for (let last: string | undefined; ; ) {
+    const page = await (last ? withheld.where('id', '>', last) : withheld).execute();
+    for (const { callback, row } of page) {
+      // PostgreSQL writes a bytea as \x and digits.
+      const body = row.body && Buffer.from(row.body.slice(2), 'hex').toString();
+      yield callback ?? JSON.stringify({ ...row, body });
+    }
+    if (page.length < maxRows) return;
+    last = page.at(-1)!.id;
+  }
+}
+
+// As text, with all digits of its numbers.
+const callbackText = sql<string | null>`case when envelope is not null then
+  jsonb_build_object('id', id, 'family', family, 'received_at', received_at, 'callback', envelope)::text end`;
+const quarantineRow = sql<{ body?: string }>`coalesce(delivery->'delivery', delivery)`;
 
 // PostgreSQL checks the columns.
 const rows = z.array(z.record(z.string(), z.unknown()));

@@ -3,7 +3,7 @@ import type { Check, Feature } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { addPrivacyCommands } from './commands.ts';
 import { continueErasures } from './erase.ts';
-import { applyRetention } from './retention.ts';
+import { applyRetention, destroyWithheld } from './retention.ts';
 import { checkUserDeletions } from './user-deletions.ts';
 
 const minuteMs = 60_000;
@@ -18,6 +18,8 @@ export const privacy: Feature = {
       run: async (signal) => {
         const count = await continueErasures(core, signal);
         if (count > 0) core.log.info({ erasures: count }, 'erasures were continued');
+        // What has come since of erased people, and is stored reduced, or in the quarantine no more.
+        if (core.config.erasure.keepMs === 0) await destroyWithheld(core);
       },
     },
     {

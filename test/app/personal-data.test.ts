@@ -59,12 +59,12 @@ it('no log has anything personal, nor after an erasure a table or Redis, whichev
   const command = spawnReceiver(args, env);
   expect(await command.end()).toBe(0);
   await until(async () => (await database.rows('select from receiver.pending_deliveries')).length === 0);
+  await until(async () => (await database.rows('select from receiver.withheld')).length === 0);
   expect(await service.end('SIGTERM')).toBe(0);
 
   // Names of fields stay.
   const tables = (await everything(coreOf(database))).replaceAll(`${canary} field`, '').split('\n');
   expect(tables.filter((line) => line.includes(canary))).toEqual([]);
-  expect(await database.rows('select count(*)::int as n from receiver.withheld')).toEqual([{ n: count + 1 }]);
   expect(await contents()).not.toContain(canary);
   expect(service.output()).not.toContain(canary);
   expect(command.output()).not.toContain(canary);

@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addPrivacyCommands } from '../../src/privacy/commands.ts';
+import { privacy } from '../../src/privacy/feature.ts';
 import { identifyPatient } from '../../src/privacy/patient.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { commandActor } from '../../src/receiver/store/log-access.ts';
-import { coreOf, everything, storeAndMerge } from '../support/core.ts';
+import { coreOf, everything, stateOf, storeAndMerge } from '../support/core.ts';
 import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { testConfig } from '../support/service.ts';
 
 const database = useReceiverDatabase('test');
 const day = 86_400;
@@ -138,6 +141,36 @@ it('the list of erasures is a private file without ids, and is applied to its ow
   expect(await actions()).toEqual(['erase', 'erasures export', 'erasures apply']);
   await database.rows(`update receiver.settings set value = 'another' where name = 'salt'`);
   await expect(run('erasures', 'apply', output)).rejects.toThrow('of another database');
+});
+
+it('what an erasure withholds is shown as it was, with an entry about the patient in the access log', async () => {
+  await store(receipt({ receipt_id: 1, patient_oid: 'P1', name: 'CANARY', net_amount: 5 }));
+  const body = '{"event":"receipt.created","data":{"patient_oid":"P1","name":"CANARY"}}';
+  await expect(openIntake(database).receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
+  const [, id] = /show ([\da-f-]{36})\./.exec(await run('patient', 'erase', 'P1', '--yes'))!;
+  const lines = (await run('erasures', 'show', id!)).trim().split('\n');
+  const shown = lines.map((line) => JSON.parse(line));
+  expect(shown.find(({ callback }) => callback)).toMatchObject({
+    family: 'receipt',
+    callback: { data: { name: 'CANARY', net_amount: 5 } },
+  });
+  expect(shown.find(({ callback }) => !callback)).toMatchObject({ reason: 'invalid', body });
+  expect(shown).toHaveLength(2);
+  expect(await run('audit', 'list', '--patient', 'platform:P1')).toContain('erasures show');
+  const other = randomUUID();
+  await expect(run('erasures', 'show', other)).rejects.toThrow(`There is no erasure ${other}`);
+});
+
+it('originals are destroyed at once where ERASURE_KEEP says nothing', async () => {
+  core = coreOf(database, { erasure: testConfig().erasure });
+  await store(receipt({ receipt_id: 1, patient_oid: 'P1', name: 'CANARY' }));
+  expect(await run('patient', 'erase', 'P1', '--yes')).toContain('The originals are destroyed');
+  expect(await withheld()).toBe(0);
+  const whole = { event: 'abha.created', data: { abha_address: 'canary@abdm', oid: 'P1' } };
+  await store(whole);
+  expect(await withheld()).toBe(1);
+  await privacy.tasks!({ ...core, process: stateOf() })[0]!.run(new AbortController().signal);
+  expect(await withheld()).toBe(0);
 });
 
 it('a request to delete a user is answered once', async () => {

@@ -114,7 +114,7 @@ function durationMs(text: string): number | undefined {
 /** In milliseconds. */
 export const keep = z
   .string()
-  .default('365d')
+  .default('0')
   .transform((text, context) => {
     const ms = text === '0' ? 0 : durationMs(text);
     return ms ?? fail(context, 'must be a duration such as 365d or 3y, or 0');
