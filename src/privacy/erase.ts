@@ -145,7 +145,10 @@ async function findGated({ pool }: Core, records: readonly RecordKey[]): Promise
   const { rows } = await pool.query<RecordKey>(
     `with callbacks as materialized (
        select i.* from unnest($1::text[], $2::text[], $3::text[]) as r(business, record, family)
-       join receiver.inbox i on (i.business_id, i.family, i.record_id) = (business, r.family, record)
+       cross join lateral (
+         select id, family, business_id, record_id, subjects from receiver.inbox
+         where business_id = r.business and family = r.family and record_id = r.record offset 0
+       ) i
      ), ${gatedOf('callbacks')}
      select distinct family, business_id as "businessId", record_id as "recordId" from callbacks join gated using (id)`,
     [...keysOf(records), records.map(({ family }) => family)],

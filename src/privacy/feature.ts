@@ -18,7 +18,7 @@ export const privacy: Feature = {
       run: async (signal) => {
         const count = await continueErasures(core, signal);
         if (count > 0) core.log.info({ erasures: count }, 'erasures were continued');
-        // What has come since of erased people, and is stored reduced, or in the quarantine no more.
+        // Later callbacks and refused bodies of erased people are withheld, too.
         if (core.config.erasure.keepMs === 0) await destroyWithheld(core);
       },
     },
