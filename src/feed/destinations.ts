@@ -85,7 +85,8 @@ export const checkDestinations = async (core: Core): Promise<Check[]> =>
     const detail = `The last attempt: ${outcome ?? 'none yet'}`;
     const check = { name: 'destination', about: id, detail, ...(since && { since }) };
     const command = (name: string) => `receiver destinations ${name} ${id}`;
-    if (paused === 'command') return { ...check, status: 'ok', title: 'Webhooks are paused by a command' };
+    if (paused === 'command')
+      return { ...check, status: 'warn', title: 'Webhooks are paused by a command', todo: command('resume') };
     if (!isHere) {
       const title =
         'Webhooks were confirmed with another PUBLIC_URL, or in a database of which this may be a copy';

@@ -229,6 +229,10 @@ it('the last attempt decides about the check, and Retry-After about the next one
   send(core);
   await until(async () => (await check()).status === 'ok');
   expect((await check()).detail).toContain('200');
+  await database.rows(`update receiver.destinations set url = 'http://127.0.0.1:2/'`);
+  await change(core, 2);
+  await until(async () => (await check()).status === 'warn');
+  expect((await check()).detail).toContain('ECONNREFUSED');
 });
 
 it('a clock that steps back stops no webhooks', async () => {
@@ -283,7 +287,7 @@ it('410 pauses a destination at once; commands pause, try and remove it', async 
   expect([await run(core, 'test', id), process.exitCode]).toEqual(['410\n', 1]);
   process.exitCode = undefined;
   await run(core, 'pause', id);
-  expect(await states()).toEqual(['ok']);
+  expect(await states()).toEqual(['warn']);
   await run(core, 'remove', id);
   expect(await states()).toEqual([]);
 });
