@@ -22,6 +22,10 @@ create or replace function reporting.amount_due(net numeric, paid numeric, state
   language sql immutable parallel safe
   return case when abs(coalesce(net - paid, stated)) < 0.005 then 0 else coalesce(net - paid, stated) end;
 
+-- The interface names no other status than SUCCESS.
+create or replace function reporting.is_failed(status text) returns boolean
+  language sql immutable parallel safe return coalesce(lower(status) = 'failed', false);
+
 -- Digits of Devanagari, Bengali, Gurmukhi, Gujarati, Oriya, Tamil, Telugu, Kannada, Malayalam, of Arabic and Persian, and wide ones
 -- are read, too. What has fewer than six is no number of a person, such as 0 or +91.
 create or replace function reporting.phone_key(phone text) returns bigint
@@ -48,4 +52,5 @@ comment on function reporting.day        is 'The day of a moment, in the time zo
 comment on function reporting.hour       is 'The beginning of a moment''s hour, in the time zone of the reports';
 comment on function reporting.today      is 'The current day, in the time zone of the reports';
 comment on function reporting.amount_due is 'Net less paid; what the platform stated, where one of them is not known. Less than half a paisa is nothing';
+comment on function reporting.is_failed  is 'Whether a receipt has the status FAILED, in any case: it is listed, and in no sum';
 comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal, in digits of any script; null: it is none';

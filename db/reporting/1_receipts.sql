@@ -81,7 +81,7 @@ create or replace view reporting.outstanding_receipts as
 select business_id, receipt_id, receipt_number, day, issued_at, reporting.today() - day as days_outstanding, clinic_id, doctor_id,
        patient_id, name, mobile, net_amount, paid_amount, due_amount, payment_link, pdf_url
 from reporting.receipts
-where due_amount > 0;
+where due_amount > 0 and not reporting.is_failed(status);
 
 -- Without a phone number, of a patient; without both, of a receipt. The first receipt identifies the row.
 create or replace view reporting.outstanding_by_phone as
@@ -99,7 +99,7 @@ from (
   select *, count(*) over alike as copies, row_number() over (alike order by issued_at, receipt_id) as copy_number,
          first_value(receipt_id) over (alike order by issued_at, receipt_id) as first_receipt_id
   from reporting.receipts
-  where patient_id <> '' and net_amount > 0
+  where patient_id <> '' and net_amount > 0 and not reporting.is_failed(status)
   window alike as (partition by business_id, day, patient_id, net_amount)
 ) r
 where copies > 1;
@@ -115,15 +115,16 @@ select business_id, clinic_id, doctor_id, day, count(*) filter (where deleted_at
        count(*) filter (where deleted_at is not null) as deleted_receipts,
        coalesce(sum(net_amount) filter (where deleted_at is not null), 0) as deleted_net_amount
 from reporting.all_receipts
+where not reporting.is_failed(status)
 group by business_id, clinic_id, doctor_id, day;
 
 comment on view reporting.receipt_callbacks    is 'What each callback said about a receipt; receipt_history and receipts_as_of are made of it';
-comment on view reporting.all_receipts         is 'The newest version of each receipt, deleted ones included';
-comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones';
+comment on view reporting.all_receipts         is 'The newest version of each receipt, with deleted and failed ones';
+comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones; sums leave out failed ones, see is_failed';
 comment on view reporting.deleted_receipts     is 'The newest version of each deleted receipt';
-comment on view reporting.outstanding_receipts is 'Receipts with an amount due';
+comment on view reporting.outstanding_receipts is 'Receipts with an amount due, without failed ones';
 comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient; without both, of each receipt';
-comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted';
+comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted and has not failed';
 comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
-comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, for each business, clinic and doctor';
+comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, without failed ones, for each business, clinic and doctor';
 comment on function reporting.receipts_as_of   is 'The rows of all_receipts as they follow from the callbacks that were stored by a moment, deleted ones included';

@@ -58,6 +58,6 @@ comment on view reporting.consent_forms    is 'The newest version of each consen
 comment on view reporting.review_requests  is 'Requests that ask a patient for a review';
 comment on view reporting.payment_requests is 'Requests to patients to pay';
 comment on view reporting.activities_daily is 'What doctors_daily, clinics_daily and businesses_daily add up';
-comment on view reporting.doctors_daily    is 'Receipts, consent forms and review requests of each doctor and day';
-comment on view reporting.clinics_daily    is 'Receipts, consent forms and review requests of each clinic and day; consent forms have no clinic';
-comment on view reporting.businesses_daily is 'Receipts, requests to pay, consent forms and review requests of each business and day';
+comment on view reporting.doctors_daily    is 'Receipts (without failed ones), consent forms and review requests of each doctor and day';
+comment on view reporting.clinics_daily    is 'Receipts (without failed ones), consent forms and review requests of each clinic and day; consent forms have no clinic';
+comment on view reporting.businesses_daily is 'Receipts (without failed ones), requests to pay, consent forms and review requests of each business and day';

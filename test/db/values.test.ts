@@ -101,6 +101,34 @@ describe('receipts', () => {
     ]);
   });
 
+  it('whose status is FAILED, in any case, are listed with it, and are in no sum', async () => {
+    const sums = () =>
+      Promise.all([
+        lines('to_jsonb(r)', 'receipts_daily r'),
+        lines('to_jsonb(r)', 'businesses_daily r'),
+        lines('to_jsonb(r)', 'doctors_daily r'),
+        lines('to_jsonb(r)', 'clinics_daily r'),
+        lines('to_jsonb(r)', 'outstanding_receipts r'),
+        lines('to_jsonb(r)', 'outstanding_by_phone r'),
+        lines('to_jsonb(r)', 'duplicate_receipts r'),
+      ]);
+    const before = await sums();
+    await apply(
+      database,
+      ['FAILED', 'failed'].map((receipt_status, n) =>
+        receipt(20 + n, { ...amounts(70, 0, 70), receipt_status, patient_oid: 'q' }),
+      ),
+    );
+    await apply(database, [
+      receipt(22, { ...amounts(70, 0, 70), receipt_status: 'Failed' }),
+      receipt(22, {}, 'deleted', midnight + 1),
+    ]);
+    expect(await sums()).toEqual(before);
+    expect(
+      await lines('receipt_id, status, net_amount', 'receipts r where reporting.is_failed(status)'),
+    ).toEqual(['20 FAILED 70', '21 failed 70']);
+  });
+
   it('that are not paid are listed, also by phone number; and those that are there twice', async () => {
     const age = `days_outstanding - (reporting.today() - date '2026-03-01')`;
     expect(await lines(`receipt_id, due_amount, ${age}`, 'outstanding_receipts')).toEqual([
