@@ -50,30 +50,33 @@ where deleted_at is null;
 
 -- Clinics are closed at night and on Sundays, so a gap is compared with the same period of the week in the four weeks before the
 -- last callback: as many callbacks are expected now as were received then. If five are expected and none is received, the
--- probability of that by chance is below 1 %. A business that has sent nothing for 90 days is considered inactive.
+-- probability of that by chance is below 1 %. A business that has sent nothing for 90 days is considered inactive. A callback that
+-- came more than a day late, such as those of a history, counts at the time of its event: by its arrival, every business that a
+-- history has would have sent just now.
 create or replace view reporting.silence as
 with arrivals as (
-  select business_id, family, received_at from reporting.deliveries where source = 'callback' and day >= reporting.today() - 118
+  select business_id, family, received_at, case when event_time < received_at - interval '1 day' then event_time else received_at end as at
+  from reporting.deliveries where source = 'callback' and day >= reporting.today() - 118
 ), sent as (
-  select business_id, family, max(received_at) as last, now() - max(received_at) as gap,
-         extract(epoch from now() - max(received_at)) / 604800 as gap_weeks,
-         least(4, floor(extract(epoch from max(received_at) - min(received_at)) / 604800)) as weeks
-  from arrivals group by business_id, family having max(received_at) > now() - interval '90 days'
+  select business_id, family, max(received_at) as received, max(at) as last, now() - max(at) as gap,
+         extract(epoch from now() - max(at)) / 604800 as gap_weeks,
+         least(4, floor(extract(epoch from max(at) - min(at)) / 604800)) as weeks
+  from arrivals group by business_id, family having max(at) > now() - interval '90 days'
 ), counted as (
   -- Of a callback that came 3.2 weeks before the last one: 4 weeks before began the period, and 0.8 weeks later it came.
   select s.*,
-         count(*) filter (where before.weeks < s.weeks and before.weeks + 1 - before.exactly <= least(s.gap_weeks, 1)) as received
+         count(*) filter (where before.weeks < s.weeks and before.weeks + 1 - before.exactly <= least(s.gap_weeks, 1)) as earlier
   from sent s
   join arrivals a using (business_id, family)
-  cross join lateral (select extract(epoch from s.last - a.received_at) / 604800 as exactly) past
+  cross join lateral (select extract(epoch from s.last - a.at) / 604800 as exactly) past
   cross join lateral (select past.exactly, floor(past.exactly) as weeks) before
-  group by business_id, family, s.last, s.gap, s.gap_weeks, s.weeks
+  group by business_id, family, s.received, s.last, s.gap, s.gap_weeks, s.weeks
 )
-select business_id, family, last as last_received_at, gap as present_gap, round(expected, 1) as expected_callbacks,
+select business_id, family, received as last_received_at, gap as present_gap, round(expected, 1) as expected_callbacks,
        expected >= 5 as out_of_the_ordinary
 from counted
 -- A gap of more than a week: by the average of the weeks. Less than a week of callbacks: nothing is expected yet.
-cross join lateral (select received / nullif(weeks, 0) * greatest(1, gap_weeks) as expected) e;
+cross join lateral (select earlier / nullif(weeks, 0) * greatest(1, gap_weeks) as expected) e;
 
 -- An outage is listed two minutes after its end: until then another receiver may still record that it could take callbacks.
 create or replace view reporting.outages as
@@ -91,6 +94,6 @@ comment on view reporting.quarantine       is 'Rejected callbacks, without their
 comment on view reporting.deliveries_daily is 'Counts of the callbacks of each day, by business and family';
 comment on view reporting.schema_drift     is 'Differences between callbacks and the documented interface: unknown fields, missing fields, new values, values that do not fit';
 comment on view reporting.other_events     is 'Events that no family lists, with their data but health records';
-comment on view reporting.silence          is 'Time since the last callback of each business and family, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
+comment on view reporting.silence          is 'Time since the last callback of each business and family, by its event where it came more than a day late, and whether it is out of the ordinary; without those that have sent nothing for 90 days';
 comment on view reporting.outages          is 'The times of more than three minutes in which no receiver could take callbacks, after the first in which one could; one that goes on is not listed';
 comment on view reporting.aliases          is 'Names for the ids of businesses, clinics and doctors, as they were entered, imported, or taken from the platform''s directory';

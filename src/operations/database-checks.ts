@@ -206,7 +206,7 @@ const all: ReadCheck[] = [
     ok: 'No business lacks five callbacks that it used to send',
     title: 'A business sends no more',
     query: sql<Fault & { families: string }>`
-      select business_id as about, string_agg(family, ', ' order by family) as families, min(last_received_at) as since
+      select business_id as about, string_agg(family, ', ' order by family) as families, now() - max(present_gap) as since
       from reporting.silence where out_of_the_ordinary group by business_id order by since limit 20`,
     detail: (row) => `Nothing of ${row.families} since ${iso(row.since)}`,
     todo: 'See whether it is closed, and whether its subscription still leads here',

@@ -266,11 +266,11 @@ it('deliveries are counted by what became of them, and rejected ones with them',
 });
 
 it('silence is out of the ordinary where callbacks were expected in the same part of the week', async () => {
-  const arrivals = (business: string, hours: number[]) =>
+  const arrivals = (business: string, hours: number[], receivedAt = 'event_time') =>
     database.rows(
       `insert into receiver.inbox (id, family, event, client_id, business_id, record_id, version, event_time, subjects, envelope, received_at)
-       select gen_random_uuid(), 'notice', 'vaccination.reminder', '', $1, gen_random_uuid(), '', now(), '{}', '{}', now() - h * interval '1 hour'
-       from unnest($2::float[]) h`,
+       select gen_random_uuid(), 'notice', 'vaccination.reminder', '', $1, gen_random_uuid(), '', event_time, '{}', '{}', ${receivedAt}
+       from unnest($2::float[]) h cross join lateral (select now() - h * interval '1 hour' as event_time) e`,
       [business, hours],
     );
   const range = (from: number, to: number, step = 1) =>
@@ -285,13 +285,20 @@ it('silence is out of the ordinary where callbacks were expected in the same par
   await arrivals('one whole week', range(10.5, 10.5 + 13.9 * 24));
   await arrivals('new', [20, 30, 50]);
   await arrivals('inactive', [91 * 24]);
+  // A history that came just now: by its arrival, both would have sent it now.
+  await arrivals('stopped in a history', range(20 * 24, 60 * 24, 2), 'now()');
+  await arrivals('goes on after a history', range(0.1, 60 * 24, 2), 'now()');
+  // A callback of long ago that comes again says nothing about now.
+  await arrivals('hourly', [600], 'now()');
   expect(await lines('business_id, expected_callbacks, out_of_the_ordinary', 'silence')).toEqual([
     'closed at this time 0.0 f',
     'daily 6.0 t',
+    'goes on after a history 0.0 f',
     'hourly 10.0 t',
     'longer than a week 10.0 t',
     'new',
     'one whole week 10.0 t',
+    'stopped in a history 240.0 t',
   ]);
 });
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
     insert into receiver.quarantine (id, path, family, business_id, reason, errors, body)
     values (gen_random_uuid(), '/${canary}', 'receipt', 'b', 'invalid', '["${canary}"]', '${canary}');
     insert into receiver.counters values ('drift', '["receipt.created", "/${canary}", "value", "${canary}"]', 1, now(), now());
-    update receiver.inbox set received_at = now();
+    update receiver.inbox set received_at = now(), event_time = now();
     insert into receiver.heartbeats values ('2026-01-01'), ('2026-01-02');
     insert into receiver.aliases values ('doctor', 'd', '${canary}', now(), 'platform');
     insert into receiver.pending_deliveries (id, family, next_at, error)

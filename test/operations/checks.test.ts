@@ -41,6 +41,11 @@ const made = (fingerprint: string) =>
 const hourly = `
   insert into receiver.inbox select gen_random_uuid(), 'receipt', 'receipt.created', '', 'b', '${canary}' || at, '1', at, '{}', '{}', null, at, at
   from generate_series(now() - interval '30 days', now() - interval '2 days', '1 hour') at`;
+/** A history that came just now, in which a business stops. */
+const history = hourly.replace(
+  `'1', at, '{}', '{}', null, at, at`,
+  `'1', at, '{}', '{}', null, now(), now()`,
+);
 const gap = `insert into receiver.heartbeats values (now() - interval '1 hour'), (now() - interval '30 minutes')`;
 const failing = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now(), now() - interval '2 hours')`;
 const behind = `insert into receiver.changes (family, business_id, record_id, kind) values ('receipt', 'b', '${canary}', 'changed');
@@ -63,6 +68,7 @@ it.each`
   ${'drift warn'}                   | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
   ${'stale warn'}                   | ${count('stale')}                                                        | ${uncount}
   ${'silence b warn'}               | ${hourly}                                                                | ${unstore}
+  ${'silence b warn'}               | ${history}                                                               | ${unstore}
   ${'outage .* warn'}               | ${gap}                                                                   | ${'delete from receiver.heartbeats'}
   ${'task trim fail'}               | ${failing}                                                               | ${'delete from receiver.tasks'}
   ${'task trim fail'}               | ${late}                                                                  | ${'delete from receiver.tasks'}
