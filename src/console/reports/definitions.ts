@@ -111,7 +111,7 @@ const admissions = reportsOf({
   open_admissions: [
     'Who is admitted now, since when, and what is due.',
     { order: 'admitted_at, business_id, admission_id', leadsWithBusiness: true },
-    { ...stay, details: ['open_clearance_types', 'status', 'facility_id', 'stage'], range: 'last_365_days' },
+    { ...stay, details: ['open_clearance_types', 'status', 'facility_id', 'stage'], range: 'all' },
   ],
   admissions: [
     'Every admission, the newest first.',
