@@ -129,7 +129,7 @@ const admissions = reportsOf({
 });
 
 const certificates = reportsOf({
-  consent_forms: ['Consent forms that patients have signed.', newest('event_time', 'form_id')],
+  consent_forms: ['PDFs of consent forms and of medical certificates.', newest('event_time', 'form_id')],
   review_requests: ['Patients who were asked for a review.', newest('requested_at', 'delivery_id')],
   prescriptions: ['Prescriptions, with their documents.', newest('event_time', 'prescription_id')],
   health_accounts: ['Patients whose health account was linked.', newest('event_time', 'delivery_id')],
