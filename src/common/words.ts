@@ -15,14 +15,14 @@ export const formatCountOf = (
   [singular, plural]: readonly [singular: string, plural: string],
 ) => `${formatCount(count)} ${count === 1 ? singular : plural}`;
 
-// All digits of an amount are shown.
+// Less than half a paisa is ₹0.00, and not -₹0.00.
 const rupees = new Intl.NumberFormat('en-IN', {
   style: 'currency',
   currency: 'INR',
-  maximumFractionDigits: 20,
+  signDisplay: 'negative',
 });
 
-/** An amount in rupees such as ₹1,23,456.00, with all its digits where it is a text; a text that is no number stays as it is. */
+/** An amount in rupees such as ₹1,23,456.00, rounded half up to paise; a text that is no number stays as it is. */
 export function formatAmount(value: number | string): string {
   const exact = typeof value === 'number' ? value.toFixed(2) : value;
   return /^-?\d+(\.\d+)?$/.test(exact) ? rupees.format(exact as never) : exact;

@@ -195,6 +195,7 @@ it('Today has the sums of today', async () => {
   await store(
     receipt(1, { net_amount: 1450.5, amount_paid: 1000 }),
     receipt(2, { net_amount: 100, amount_paid: 100 }),
+    receipt(3, { net_amount: 70, amount_paid: 0, receipt_status: 'failed' }),
   );
   const visitor = await visitAs(openApp(database).app, database, ['viewer']);
   const { text } = await visitor.get('/today').expect(200);

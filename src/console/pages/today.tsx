@@ -15,7 +15,7 @@ import {
 import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Ago, Amount, formatCount, formatCountOf, Named, Nothing } from '../ui/values.tsx';
+import { Ago, Amount, formatCount, formatCountOf, Named, Nothing, Status } from '../ui/values.tsx';
 
 export const today: Page = (routes, { read }) => {
   routes.get('/today', 'viewer', async (_req, res) => {
@@ -184,7 +184,12 @@ const newestColumns: readonly Column<NewestReceipt>[] = [
   { head: 'Received', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
   {
     head: 'Receipt',
-    cell: ({ business, id, number }) => <a href={recordHref('receipt', business, id)}>{number || id}</a>,
+    cell: ({ business, id, number, isFailed }) => (
+      <>
+        <a href={recordHref('receipt', business, id)}>{number || id}</a>{' '}
+        {isFailed && <Status status="failed" />}
+      </>
+    ),
   },
   { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
   { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },

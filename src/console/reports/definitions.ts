@@ -31,8 +31,10 @@ interface Options {
   hasDaysToCome?: boolean;
   /** Columns that are shown among all of them only, besides those of every report. */
   details?: readonly string[];
-  /** Amounts are of versions or of deleted receipts too, so that their sum says nothing. */
+  /** Amounts are of versions, so that their sum says nothing. */
   withoutTotals?: boolean;
+  /** Of all rows that are listed, totals add those of a condition; `others` names the rest. */
+  summed?: { where: string; others: string };
 }
 
 const reportsOf = (entries: Record<string, [line: string, order: Order, options?: Options]>): Report[] =>
@@ -52,6 +54,10 @@ const receipt: Options = { families: ['receipt'] };
 const receiver: Options = { families: [] };
 const activities: Options = { families: ['receipt', 'consent_form', 'review_request', 'payment_request'] };
 const gross: Options = { families: ['receipt'], details: ['gross_amount'] };
+const withoutFailed: Options = { summed: { where: 'not reporting.is_failed(status)', others: 'failed' } };
+const withoutDeleted: Options = {
+  summed: { where: 'deleted_at is null and not reporting.is_failed(status)', others: 'deleted or failed' },
+};
 const stay: Options = {
   families: ['admission', 'admission_event', 'admission_clearance', 'admission_estimate'],
 };
@@ -62,7 +68,7 @@ const money = reportsOf({
     daily,
     receipt,
   ],
-  receipts: ['Every receipt, the newest first.', byReceipt, gross],
+  receipts: ['Every receipt, the newest first.', byReceipt, { ...gross, ...withoutFailed }],
   outstanding_receipts: [
     'Receipts that are not fully paid, the oldest first, by age.',
     by('day, issued_at, business_id, receipt_id'),
@@ -142,15 +148,19 @@ const accountant = reportsOf({
     byTime('day desc, business_id'),
     { ...activities, details: ['consent_forms', 'review_requests'] },
   ],
-  deleted_receipts: ['Receipts that were deleted, with their amounts.', byReceipt, gross],
+  deleted_receipts: [
+    'Receipts that were deleted, with their amounts.',
+    byReceipt,
+    { ...gross, ...withoutFailed },
+  ],
   receipts_as_of: [
     'All receipts as they were at a date and time, for a closed month.',
     byReceipt,
     {
       ...gross,
+      ...withoutDeleted,
       title: 'Receipts as of a date',
       rowsOf: 'all_receipts',
-      withoutTotals: true,
     },
   ],
   receipt_history: [
@@ -158,7 +168,7 @@ const accountant = reportsOf({
     newestIn('received_at', 'receipt_id, version desc'),
     { ...receipt, details: ['issued_at', 'gross_amount', 'status'], withoutTotals: true },
   ],
-  all_receipts: ['All receipts, the deleted ones too.', byReceipt, { ...gross, withoutTotals: true }],
+  all_receipts: ['All receipts, the deleted ones too.', byReceipt, { ...gross, ...withoutDeleted }],
 });
 
 const operations = reportsOf({

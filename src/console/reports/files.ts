@@ -67,6 +67,14 @@ export function describeFile(request: ReportRequest, around: Around): FileConten
       ['Personal data', revealed ? 'included' : 'left out'],
       ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],
       ['Amounts', 'INR'],
+      ...(report.summed
+        ? [
+            [
+              'Totals',
+              `Without receipts that are ${report.summed.others}: their amounts are texts in Excel`,
+            ] as const,
+          ]
+        : []),
     ],
   };
 }

@@ -43,6 +43,7 @@ export function readReportForm(
     doctor: text.meta({ label: 'Doctor', kind: 'doctor' }),
     receipt: receiptId.meta({ label: 'Receipt id' }),
     age: choice('Age in days', keysOf(ages)),
+    status: choice('Status', ['failed']),
     at: localTime(timezone, 'As of'),
     sort: z
       .string()

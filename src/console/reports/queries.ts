@@ -21,6 +21,7 @@ export interface ReportFilter {
   doctor?: string | undefined;
   receipt?: string | undefined;
   age?: Age | undefined;
+  status?: 'failed' | undefined;
   at?: Date | undefined;
   /** A column; with `-` before it, descending. */
   sort?: string | undefined;
@@ -41,7 +42,7 @@ export interface ReportQuery extends ReportSource {
 }
 
 /** The filters of a report, by the fields of its form: their columns; undefined: it has none. */
-export function filtersOf({ report: { rowsOf }, columns }: ReportSource) {
+export function filtersOf({ report: { rowsOf, summed }, columns }: ReportSource) {
   const find = (...names: string[]) => names.find((name) => columns.some((column) => column.name === name));
   return {
     from: find('day'),
@@ -53,6 +54,7 @@ export function filtersOf({ report: { rowsOf }, columns }: ReportSource) {
     // The view of deliveries has receipt_id too, but no index on it.
     receipt: find('receipt_number') && find('receipt_id'),
     age: find('days_outstanding'),
+    status: summed && find('status'),
   };
 }
 
@@ -67,7 +69,7 @@ export function matching(query: ReportQuery, newest?: RawBuilder<unknown>): RawB
       ? sql.table(`reporting.${rowsOf ?? view}`)
       : sql`${sql.table(`reporting.${view}`)}(${filter.at}::timestamptz)`;
   const filters = filtersOf(query);
-  const { from, to, age } = filter;
+  const { from, to, age, status } = filter;
   const ids = (['business', 'clinic', 'doctor', 'receipt'] as const).map((name) => {
     const [column, value] = [filters[name], filter[name]];
     return column && value && sql`${sql.ref(column)} = ${value}`;
@@ -78,6 +80,7 @@ export function matching(query: ReportQuery, newest?: RawBuilder<unknown>): RawB
     filters.from && from && sql`day >= ${from}::date`,
     filters.to && to && sql`day <= ${to}::date`,
     filters.age && age && isOfAge(age),
+    filters.status && status && sql`reporting.is_failed(status)`,
     report.leadsWithBusiness &&
       !(filters.business && filter.business) &&
       sql`business_id = any(${businesses})`,
@@ -99,11 +102,13 @@ const shortOf = (name: RawBuilder<unknown>, type: string) =>
     ? sql`case when length(${name}::text) > ${maxText} then left(${name}::text, ${maxText - 1}) || '…' else ${name}::text end`
     : sql`${name}::text`;
 
-/** Every value is cast to text. @param page from 1, with the first row of the next one; without it, all rows */
+/** Every value is cast to text; `is_summed` where totals leave some rows out. @param page from 1, with the first row of the next one; without it, all rows */
 export function queryRows(query: ReportQuery, page?: number, newest?: RawBuilder<unknown>) {
   const { report, columns, filter } = query;
-  const names = columns.map(({ name }) => sql.ref(name));
+  const isSummed = report.summed ? [sql`${sql.raw(report.summed.where)} as is_summed`] : [];
+  const names = [...columns.map(({ name }) => sql.ref(name)), ...isSummed];
   const texts = columns.map(({ name, type }) => sql`${shortOf(sql.ref(name), type)} as ${sql.ref(name)}`);
+  if (report.summed) texts.push(sql`is_summed::text`);
   const { sort } = filter;
   const direction = sort?.startsWith('-') ? sql`desc` : sql`asc`;
   const sorted = sort ? sql`${sql.ref(sort.replace('-', ''))} ${direction} nulls last,` : sql``;
@@ -134,17 +139,22 @@ export async function readPage(db: Db, query: ReportQuery, page: number): Promis
 export interface Totals {
   /** At most one more than `maxCounted`: then there are no sums. */
   rows: number;
+  /** Rows that are in no sum. */
+  others: number;
   sums: ReportRow;
 }
 
 export async function readTotals(db: Db, query: ReportQuery): Promise<Totals> {
   const summed = query.report.withoutTotals ? [] : query.columns.filter(isSummable).map(({ name }) => name);
-  const names = summed.length > 0 ? sql.join(summed.map((name) => sql.ref(name))) : sql`1`;
-  const sums = summed.map((name) => sql`${sql.lit(name)}, sum(${sql.ref(name)})::text`);
+  const isSummed = sql`${sql.raw(query.report.summed?.where ?? 'true')} as is_summed`;
+  const names = sql.join([...summed.map((name) => sql.ref(name)), isSummed]);
+  const sums = summed.map(
+    (name) => sql`${sql.lit(name)}, (sum(${sql.ref(name)}) filter (where is_summed))::text`,
+  );
   const [totals] = await read(
     db,
     sql<Totals>`
-      select count(*)::integer as rows, json_build_object(${sql.join(sums)}) as sums
+      select count(*)::integer as rows, (count(*) filter (where not is_summed))::integer as others, json_build_object(${sql.join(sums)}) as sums
       from (select ${names} ${matching(query)} limit ${maxCounted + 1}) counted`,
   );
   return totals!.rows > maxCounted ? { ...totals!, sums: {} } : totals!;

@@ -44,7 +44,7 @@ const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
         -- Grouping sets would keep the conditions out of the view.
         select clinic_id as clinic, day, count(*) as receipts, sum(net_amount) as net, sum(paid_amount) as paid, sum(due_amount) as due
         from reporting.receipts
-        where business_id = any(${businesses}) and day = any(${comparedDays})
+        where business_id = any(${businesses}) and day = any(${comparedDays}) and not reporting.is_failed(status)
           and issued_at <= (day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()
         group by clinic_id, day
       ) as clinics
@@ -103,11 +103,13 @@ export interface NewestReceipt {
   net: string | null;
   paid: string | null;
   due: string | null;
+  isFailed: boolean;
 }
 
 const newestQuery = sql<NewestReceipt>`
     select business_id as business, receipt_id::text as id, receipt_number as number, clinic_id as clinic, doctor_oid as doctor,
-      at, net_amount as net, amount_paid as paid, reporting.amount_due(net_amount, amount_paid, amount_due) as due
+      at, net_amount as net, amount_paid as paid, reporting.amount_due(net_amount, amount_paid, amount_due) as due,
+      reporting.is_failed(receipt_status) as "isFailed"
     from (
       select business_id, record_id::bigint as receipt_id, max(received_at) as at from receiver.inbox
       where family = 'receipt' and reporting.day(received_at) >= reporting.today() - 1

@@ -28,7 +28,7 @@ export function ReportPage(props: ReportProps) {
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} />}
       <p class="note">
-        {describeRows(props)} <ColumnsLink {...props} />
+        {describeRows(props)} <OthersLink {...props} /> <ColumnsLink {...props} />
       </p>
       <Rows {...props} />
       <Pages {...props} />
@@ -76,11 +76,18 @@ export function ReportFilters({ report, hasDays, entered, faults, fields, filter
   );
 }
 
-function describeRows({ totals }: ReportProps): string {
+function describeRows({ report: { summed }, totals }: ReportProps): string {
   const limit = formatCount(maxCounted);
   return totals.rows > maxCounted
     ? `More than ${limit} rows. Columns can be sorted where there are at most ${limit}: choose a business or fewer days.`
-    : `${formatCountOf(totals.rows, ['row', 'rows'])}.`;
+    : `${formatCountOf(totals.rows, ['row', 'rows'])}.${
+        totals.others > 0 ? ` ${formatCount(totals.others)} of them, ${summed?.others}, are in no total.` : ''
+      }`;
+}
+
+function OthersLink({ report, entered, filter, totals }: ReportProps) {
+  if (totals.others === 0 || filter.status) return null;
+  return <a href={reportHref(report.view, { ...entered, page: '', status: 'failed' })}>Failed ones alone</a>;
 }
 
 function ColumnsLink({ report, columns, entered, isWide }: ReportProps) {

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream';
 import { strToU8, Zip, ZipDeflate } from 'fflate';
 import { parseInterval } from '../../common/local-times.ts';
+import { formatAmount } from '../../common/words.ts';
 
 /** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
 export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'share' | 'text' | 'number' | 'boolean';
@@ -118,13 +119,18 @@ function numberOf(kind: CellKind, value: string): number | string | undefined {
     const days = (parseInterval(value) ?? -1) / 86_400;
     return days >= 0 ? days : undefined;
   }
-  // Excel calculates with 15 digits.
-  const isExact = /^-?\d+(\.\d+)?$/.test(value) && value.replace(/\D/g, '').length <= 15;
-  return kind !== 'text' && isExact ? value : undefined;
+  if (kind === 'text' || !/^-?\d+(\.\d+)?$/.test(value)) return undefined;
+  // Excel calculates with 15 digits: of an amount, those of less than a paisa are rounded.
+  if (value.replace(/\D/g, '').length <= 15) return value;
+  return kind === 'amount' && value.replace(/\..*|\D/g, '').length <= 13
+    ? Number(value).toPrecision(15)
+    : undefined;
 }
 
-function cell({ kind }: XlsxColumn, value: string | null | undefined): string {
+/** @param isSummed false: a text, which no sum of a spreadsheet has */
+function cell({ kind, summed }: XlsxColumn, value: string | null | undefined, isSummed: boolean): string {
   if (value === null || value === undefined) return '<c/>';
+  if (summed && !isSummed) return textCell(kind === 'amount' ? formatAmount(value) : value, styleOf('text'));
   if (kind === 'boolean') return `<c t="b"><v>${value === 'true' ? 1 : 0}</v></c>`;
   const number = numberOf(kind, value);
   if (number === undefined) return textCell(value, styleOf('text'));
@@ -206,10 +212,11 @@ export function xlsxWriter(workbook: Workbook): Duplex {
     let last = 1;
     const write = (row: Row) => {
       last += 1;
+      const isSummed = row.is_summed !== 'false';
       columns.forEach(({ name, summed }, index) => {
-        if (summed) sums[index]! += Number(row[name] ?? 0);
+        if (summed && isSummed) sums[index]! += Number(row[name] ?? 0);
       });
-      pending += `<row>${columns.map((column) => cell(column, row[column.name])).join('')}</row>`;
+      pending += `<row>${columns.map((column) => cell(column, row[column.name], isSummed)).join('')}</row>`;
     };
     const begin = () => {
       begun = true;

@@ -34,6 +34,25 @@ it('a report is the same in CSV and in Excel, where amounts are numbers, and tex
   ]);
 });
 
+it('an amount of many digits is in the total of an Excel file, and one of a failed receipt is not', async () => {
+  await database.rows('truncate receiver.inbox, receipts');
+  const now = Math.floor(Date.now() / 1000);
+  const receipt = (receipt_id: number, data: object) =>
+    receiptCallback({ event_time: now, data: { receipt_id, created_at: now, clinic_id: 'long', ...data } });
+  await apply(database, [
+    receipt(5, { net_amount: '100.123456789012345678901234567890' }),
+    receipt(6, { net_amount: 0.5 }),
+    receipt(7, { net_amount: 70, receipt_status: 'FAILED' }),
+  ]);
+  const viewer = await visitAs(openApp(database).app, database, ['viewer']);
+  const { body } = await viewer.get('/reports/receipts/xlsx').responseType('blob').expect(200);
+  const { rows } = readXlsx(body);
+  const amount = rows[0]!.indexOf('Billed');
+  const sorted = rows.slice(1, -1).map((row) => row[amount]);
+  expect(new Set(sorted)).toEqual(new Set([100.123456789012, 0.5, '₹70.00']));
+  expect(rows.at(-1)![amount]).toBe(100.6235);
+});
+
 it('a value is cut to what a cell of Excel takes, and a file has no more rows than are allowed', async () => {
   const now = Math.floor(Date.now() / 1000);
   await apply(database, [
