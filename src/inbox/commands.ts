@@ -13,7 +13,7 @@ import type { Core, OnCore } from '../receiver/feature.ts';
 import { faultOf } from '../receiver/store/errors.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import { rebuildRows } from '../receiver/worker/rebuild.ts';
-import { search } from './find.ts';
+import { describeMatch, search } from './find.ts';
 import { replayDeliveries } from './list-deliveries.ts';
 import { readableBody } from './mask.ts';
 import {
@@ -31,7 +31,9 @@ const uuids = (text: string, others: string[] = []) => [...others, parseUuid(tex
 export function addInboxCommands(program: Command, onCore: OnCore): void {
   program
     .command('find')
-    .description('find records by an id, a printed number, a phone number or a name; callbacks by their ids')
+    .description(
+      'find records by a printed number or its last digits, an id, a phone number or a name; callbacks by their ids',
+    )
     .argument('<text>', '- reads it from standard input', orInput)
     .action(onCore(printFound));
   program
@@ -64,8 +66,20 @@ async function printFound(core: Core, text: string): Promise<void> {
   });
   for (const { kind, id } of messages) print(`${kind} ${id}`);
   printTable(
-    ['family', 'business', 'id', 'found by', 'newest event', 'name', 'phone'],
-    hits.map((hit) => [hit.family.name, hit.businessId, hit.recordId, hit.by, hit.at, hit.name, hit.phone]),
+    ['family', 'business', 'number', 'id', 'found by', 'newest event', 'name', 'phone'],
+    hits.map((hit) => {
+      const number = hit.family.printedNumber && hit.row?.[hit.family.printedNumber];
+      return [
+        hit.family.name,
+        hit.businessId,
+        number,
+        hit.recordId,
+        describeMatch(hit),
+        hit.at,
+        hit.name,
+        hit.phone,
+      ];
+    }),
   );
   if (isCut) print('There are more.');
 }

@@ -47,6 +47,13 @@ it('find prints records with their people, behind an entry with whom they are ab
   ]);
 });
 
+it('find prints the number of each record, and says where the digits are an internal id', async () => {
+  await store(receipt(2671, { receipt_number: 'JA-2484' }), receipt(9, { receipt_number: 'JA-2671' }));
+  expect(await run('find', '2671')).toMatch(
+    /JA-2671 .* 9 .* its number .*\n.*\n.* JA-2484 .* 2671 .* internal id 2671 /,
+  );
+});
+
 it('replay lets the failed callbacks of a family, or the given ones, wait again, and names unknown ids', async () => {
   const [id] = await store(receipt(7));
   await database.rows(

@@ -1,6 +1,6 @@
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
-import { search } from '../../src/inbox/find.ts';
+import { describeMatch, search } from '../../src/inbox/find.ts';
 import { readDelivery } from '../../src/inbox/list-deliveries.ts';
 import { hidden, maskRow, readableBody } from '../../src/inbox/mask.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
@@ -97,6 +97,33 @@ it('a search compares texts, not their bytes: other normal forms, digits and das
   expect(await found('২')).toEqual(['receipt 2']);
   for (const text of ['cafe\u0301', 'caf\u00e9', 'P\u0301'])
     expect(await found(text)).toEqual(['appointment caf\u00e9']);
+});
+
+it('digits find the receipts whose printed number ends with them, before one with that internal id', async () => {
+  await store(
+    receipt(2671, { name: 'Ravi Reddy', receipt_number: 'JA-2484' }),
+    receipt(31, { name: 'Lakshmi Das', receipt_number: 'JA-2671' }),
+    receipt(30, { receipt_number: '12671' }),
+    receipt(29, { receipt_number: 'JA-26712' }),
+  );
+  const { hits } = await search(core, '2671', { actor, mayNamePeople: true });
+  expect(hits.map((hit) => [hit.recordId, describeMatch(hit)])).toEqual([
+    ['31', 'its number'],
+    ['30', 'its number'],
+    ['2671', 'internal id 2671'],
+  ]);
+  for (const text of ['JA-2671', 'ja-2671', 'JA2671', 'ja 2671', 'Ja/2671', 'JA\u20112671', 'ja২671'])
+    expect([text, await found(text, false)]).toEqual([text, ['receipt 31']]);
+  for (const text of ['-', 'A2671']) expect(await found(text)).toEqual([]);
+});
+
+it('a record with an id is listed beside any number of records whose printed numbers end with it', async () => {
+  await store(
+    ...Array.from({ length: 60 }, (_, n) => receipt(100 + n, { receipt_number: `A-${n}7` })),
+    receipt(7, {}),
+  );
+  const { hits, isCut } = await search(core, '7', { actor, mayNamePeople: false });
+  expect([hits[0]!.row!.receipt_number, hits.at(-1)!.recordId, isCut]).toEqual(['A-07', '7', true]);
 });
 
 it('twenty thousand businesses stop neither the search nor the look-up of a patient', async () => {

@@ -1,4 +1,4 @@
-import { type FoundBy, search as find, type Hit, maxHits, type SearchResult } from '../../inbox/find.ts';
+import { describeMatch, search as find, type Hit, type SearchResult } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
@@ -21,14 +21,6 @@ export const search: Page = (routes, core) => {
 
 const placeOf = { delivery: 'deliveries', quarantine: 'quarantine' } as const;
 
-const by: Record<FoundBy, string> = {
-  id: 'its id',
-  number: 'its number',
-  mention: 'an id in it',
-  phone: 'phone',
-  name: 'name',
-};
-
 function Results({ result, mayNamePeople }: { result: SearchResult; mayNamePeople: boolean }) {
   const { hits, messages, isCut } = result;
   const people = [
@@ -43,12 +35,12 @@ function Results({ result, mayNamePeople }: { result: SearchResult; mayNamePeopl
         </p>
       ))}
       <Table
-        label="Records, the newest event first"
+        label="Records: printed numbers, then ids, then the newest event"
         rows={hits}
         empty={
           mayNamePeople
-            ? 'Nothing was found. Search by an id, the number on a receipt, a whole phone number, or words of a name.'
-            : 'Nothing was found. Search by an id or the number on a receipt; names, phones and patients take the role desk.'
+            ? 'Nothing was found. Search by the number on a receipt or its last digits, an id, a whole phone number, or words of a name.'
+            : 'Nothing was found. Search by the number on a receipt or its last digits, or by an id; names, phones and patients take the role desk.'
         }
         columns={[
           { head: 'Record', cell: (hit) => <RecordLink {...hit} /> },
@@ -56,10 +48,10 @@ function Results({ result, mayNamePeople }: { result: SearchResult; mayNamePeopl
           ...(mayNamePeople ? people : []),
           { head: 'Business', cell: ({ businessId }) => <Named kind="business" id={businessId} /> },
           { head: 'Newest event', cell: ({ at }) => <Moment at={at} /> },
-          { head: 'Found by', cell: (hit) => by[hit.by] },
+          { head: 'Found by', cell: describeMatch },
         ]}
       />
-      {isCut && <p class="note">These are {maxHits} of more. Search by something more exact.</p>}
+      {isCut && <p class="note">There are more. Search by something more exact.</p>}
     </>
   );
 }
