@@ -1,12 +1,14 @@
 import type { Request, Response } from 'express';
 import type { Db } from '../../receiver/store/tables.ts';
+import { aliasKinds } from '../../reconcile/aliases.ts';
 import { BadInput, hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
 import { oneOf, readForm } from '../read-form.ts';
 import { reports as definitions, type ReportGroup, reportGroups, titleOf } from '../reports/definitions.ts';
 import { sendDownload } from '../reports/download.ts';
 import { describeFile, type FormatName, fileNameOf, formatNames } from '../reports/files.ts';
-import { type ReportRequest, readReportForm } from '../reports/form.ts';
+import { type ReportRequest, readReportForm, reportHref } from '../reports/form.ts';
 import {
+  isKnown,
   matching,
   pageRows,
   queryRows,
@@ -28,7 +30,7 @@ const maxDownloads = 2;
 
 /** Reports and their downloads. Who may see personal data sees it, each time after an entry of the access log. */
 export const reports: Page = (routes, context) => {
-  const { config, db, read, logAccess } = context;
+  const { config, db, families, read, logAccess } = context;
 
   routes.get('/reports', 'viewer', (req, res) => {
     const { data } = readForm(req.query, { group });
@@ -42,7 +44,14 @@ export const reports: Page = (routes, context) => {
     const all = await readColumns(tx, report);
     const columns = all.filter(({ personal }) => !personal || hasRole(res, 'desk'));
     const source = { report, columns, businesses: await readBusinesses(tx) };
-    const request = readReportForm(req.query, source, visitOf(res));
+    const visit = visitOf(res);
+    const request = readReportForm(req.query, source, visit);
+    for (const kind of aliasKinds) {
+      const id = request.filter[kind];
+      // Otherwise a misspelt name would have sums of nothing.
+      if (id && !visit.aliases?.[kind].has(id) && !(await isKnown(tx, kind, id, source, families)))
+        request.faults[kind] ??= `No ${kind} is called ${id}.`;
+    }
     const comment = (await readComments(tx)).get(report.view);
     const isPersonal = columns.some(({ personal }) => personal);
     return { request, comment, isPersonal, hidden: all.length - columns.length };
@@ -65,6 +74,10 @@ export const reports: Page = (routes, context) => {
     if (!page) return sendPage(res, title, <ReportFilters {...request} />, { status: 400 });
     const { patients: subjects, ...shown } = page;
     const rows = shown.rows.length;
+    if (rows === 0 && shown.totals.rows > 0) {
+      const last = `${Math.ceil(shown.totals.rows / pageRows)}`;
+      return res.redirect(303, reportHref(request.report.view, { ...request.entered, page: last }));
+    }
     if (isPersonal) await logAccess(res, { action: 'reveal', subjects, ...loggedOf(request, rows), rows });
     const content = (
       <>

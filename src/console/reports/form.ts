@@ -54,17 +54,21 @@ export function readReportForm(
   const { data, entered, faults, fields } = parseForm(form, shape, aliases);
   const { range: wanted, columns: width, ...others } = data;
   const usual = wanted ?? (data.receipt ? 'all' : (report.range ?? 'last_30_days'));
-  const [first, last] = daysOfRange(usual, formatLocal(Date.now(), timezone).slice(0, 10));
+  const today = formatLocal(Date.now(), timezone).slice(0, 10);
+  const [first, last] = daysOfRange(usual, today);
   const from = data.from ?? (data.to ? undefined : first);
+  const until = data.from ? (report.hasDaysToCome ? undefined : today) : last;
   // The end of this minute; in the address, so that it says the same tomorrow.
   if (report.rowsOf) entered.at ??= formatLocal(Date.now() + 60_000, timezone).slice(0, 16);
   const at = entered.at === undefined ? undefined : parseLocal(entered.at, timezone);
   if (data.from && data.to && daysBetween(data.from, data.to) < 0)
     faults.to = `This is before ${formatDay(data.from)}.`;
+  if (data.from && !report.hasDaysToCome && daysBetween(today, data.from) > 0)
+    faults.from = 'This day is yet to come.';
   const shown = fields.filter(({ name }) => filters[name as keyof typeof filters]);
   const hidden = Object.entries(faults).filter(([name]) => !shown.some((field) => field.name === name));
   if (hidden.length > 0) throw new BadInput(hidden.map(([, fault]) => fault).join(' '));
-  const filter: ReportFilter = { ...others, from, to: data.to ?? last, at };
+  const filter: ReportFilter = { ...others, from, to: data.to ?? until, at };
   for (const name of keysOf(filters)) if (!filters[name]) delete filter[name];
   return {
     ...source,

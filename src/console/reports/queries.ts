@@ -1,9 +1,11 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import type { Family } from '../../callbacks/families/family.ts';
 import { daysBetween } from '../../common/days.ts';
+import type { AliasKind } from '../../reconcile/aliases.ts';
 import type { Report } from './definitions.ts';
 import { type Age, ages } from './ranges.ts';
 import { allOf, read } from './read.ts';
-import { isSummable, type ReportColumn } from './report-columns.ts';
+import { aliasKindOf, isSummable, type ReportColumn } from './report-columns.ts';
 import { maxText } from './xlsx.ts';
 
 export const pageRows = 200;
@@ -56,6 +58,28 @@ export function filtersOf({ report: { rowsOf, summed }, columns }: ReportSource)
     age: find('days_outstanding'),
     status: summed && find('status'),
   };
+}
+
+/** Whether a callback has this business, or a record this clinic or doctor. */
+export async function isKnown(
+  db: Db,
+  kind: AliasKind,
+  id: string,
+  { businesses }: ReportSource,
+  families: readonly Family[],
+): Promise<boolean> {
+  const columns = families.flatMap(({ table, fields }) =>
+    Object.keys(fields).flatMap((name) => (aliasKindOf(name) === kind ? [{ table, name }] : [])),
+  );
+  const places = [
+    kind === 'business' ? sql`${id} = any(${businesses})` : sql`false`,
+    ...columns.map(
+      ({ table, name }) =>
+        sql`exists (select from ${sql.table(`public.${table}`)} where ${sql.ref(name)} = ${id})`,
+    ),
+  ];
+  const [known] = await read(db, sql<{ known: boolean }>`select ${sql.join(places, sql` or `)} as known`);
+  return known!.known;
 }
 
 /** The part of a query that begins with `from`. A filter that the report has no column for does not filter it. */

@@ -69,7 +69,9 @@ export function ReportFilters({ report, hasDays, entered, faults, fields, filter
     >
       {hasDays && (
         <LinkList label="Days" links={links}>
-          {filter.from && filter.to && <span>{daysOf(filter.from, filter.to)}</span>}
+          {filter.from && filter.to && Object.keys(faults).length === 0 && (
+            <span>{daysOf(filter.from, filter.to)}</span>
+          )}
         </LinkList>
       )}
     </Filters>

@@ -52,6 +52,42 @@ it('failed receipts are listed alone', async () => {
   expect(totalOf(text)).toBe('');
 });
 
+it.each([
+  ['receipts', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
+  ['receipts_daily', 'doctor=Dr%20No', 'No doctor is called Dr No.'],
+  ['businesses_daily', 'business=Sunrice', 'No business is called Sunrice.'],
+  ['open_admissions', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
+  ['receipts', 'from=2030-01-01', 'This day is yet to come.'],
+  ['receipts', 'from=2026-02-02&to=2026-02-01', 'This is before 2 Feb 2026.'],
+])('%s?%s is answered with what is wrong, and with no sum', async (view, query, message) => {
+  const { text } = await desk.get(`/reports/${view}?${query}`).expect(400);
+  expect(text).toContain(message);
+  expect(text).not.toContain('₹');
+  expect(text).not.toContain('1 Jan 2030 to');
+  await desk.get(`/reports/${view}/csv?${query}`).expect(400);
+});
+
+it('a clinic, doctor or business that some record or name has is a filter, also without rows', async () => {
+  await database.rows(
+    `insert into receiver.aliases (kind, id, alias, updated_by) values ('clinic', 'c-9', 'Lakeside', 'x')`,
+  );
+  for (const query of ['clinic=c-1', 'clinic=lakeside', 'clinic=c-9', 'doctor=doctor-1', 'business='])
+    for (const view of ['receipts', 'admissions']) await desk.get(`/reports/${view}?${query}`).expect(200);
+});
+
+it('the days from one on are those until today, whatever the range was', async () => {
+  const day = new Date(now * 1000 - 86_400_000).toISOString().slice(0, 10);
+  const { text } = await desk.get(`/reports/receipts?range=last_month&from=${day}`).expect(200);
+  expect(text).toContain('2 rows');
+});
+
+it('a page behind the last one leads to the last one', async () => {
+  await desk
+    .get('/reports/receipts?range=today&page=49')
+    .expect(303)
+    .expect('Location', '/console/reports/receipts?range=today&page=1');
+});
+
 it('open admissions are shown however long ago they began', async () => {
   const { text } = await desk.get('/reports/open_admissions').expect(200);
   expect(text).toContain('1 row.');
