@@ -32,9 +32,9 @@ export class UnclearPatient extends Error {
   constructor(id: string, subjects: readonly string[] | undefined) {
     super(
       !subjects
-        ? `There are more than ${maxBusinesses} businesses. Say whose id ${id} is: platform:<id>, partner:<business>:<id> or abha:<id>`
+        ? `There are more than ${maxBusinesses} businesses. Say what kind of id it is: platform:${id} for the platform’s, partner:<business>:${id} for a clinic’s own, abha:${id} for an ABHA address or number`
         : subjects.length === 0
-          ? `No stored callback names ${id}. Where only a body of the quarantine does, say platform:<id>`
+          ? `No stored callback names a patient with the id ${id}. If a rejected callback may name one, enter platform:${id}`
           : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
     );
     this.name = new.target.name;

@@ -262,7 +262,7 @@ describe('a patient', () => {
 
   it('whom nobody names is not found, and cannot be held or erased', async () => {
     const { text } = await officer.post('/patients', { patient: 'Asha Canary' }).expect(404);
-    expect(text).toContain('No stored callback names');
+    expect(text).toContain('If a rejected callback may name one, enter platform:Asha Canary');
     for (const action of ['hold', 'erase/preview', 'erase'])
       await officer.post(`/patients/${action}`, { patient: 'nobody', confirm: 'body' }).expect(404);
     expect((await officer.post('/access-log', { patient: 'stranger' })).text).toContain(

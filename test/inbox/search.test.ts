@@ -134,7 +134,9 @@ it('twenty thousand businesses stop neither the search nor the look-up of a pati
   expect(await found('P19999')).toEqual(['receipt 19999']);
   // Of so many, an id of a partner says whose.
   expect(await found('b19999:m19999')).toEqual(['receipt 19999']);
-  await expect(identifyPatient(core, actor, ['m19999'])).rejects.toThrow('partner:<business>:<id>');
+  await expect(identifyPatient(core, actor, ['m19999'])).rejects.toThrow(
+    'partner:<business>:m19999 for a clinic’s own',
+  );
   expect(await identifyPatient(core, actor, ['partner:b19999:m19999'])).toEqual(['p:partner:b19999:m19999']);
 });
 
