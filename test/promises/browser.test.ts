@@ -47,7 +47,7 @@ it.each([1_280, 360])(
     await page.getByText('Asha Rao').locator('visible=true').first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+      page.getByRole('button', { name: 'CSV for programs' }).click(),
     ]);
     expect(await readFile(await download.path(), 'utf8')).toContain(',450.5,');
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);

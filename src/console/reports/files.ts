@@ -143,7 +143,7 @@ export const formats: Readonly<Record<FormatName, Format>> = {
     },
   },
   csv: {
-    label: 'CSV',
+    label: 'CSV for programs',
     type: 'text/csv; charset=utf-8; header=present',
     write: (content) => {
       const { columns } = content.request;
