@@ -13,7 +13,11 @@ let url: string;
 beforeAll(async () => {
   const now = Date.now();
   const data = { name: 'Asha Rao', net_amount: 450.5, created_at: now, updated_at: now };
-  await apply(database, [receiptCallback({ event_time: now, data })]);
+  const long = { ...data, receipt_id: 4712, name: 'N'.repeat(170), net_amount: 1e11 };
+  await apply(
+    database,
+    [data, long].map((one) => receiptCallback({ event_time: now, data: one })),
+  );
   ({ url } = await spawnService({ DATABASE_URL: database.url, ADMIN_TOKEN: adminToken }));
   const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'];
   browser = await chromium.launch({ executablePath: findProgram('chromium'), args });
@@ -51,6 +55,28 @@ it.each([1_280, 360])(
     ]);
     expect(await readFile(await download.path(), 'utf8')).toContain(',450.5,');
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    // On paper: the days and filters, and below the rows, not on them, the total; amounts are not broken.
+    await page.emulateMedia({ media: 'print' });
+    await page.goto(`${url}/console/reports/receipts?range=all`);
+    await page.getByText('Days: all').locator('visible=true').first().waitFor();
+    await page
+      .getByText(/^As of /)
+      .locator('visible=true')
+      .first()
+      .waitFor();
+    const paper = await page.evaluate(() => {
+      const all = (selector: string) => [...document.querySelectorAll<HTMLElement>(selector)];
+      const total = document.querySelector('tfoot tr')!.getBoundingClientRect();
+      return {
+        above: all('section[aria-label=Receipts] tbody tr').filter(
+          (row) => row.getBoundingClientRect().bottom <= total.top + 1,
+        ).length,
+        fixed: all('th, td').filter((cell) => getComputedStyle(cell).position !== 'static').length,
+        repeated: getComputedStyle(document.querySelector('tfoot')!).display,
+        broken: all('td.number').filter((cell) => getComputedStyle(cell).whiteSpace !== 'nowrap').length,
+      };
+    });
+    expect(paper).toEqual({ above: 2, fixed: 0, repeated: 'table-row-group', broken: 0 });
     expect(errors).toEqual([]);
     await context.close();
   },

@@ -43,9 +43,11 @@ interface Around {
   timezone: string;
 }
 
-export function describeFile(request: ReportRequest, around: Around): FileContent {
-  const { report, filter, hasDays, entered, fields } = request;
-  const { comment, revealed, rows, aliases, timezone } = around;
+/** The days and filters of a report, each with its label. */
+export function describeSelection(
+  { filter, hasDays, entered, fields }: ReportRequest,
+  aliases: Aliases | undefined,
+): (readonly [label: string, text: string])[] {
   const { from, to } = filter;
   const days = [from ? formatDay(from) : 'the first', to ? formatDay(to) : 'the last'].join(' to ');
   const nameOf = (name: string, value: string) =>
@@ -55,14 +57,19 @@ export function describeFile(request: ReportRequest, around: Around): FileConten
     const value = entered[name];
     return value && !['from', 'to'].includes(name) ? [[label, nameOf(name, value)] as const] : [];
   });
+  return [...(hasDays ? [['Days', from || to ? days : 'all'] as const] : []), ...chosen];
+}
+
+export function describeFile(request: ReportRequest, around: Around): FileContent {
+  const { report } = request;
+  const { comment, revealed, rows, aliases, timezone } = around;
   return {
     request,
     aliases,
     about: [
       ['Report', titleOf(report)],
       ['Contents', comment ?? ''],
-      ...(hasDays ? [['Days', from || to ? days : 'all'] as const] : []),
-      ...chosen,
+      ...describeSelection(request, aliases),
       ['Rows', formatCount(rows)],
       ['Personal data', revealed ? 'included' : 'left out'],
       ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],

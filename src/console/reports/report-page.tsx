@@ -5,7 +5,7 @@ import { Hidden } from '../ui/forms.tsx';
 import { type Column, PageLinks, type Sorting, Table } from '../ui/table.tsx';
 import { Amount, FieldValue, formatCount, formatCountOf } from '../ui/values.tsx';
 import { type ReportGroup, reportGroups, titleOf } from './definitions.ts';
-import { formatNames, formats } from './files.ts';
+import { describeSelection, formatNames, formats } from './files.ts';
 import { maxPages, type ReportRequest, reportHref } from './form.ts';
 import { type AgeSum, maxCounted, pageRows, type ReportRow, type Totals } from './queries.ts';
 import { daysOf, type RangeName, ranges, rangesToCome } from './ranges.ts';
@@ -21,9 +21,15 @@ interface ReportProps extends ReportRequest {
 }
 
 export function ReportPage(props: ReportProps) {
+  const { aliases } = useVisit();
+  const selection = describeSelection(props, aliases).map(([label, text]) => `${label}: ${text}`);
   return (
     <>
       <p>{props.report.line}</p>
+      <p class="printed">
+        {selection.join(' · ')}
+        {props.isWide && ' · Columns that do not fit the paper are in Excel.'}
+      </p>
       <DownloadMenu {...props} />
       <ReportFilters {...props} />
       {props.ages && <Ages {...props} />}

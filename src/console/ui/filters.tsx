@@ -43,7 +43,7 @@ export function Filters(props: FiltersProps) {
             <summary>Filter{chosen.length > 0 && `: ${chosen.join(', ')}`}</summary>
             {form}
           </details>
-          {showAll && <p>{showAll}</p>}
+          {showAll && <p class="actions">{showAll}</p>}
         </>
       ) : (
         form

@@ -29,17 +29,29 @@ export function sendPage(
           </p>
         )}
         <h1>{title}</h1>
+        <p class="printed">
+          <AsOf />
+        </p>
         {children}
       </main>
       <footer>
         <p>
-          As of <Moment at={new Date()} />. Times are in {visit.timezone}.
+          <AsOf />
         </p>
       </footer>
     </VisitContext.Provider>
   );
   const script = <script src={assetUrl('console.js')} defer />;
   sendDocument(res, status, title, page, script);
+}
+
+function AsOf() {
+  const { timezone } = useVisit();
+  return (
+    <>
+      As of <Moment at={new Date()} />. Times are in {timezone}.
+    </>
+  );
 }
 
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
