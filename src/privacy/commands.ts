@@ -76,7 +76,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
         createFile(output, await exportPatient(core, actor, subjects)),
       ),
     );
-  sub('erase', 'make null what is personal, for good; the originals are withheld for ERASURE_KEEP')
+  sub('erase', 'make null what is personal, for good; the originals are destroyed unless ERASURE_KEEP is set')
     .option('--dry-run', 'show what would be erased, and change nothing')
     .option(
       '--also <id>',
