@@ -30,6 +30,8 @@ export interface Worker {
 /** It waits for a merge, never for a pause: then jobs of one family would keep those of others out. */
 interface WaitingJob {
   ids: readonly string[];
+  /** By `performance.now()`. */
+  since: number;
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -77,7 +79,7 @@ export function startWorker(options: WorkerOptions): Worker {
     if (!turn) throw new OtherFamilies();
     if (turn.pausedBy && turn.pausedUntil > performance.now()) throw turn.pausedBy;
     await new Promise<void>((resolve, reject) => {
-      const job = { ids, resolve, reject };
+      const job = { ids, since: performance.now(), resolve, reject };
       turn.jobs.add(job);
       signal.addEventListener('abort', () => turn.jobs.delete(job));
       wake(name);
@@ -126,7 +128,7 @@ export function startWorker(options: WorkerOptions): Worker {
   };
 }
 
-async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
+async function takeTurn({ merge, pool, times, log }: WorkerOptions, name: string, turn: Turn): Promise<void> {
   turn.isDue = false;
   const jobs = [...turn.jobs];
   try {
@@ -134,9 +136,10 @@ async function takeTurn({ merge, pool, log }: WorkerOptions, name: string, turn:
     applied.inc(merged);
     refused.inc(failed);
     const isBehind = outcome === 'done' && isFull && waiting + failed === 0;
+    const [oldest] = jobs;
     if (isCaughtUp) endJobs(turn, jobs, []);
-    // Those of a backlog end together, behind it.
-    else if (jobs.length > 0 && !isBehind) {
+    // While the family has a backlog, only jobs that have waited for long are looked up.
+    else if (oldest && !(isBehind && performance.now() - oldest.since < times.backlogLookMs)) {
       const tried = firstJobs(jobs);
       const values = [name, tried.flatMap(({ ids }) => ids)];
       const { rows } = await pool.query<WaitingState>({ text: waitingStates, values, query_timeout: lookMs });

@@ -4,6 +4,7 @@ import { families } from '../../../src/callbacks/families/index.ts';
 import type { Times } from '../../../src/common/config/limits.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { openQueue } from '../../../src/receiver/queue/delivery-queue.ts';
+import type { MergeLimits } from '../../../src/receiver/store/statements/merge-records.ts';
 import { createMerge } from '../../../src/receiver/worker/merge.ts';
 import { startWorker } from '../../../src/receiver/worker/worker.ts';
 import { closeLater } from '../../support/close-later.ts';
@@ -20,7 +21,11 @@ const count = async (table: string) =>
   (await database.rows(`select count(*)::int as n from ${table}`))[0]!.n as number;
 
 /** A worker with a queue, whose sweep finds nothing, and BullMQ's own view of its jobs. */
-async function begin(times: Partial<Times> = {}) {
+async function begin(
+  times: Partial<Times> = {},
+  limits: Partial<MergeLimits> = {},
+  beforeMerge: (calls: number) => Promise<void> | undefined = () => undefined,
+) {
   const redis = await startOwnRedis();
   const config = testConfig({ times: { jobEveryMs: 0, sweepEveryMs: 1_000_000, ...times } });
   const queue = openQueue({ url: redis.url, config, log });
@@ -29,11 +34,11 @@ async function begin(times: Partial<Times> = {}) {
   const jobs = new Queue('deliveries', { connection: redis.client(), prefix: '{receiver}' });
   closeLater(() => jobs.close());
   const calls: string[] = [];
-  const merge = createMerge({ pool: database.pool, families, log, limits: { mergeLockMs: 100 } });
+  const merge = createMerge({ pool: database.pool, families, log, limits: { mergeLockMs: 100, ...limits } });
   const worker = startWorker({
     ...{ pool: database.pool, families, queue, times: config.times, log },
-    merge: (family, request) => {
-      calls.push(family);
+    merge: async (family, request) => {
+      await beforeMerge(calls.push(family));
       return merge(family, request);
     },
   });
@@ -132,4 +137,35 @@ it('deliveries whose active jobs Redis loses are merged, and later jobs are run'
   await store(receiptOf(100));
   await untilCount('completed', 1);
   await untilCount('active', 0);
+});
+
+function openable() {
+  let open = () => {};
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open: () => open() };
+}
+
+it('a job in front of a backlog of its family ends before that', async () => {
+  const releases = [openable(), openable()];
+  // The first merge waits for the backlog, the third for the end of the first job.
+  const beforeMerge = (calls: number) =>
+    (calls < 2 ? releases[0] : calls > 2 ? releases[1] : undefined)?.promise;
+  const { jobs, store, untilCount, enqueue } = await begin(
+    { backlogLookMs: 0 },
+    { maxDeliveries: 1 },
+    beforeMerge,
+  );
+  const receipts = Array.from({ length: 10 }, (_, n) => receiptOf(n));
+  await store(receipts[0]!);
+  await database.store(...receipts.slice(1));
+  await enqueue('receipt', [receipts.at(-1)!.id]);
+  await untilCount('active', 2);
+  releases[0]!.open();
+  await untilCount('completed', 1);
+  expect(await count('receiver.pending_deliveries')).toBeGreaterThan(0);
+  releases[1]!.open();
+  await untilCount('completed', 2);
+  expect(await jobs.getJobCounts('delayed', 'failed')).toEqual({ delayed: 0, failed: 0 });
 });
