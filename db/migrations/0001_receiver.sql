@@ -166,7 +166,7 @@ create table receiver.erased (
   erasure uuid        not null
 );
 comment on table  receiver.erased       is 'The gate: salted hashes of subjects and of records whose callbacks are stored without what is personal';
-comment on column receiver.erased.until is 'The gate of a subject is for callbacks whose event was before; infinity: of a record or a callback, for ever; -infinity: not erased, but has reduced callbacks';
+comment on column receiver.erased.until is 'The gate of a subject is for callbacks whose event was before; infinity: of a record or a callback, for ever; -infinity: of a record that has reduced callbacks, and names others too';
 -- See receiver.erased_of.
 create index erased_by_hash on receiver.erased using hash (hash);
 

@@ -3,8 +3,8 @@
 --------------------------------------------------------------------------------------------------------- Erasures stay
 
 -- All writes of the gate: a hash stays, and its `until` only grows, with the erasure that it comes from. Where there are hashes
--- already, the latest `until` wins, so it may be repeated in any order. -infinity: a record, or a patient who is not erased, with reduced
--- callbacks; infinity: a record, or a delivery, for ever. The caller has the lock of `receiver.erased`, see receiver/gate/gate.ts.
+-- already, the latest `until` wins, so it may be repeated in any order. -infinity: a record that has reduced callbacks; infinity: a
+-- record, or a delivery, for ever. The caller has the lock of `receiver.erased`, see receiver/gate/gate.ts.
 create function receiver.gate(hash text, until timestamptz, erasure uuid) returns boolean
   language sql security definer set search_path = pg_catalog
   begin atomic

@@ -8,8 +8,7 @@ import type { Db } from '../receiver/store/tables.ts';
 export const isUnanswered = `(
   i.family = 'other' and i.event = '${userDelete}' and not exists (select from receiver.answered a where a.id = i.id)
   and not ('reduced' = any(i.subjects) and not exists (
-    select from unnest(i.subjects) s
-    where s like 'e:%' and receiver.hash_of(s) not in (select hash from receiver.erased where until > '-infinity')
+    select from unnest(i.subjects) s where s like 'e:%' and receiver.hash_of(s) not in (select hash from receiver.erased)
   ))
 )`;
 

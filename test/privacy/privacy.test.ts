@@ -365,6 +365,18 @@ it('a list of erasures that was interrupted is continued', async () => {
   expect(await everything(core)).not.toContain('CANARY');
 });
 
+it('a list of an erasure that had reduced nothing yet erases the callbacks that a person has named, too', async () => {
+  const named = receipt(1, { patient_oid: 'B', remarks: 'of CANARY' });
+  await store(named);
+  const options = { also: [deliveryOf(named).id], signal: AbortSignal.abort() };
+  await expect(erasePatient(core, actor, ['p:platform:A'], options)).rejects.toThrow('aborted');
+  const file = await exportList();
+  await restore();
+  await store(named);
+  await applyErasures(core, file);
+  expect(await everything(core)).not.toContain('CANARY');
+});
+
 it('the list of erasures is applied again after a restore, and begins a new epoch of the feed', async () => {
   const callbacks = [
     receipt(1, { patient_oid: 'CANARY', net_amount: 5 }),

@@ -10,7 +10,7 @@ export interface Reduction extends RecordCallback {
 }
 
 interface GateEntry {
-  /** In milliseconds; Infinity: for ever; -Infinity: of a record or a patient who is not erased, but has reduced callbacks. */
+  /** In milliseconds; Infinity: for ever; -Infinity: the record has reduced callbacks, and names others too. */
   until: number;
   erasure: string;
 }
@@ -118,9 +118,7 @@ function reductionOf(
   const byName = (naming: RecordCallback) => {
     const isAnyTime = naming.isReduced || reductions.has(naming) || isForever(ofRecord(naming.delivery));
     const entries = naming.patientHashes.flatMap((patient) => erased.get(patient) ?? []);
-    return entries.find(
-      ({ until }) => delivery.eventMs <= until || (isAnyTime && until > Number.NEGATIVE_INFINITY),
-    );
+    return entries.find(({ until }) => isAnyTime || delivery.eventMs <= until);
   };
   const naming = owners.namingOf(callback);
   const entry =

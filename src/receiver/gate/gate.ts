@@ -3,8 +3,6 @@ import type pg from 'pg';
 import type { Delivery, RecordKey } from '../../callbacks/delivery.ts';
 import { type Family, hasPersonalKey } from '../../callbacks/families/family.ts';
 import { reduce, reducedId } from '../../callbacks/reduce.ts';
-import { withTimeout } from '../../common/timeouts.ts';
-import { StoreUnavailable } from '../store/circuit.ts';
 import { faultOf, OtherFamilies } from '../store/errors.ts';
 import { insertDeliveries, insertUngated, storedColumns, toJsonb } from '../store/insert-deliveries.ts';
 import { fingerprintOf } from '../store/migrate.ts';
@@ -21,8 +19,8 @@ const retryMs = 200;
  * The first message of a transaction that changes the gate. All inserts wait meanwhile, so PostgreSQL ends the session of a
  * process that is frozen.
  */
-export const gateLock = (statementMs: number): string =>
-  `set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs};
+export const gateLock = (statementMs: number, waitMs = statementMs): string =>
+  `set local statement_timeout = ${statementMs}; set local lock_timeout = ${waitMs};
    set local idle_in_transaction_session_timeout = ${frozenMs}; set local tcp_user_timeout = ${frozenMs};
    lock table receiver.erased in exclusive mode`;
 
@@ -40,16 +38,11 @@ export async function inGate<T>(
 ): Promise<T> {
   for (const started = performance.now(); ; )
     try {
-      return await inTransaction(pool, gateLock(timeoutMs), run, timeoutMs);
+      return await inTransaction(pool, gateLock(timeoutMs, lockMs), run, timeoutMs);
     } catch (error) {
       if (faultOf(error) !== 'timeout' || performance.now() - started > timeoutMs) throw error;
       await sleep(retryMs, undefined, { signal });
     }
-}
-
-/** A delivery that may concern an erasure could not be judged: no fault of the sender, who sends it again. */
-class GateFailed extends Error {
-  override name = 'GateFailed';
 }
 
 /**
@@ -57,7 +50,7 @@ class GateFailed extends Error {
  *
  * @param asGated makes of a delivery what is judged and stored where it may concern an erasure
  * @returns a result for each, in order
- * @throws as insertDeliveries and storeGated
+ * @throws the database's error; OtherFamilies
  */
 export async function storeDeliveries(
   pool: pg.Pool,
@@ -68,39 +61,44 @@ export async function storeDeliveries(
 ): Promise<('accepted' | 'duplicate')[]> {
   const results = await insertDeliveries(pool, deliveries, timeoutMs);
   const gated = deliveries.filter((_, index) => results[index] === 'gated');
+  if (gated.length === 0) return results.filter((result) => result !== 'gated');
   const stored = await storeGated(pool, families, gated.map(asGated), timeoutMs);
-  return results.map((result) => (result === 'gated' ? stored.shift()! : result));
+  return results.map((result) => (result === 'gated' ? stored.results.shift()! : result));
+}
+
+/** A delivery that waits to be merged. */
+export interface WaitingDelivery {
+  family: string;
+  id: string;
 }
 
 /**
  * Stores deliveries that may concern an erasure, which may contain copies, in one commit: reduced where they do.
  *
- * @returns a result for each, in order
- * @throws StoreUnavailable where PostgreSQL, or the lock, takes too long; GateFailed; the database's error where it refuses the
- *   data. Then none is stored
+ * @returns a result for each, in order, and what waits now: reduced ones have another id
+ * @throws the database's error; OtherFamilies. Then none is stored
  */
 export async function storeGated(
   pool: pg.Pool,
   families: readonly Family[],
   deliveries: readonly Delivery[],
   timeoutMs: number,
-): Promise<('accepted' | 'duplicate')[]> {
-  if (deliveries.length === 0) return [];
-  const store = (client: pg.ClientBase) => applyGate(client, families, deliveries, []);
-  try {
-    const { duplicates } = await withTimeout(2 * timeoutMs, inGate(pool, timeoutMs, store));
-    const received = new Set(duplicates);
-    return deliveries.map(({ id }) => {
-      const result = received.has(id) ? 'duplicate' : 'accepted';
-      received.add(id);
-      return result;
-    });
-  } catch (error) {
-    const fault = faultOf(error);
-    if (fault === 'refusal') throw error;
-    if (fault === 'other') throw new GateFailed('A delivery could not be judged.', { cause: error });
-    throw new StoreUnavailable('The gate of erasures', error);
-  }
+): Promise<{ results: ('accepted' | 'duplicate')[]; waiting: WaitingDelivery[] }> {
+  const { duplicates, reductions, newIds } = await inGate(pool, timeoutMs, (client) =>
+    applyGate(client, families, deliveries, []),
+  );
+  const received = new Set(duplicates);
+  const reduced = new Set(idsOf(reductions));
+  const waiting = reductions.flatMap(({ isStored, delivery: { id, family } }) =>
+    [isStored ? id : [], newIds.get(id) ?? []].flat().map((waitingId) => ({ family, id: waitingId })),
+  );
+  const results = deliveries.map(({ id, family }) => {
+    if (received.has(id)) return 'duplicate';
+    received.add(id);
+    if (!reduced.has(id)) waiting.push({ family, id });
+    return 'accepted';
+  });
+  return { results, waiting };
 }
 
 /** Stored callbacks that are reduced at once, and about their bytes. */
@@ -276,7 +274,7 @@ async function storeReduced(
   reductions: readonly ReductionWithBody[],
 ): Promise<Map<string, string>> {
   if (reductions.length === 0) return new Map();
-  await recordReductions(client, gate, reductions);
+  await recordReductions(client, gate.hash, reductions);
   const { rows: holds } = await client.query<{ hash: string }>(
     'select hash from receiver.holds where hash = any($1)',
     [reductions.flatMap(({ ownerHashes }) => ownerHashes)],
@@ -306,21 +304,17 @@ async function insert(client: pg.ClientBase, deliveries: readonly Delivery[]): P
   await client.query(insertUngated, [toJsonb(deliveries.map((delivery) => ({ delivery, copies: 1 })))]);
 }
 
-/**
- * Resent originals are duplicates. Records with reduced callbacks are looked at with each new one, and so are their patients, who
- * are not erased where a person has named the callback.
- */
+/** Resent originals are duplicates, and records with reduced callbacks are looked at with each new one. */
 async function recordReductions(
   client: pg.ClientBase,
-  { hash, erased }: Gate,
+  hash: Hash,
   reductions: readonly Reduction[],
 ): Promise<void> {
   const added = new Map<string, [until: string, erasure: string]>();
-  for (const { delivery, patientHashes, erasure } of reductions) {
+  for (const { delivery, erasure } of reductions) {
     added.set(hash(`d:${delivery.id}`), ['infinity', erasure]);
-    const isOfErased = patientHashes.some((patient) => erased.has(patient));
-    for (const marked of [hash(subjectOf(delivery)), ...(isOfErased ? [] : patientHashes)])
-      if (!added.has(marked)) added.set(marked, ['-infinity', erasure]);
+    const ofRecord = hash(subjectOf(delivery));
+    if (!added.has(ofRecord)) added.set(ofRecord, ['-infinity', erasure]);
   }
   const values = [...added.values()];
   await client.query(

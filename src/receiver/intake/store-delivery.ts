@@ -5,11 +5,12 @@ import { DataRefused, InvalidCallback } from '../../callbacks/rejection.ts';
 import type { Config } from '../../common/config/config.ts';
 import { dayMs } from '../../common/days.ts';
 import type { Log } from '../../common/log.ts';
-import { storeGated } from '../gate/gate.ts';
+import { withTimeout } from '../../common/timeouts.ts';
+import { storeGated, type WaitingDelivery } from '../gate/gate.ts';
 import { commitSeconds, notStored } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks } from '../store/clock.ts';
-import { describeError, faultOf, Unavailable } from '../store/errors.ts';
+import { describeError, faultOf, OtherFamilies, Unavailable } from '../store/errors.ts';
 import { insertDeliveries } from '../store/insert-deliveries.ts';
 import { createGroupCommit, Overloaded } from './group-commit.ts';
 
@@ -58,24 +59,33 @@ const ofOtherRows = new Set(['23503', '23505', '23P01']);
 export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const { config, families, pool, circuit, fallback, onStored } = options;
 
-  const commit = async <Result>(deliveries: Delivery[], storing: Promise<Result[]>) => {
-    const end = commitSeconds.startTimer({ store: 'postgresql' });
-    const results = await storing;
-    end();
-    const accepted = deliveries.filter((_, index) => results[index] === 'accepted');
-    for (const name of new Set(accepted.map(({ family }) => family)))
+  const { databaseMs } = config.times;
+  const notify = (waiting: readonly WaitingDelivery[]) => {
+    for (const name of new Set(waiting.map(({ family }) => family)))
       onStored?.(
         name,
-        accepted.filter(({ family }) => family === name).map(({ id }) => id),
+        waiting.filter(({ family }) => family === name).map(({ id }) => id),
       );
-    return results;
   };
-  const { databaseMs } = config.times;
   const insert = (deliveries: Delivery[]) =>
-    circuit.run(() => commit(deliveries, insertDeliveries(pool, deliveries, databaseMs)));
+    circuit.run(async () => {
+      const end = commitSeconds.startTimer({ store: 'postgresql' });
+      const results = await insertDeliveries(pool, deliveries, databaseMs);
+      end();
+      notify(deliveries.filter((_, index) => results[index] === 'accepted'));
+      return results;
+    });
   // Not through the circuit: its errors say nothing about PostgreSQL.
-  const passGate = (deliveries: Delivery[]) =>
-    commit(deliveries, storeGated(pool, families, deliveries, databaseMs));
+  const passGate = async (deliveries: Delivery[]) => {
+    try {
+      const stored = storeGated(pool, families, deliveries, databaseMs);
+      const { results, waiting } = await withTimeout(2 * databaseMs, stored);
+      notify(waiting);
+      return results;
+    } catch (error) {
+      throw gateError(error);
+    }
+  };
 
   const spill = async (deliveries: Delivery[]) => {
     if (!fallback) throw new StoreUnavailable('PostgreSQL');
@@ -162,6 +172,21 @@ const commitLimits = {
 
 /** Deliveries of a commit that locks the gate: inserts wait for it. */
 const maxGated = 50;
+
+/** A delivery that may concern an erasure could not be judged: no fault of the sender, who sends it again. */
+class GateFailed extends Error {
+  override name = 'GateFailed';
+}
+
+/** Where no delivery is at fault, StoreUnavailable: then the commit is not tried in parts. */
+function gateError(error: unknown): unknown {
+  const fault = faultOf(error);
+  if (fault === 'refusal') return error;
+  const isOfAll = fault !== 'other' || error instanceof OtherFamilies;
+  return isOfAll
+    ? new StoreUnavailable('The gate of erasures', error)
+    : new GateFailed('A delivery could not be judged.', { cause: error });
+}
 
 async function failureOf(
   error: unknown,

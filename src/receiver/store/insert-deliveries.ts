@@ -20,19 +20,19 @@ export const storedColumns = `id, family, event, client_id as "clientId", busine
 export const gate = 'gate as (select from receiver.erased where false for share)';
 
 /**
- * Common table expressions; `gated` has the ids of those deliveries that an erasure may concern: by the patient whom they name,
- * or else by their record, one that they refer to, or their id before they were reduced. They cost nothing until something was
- * erased.
+ * Common table expressions; `gated` has the ids of those deliveries that an erasure may concern: by their id before they were
+ * reduced, and by the patient whom they name, or else by their record or one that they refer to. They cost nothing until something
+ * was erased.
  *
  * @param deliveries SQL behind `from`, rows with the columns of inbox
  */
 export const gatedOf = (deliveries: string): string => `
 asked as materialized (
   select id, unnest(case
-    -- Nearly all name one patient, and a hash takes as long as a look at the table.
+    -- Nearly all name one patient: their records make them nobody else's, and each hash takes its time.
     when subjects[1] like 'p:%' and not coalesce(subjects[2] like 'p:%', false) then subjects[1:1]
-    else subjects || array[receiver.record_subject(family, business_id, record_id), 'd:' || id]
-  end) as subject
+    else subjects || receiver.record_subject(family, business_id, record_id)
+  end || ('d:' || id)) as subject
   from ${deliveries} where exists (select from receiver.erased)
 ), gated as materialized (
   select distinct id from asked where subject in (select subject from receiver.erased_of(array(select subject from asked)))
