@@ -118,6 +118,32 @@ from reporting.all_receipts
 where not reporting.is_failed(status)
 group by business_id, clinic_id, doctor_id, day;
 
+-- What a callback changed: its amount less that of the callback before it which has one, looked up for each, so that conditions on
+-- the day or the receipt choose the callbacks. Null is an amount that is not known, and moves no money.
+create or replace view reporting.payments as
+select business_id, receipt_id, delivery_id, reporting.day(paid_at) as day, paid_at, amount,
+       case when amount < 0 then 'refund' else 'payment' end as kind, clinic_id, doctor_id, patient_id
+from (
+  select r.business_id, r.receipt_id, i.id as delivery_id, i.event_time as paid_at, changed.amount, r.clinic_id,
+         r.doctor_oid as doctor_id, r.patient_oid as patient_id
+  from receiver.inbox i
+  -- The key in both types: either table finds the other by its index.
+  join public.receipts r on r.business_id = i.business_id and r.receipt_id::text = i.record_id
+    and r.receipt_id = case when i.family = 'receipt' then i.record_id::bigint end
+  cross join lateral (
+    select (coalesce(i.data, i.envelope->'data')->>'amount_paid')::numeric - coalesce((
+      select (coalesce(before.data, before.envelope->'data')->>'amount_paid')::numeric
+      from receiver.inbox before
+      where before.business_id = i.business_id and before.family = 'receipt' and before.record_id = i.record_id
+        and before.version < i.version and coalesce(before.data, before.envelope->'data')->>'amount_paid' is not null
+      order by before.version desc limit 1
+    ), 0) as amount
+    offset 0 -- so that sorts have the amount, and not the callback
+  ) changed
+  where i.family = 'receipt' and not reporting.is_failed(r.receipt_status)
+) p
+where amount <> 0;
+
 comment on view reporting.receipt_callbacks    is 'What each callback said about a receipt; receipt_history and receipts_as_of are made of it';
 comment on view reporting.all_receipts         is 'The newest version of each receipt, with deleted and failed ones';
 comment on view reporting.receipts             is 'The newest version of each receipt, without deleted ones; sums leave out failed ones, see is_failed';
@@ -126,5 +152,6 @@ comment on view reporting.outstanding_receipts is 'Receipts with an amount due, 
 comment on view reporting.outstanding_by_phone is 'The amounts due of each phone number; without a number, of each patient; without both, of each receipt';
 comment on view reporting.duplicate_receipts   is 'Receipts of one patient with the same amount on the same day, where there is more than one that was not deleted and has not failed';
 comment on view reporting.receipt_history      is 'What was known of each receipt with each of its callbacks, one row each; order by version';
+comment on view reporting.payments             is 'What came in or went back: a row for each callback that changed the paid amount of a receipt, on the day of its event. The interface tells of no payments, only of amounts paid. A receipt that is deleted keeps its payments, since nothing says that money went back, and an amount that is not known (null) moves none; those of failed receipts are left out';
 comment on view reporting.receipts_daily       is 'Totals of the receipts of a day, without failed ones, for each business, clinic and doctor';
 comment on function reporting.receipts_as_of   is 'The rows of all_receipts as they follow from the callbacks that were stored by a moment, deleted ones included';

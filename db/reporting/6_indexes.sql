@@ -21,8 +21,10 @@ begin
       ('appointments_undated', 'public.appointments', 'The same, of the others', '(business_id) where created_at is null'),
       ('appointments_start', 'public.appointments', 'A day of a schedule',
        '(business_id, reporting.day(nullif(start_time, ''epoch''))) where nullif(start_time, ''epoch'') is not null'),
-      -- Callbacks are stored nearly in this order. It has a row for 128 pages, and none for those that are being filled.
-      ('inbox_day', 'receiver.inbox', 'The callbacks of some days', 'using brin (reporting.day(received_at))'),
+      -- Callbacks are stored nearly in this order. It has a row for 128 pages, and none for those that are being filled. Several ranges
+      -- of days for each, since new callbacks fill the places of those that an erasure has rewritten: plain ones read everything then.
+      ('inbox_day', 'receiver.inbox', 'The callbacks, or events, of some days',
+       'using brin (reporting.day(received_at) date_minmax_multi_ops, reporting.day(event_time) date_minmax_multi_ops)'),
       ('inbox_stored', 'receiver.inbox', 'What was stored since the last comparison', 'using brin (stored_at)')
     ) as indexes (name, table_name, question, definition)
   loop

@@ -28,6 +28,16 @@ interface Stored extends Drawn {
   delivery: Delivery;
   storedAt: string;
 }
+const event = ({
+  kind,
+  second,
+  id,
+  client_id,
+  data,
+}: Omit<Drawn, 'client_id' | 'data'> & { client_id: string; data: object }) => ({
+  ...{ event: `receipt.${kind}`, event_time: start + second, business_id: 'b', client_id },
+  data: { receipt_id: id, ...data },
+});
 
 const shown = `jsonb_build_object(
   'id', receipt_id, 'name', name, 'net', net_amount, 'paid', paid_amount, 'due', due_amount, 'archive', archive, 'client', client_id,
@@ -75,10 +85,8 @@ it('receipts as of a moment, and their history, are those of the callbacks that 
       await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receipts');
       const stored: Stored[] = [];
       for (const [n, one] of history.entries()) {
-        const { kind, second: at, id, data, client_id } = one;
-        const envelope = { event: `receipt.${kind}`, event_time: start + at, business_id: 'b', client_id };
         // Each is another one, also of equal content.
-        const delivery = deliveryOf({ ...envelope, partition_id: n, data: { receipt_id: id, ...data } });
+        const delivery = deliveryOf({ ...event(one), partition_id: n });
         await insertDeliveries(database.pool, [delivery], 60_000);
         const [row] = await database.rows('select stored_at::text as at from receiver.inbox where id = $1', [
           delivery.id,
@@ -111,5 +119,63 @@ it('receipts as of a moment, and their history, are those of the callbacks that 
       );
     }),
     { numRuns: 40 },
+  );
+});
+
+const paying = fc.record({
+  id: fc.nat(2),
+  kind: fc.constantFrom('created', 'updated', 'updated', 'updated', 'deleted'),
+  second: fc.integer({ min: -2, max: 2 }).map((days) => days * 86_400),
+  client_id: fc.constant('c'),
+  data: fc.record({
+    amount_paid: fc.constantFrom(undefined, null, 0, 100, '250.50', ' 40 ', '', 'much', 0.1),
+    receipt_status: fc.constantFrom(undefined, 'SUCCESS', 'FAILED'),
+    updated_at: fc.constantFrom(undefined, start, start + 7),
+  }),
+});
+
+/** In paise: what each callback changed, in the order of versions. */
+function paymentsOf(
+  stored: readonly (typeof paying extends fc.Arbitrary<infer T> ? T & { delivery: Delivery } : never)[],
+) {
+  const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
+  if (ordered.findLast(({ data }) => data.receipt_status)?.data.receipt_status === 'FAILED') return [];
+  let paid = 0;
+  return ordered.flatMap(({ id, delivery, data: { amount_paid } }) => {
+    const isKnown = amount_paid != null && amount_paid !== '' && amount_paid !== 'much';
+    const [before, now] = [paid, isKnown ? Math.round(Number(amount_paid) * 100) : paid];
+    paid = now;
+    const kind = now < before ? 'refund' : 'payment';
+    return now === before
+      ? []
+      : [{ id, delivery: delivery.id, at: delivery.eventMs, amount: now - before, kind }];
+  });
+}
+
+it('payments are the changes of the last amount paid that is known, so that they add up to it, in any order and repetition', async () => {
+  const histories = fc
+    .array(paying, { minLength: 1, maxLength: 8 })
+    .chain((sent) => fc.shuffledSubarray([...sent, ...sent], { minLength: sent.length }));
+  await fc.assert(
+    fc.asyncProperty(histories, async (history) => {
+      await database.rows('truncate receiver.inbox, receiver.pending_deliveries, receiver.resends, receipts');
+      const arrivals = history.map((one) => ({ ...one, delivery: deliveryOf(event(one)) }));
+      for (const { delivery } of arrivals) await insertDeliveries(database.pool, [delivery], 60_000);
+      await apply(database, []);
+      // A resend is the callback that was there.
+      const stored = arrivals.filter(
+        ({ delivery }, n) => n === arrivals.findIndex((one) => one.delivery.id === delivery.id),
+      );
+      const found = await database.rows(`
+        select receipt_id::int as id, delivery_id as delivery, (extract(epoch from paid_at) * 1000)::float as at,
+          (amount * 100)::int as amount, kind
+        from reporting.payments where day = reporting.day(paid_at)
+        order by receipt_id, (select version from receiver.inbox where inbox.id = delivery_id)`);
+      expect(found).toEqual([0, 1, 2].flatMap((id) => paymentsOf(stored.filter((one) => one.id === id))));
+      const differing = `select from reporting.all_receipts r where paid_amount is not null and not reporting.is_failed(status)
+        and paid_amount <> (select coalesce(sum(amount), 0) from reporting.payments p where p.receipt_id = r.receipt_id)`;
+      expect(await database.rows(differing)).toEqual([]);
+    }),
+    { numRuns: 60 },
   );
 });

@@ -1,3 +1,5 @@
+import { erasePatient } from '../../src/privacy/erase.ts';
+import { coreOf, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { apply } from './apply.ts';
 
@@ -146,6 +148,104 @@ describe('receipts', () => {
       '4 1 4',
       '8 2 4',
     ]);
+  });
+});
+
+describe('payments', () => {
+  const noon = midnight + 41_400;
+  const day = 86_400;
+  const rows = () => lines(`day, receipt_id, kind, trim_scale(amount)`, 'payments');
+
+  it('are on the day on which an amount paid changed, with the clinic, doctor and patient that the receipt has now', async () => {
+    await apply(database, [
+      receipt(
+        1,
+        { clinic_id: 'c', doctor_oid: 'd', patient_oid: 'p', net_amount: 900, amount_paid: 300.5 },
+        'created',
+        noon,
+      ),
+      receipt(1, { net_amount: 850 }, 'updated', noon + 1),
+      receipt(1, { amount_paid: '900' }, 'updated', noon + 3 * day),
+      receipt(1, { amount_paid: 850, clinic_id: 'c2' }, 'updated', noon + 4 * day),
+      // Before midnight in India, and at midnight.
+      receipt(2, { amount_paid: 10 }, 'created', evening),
+      receipt(2, { amount_paid: 30 }, 'updated', midnight),
+      { ...receipt(1, { amount_paid: 5 }), business_id: 'b2' },
+    ]);
+    expect(
+      await lines(
+        'business_id, receipt_id, day, kind, trim_scale(amount), clinic_id, doctor_id, patient_id',
+        'payments',
+      ),
+    ).toEqual([
+      'b 1 2026-03-02 payment 300.5 c2 d p',
+      'b 1 2026-03-05 payment 599.5 c2 d p',
+      'b 1 2026-03-06 refund -50 c2 d p',
+      'b 2 2026-03-01 payment 10',
+      'b 2 2026-03-02 payment 20',
+      'b2 1 2026-03-02 payment 5',
+    ]);
+  });
+
+  it('are not changed by what says nothing of the amount: null, an unfit value, a lean update, a resend', async () => {
+    await apply(database, [receipt(1, { amount_paid: 100 }, 'created', noon)]);
+    const before = await rows();
+    await apply(
+      database,
+      [
+        { amount_paid: null },
+        { amount_paid: '' },
+        { amount_paid: 'a hundred' },
+        { remarks: 'x' },
+        { amount_paid: 100 },
+      ].map((data, n) => receipt(1, data, 'updated', noon + day + n)),
+    );
+    await apply(database, [receipt(1, { amount_paid: 100 }, 'created', noon)]);
+    expect(before).toEqual(['2026-03-02 1 payment 100']);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('stay when the receipt is deleted, count on when it comes back, and are in no sum while it has failed', async () => {
+    await apply(database, [
+      receipt(1, { amount_paid: 100 }, 'created', noon),
+      receipt(1, { amount_paid: null }, 'deleted', noon + day),
+      receipt(2, { amount_paid: 100 }, 'created', noon),
+      receipt(2, {}, 'deleted', noon + day),
+      receipt(2, { amount_paid: 130 }, 'updated', noon + 2 * day),
+      // The deletion itself says that money went back.
+      receipt(3, { amount_paid: 100 }, 'created', noon),
+      receipt(3, { amount_paid: 0 }, 'deleted', noon + day),
+      receipt(4, { amount_paid: 100, receipt_status: 'Failed' }, 'created', noon),
+    ]);
+    const counted = [
+      '2026-03-02 1 payment 100',
+      '2026-03-02 2 payment 100',
+      '2026-03-02 3 payment 100',
+      '2026-03-03 3 refund -100',
+      '2026-03-04 2 payment 30',
+    ];
+    expect(await rows()).toEqual(counted);
+    await apply(database, [receipt(4, { receipt_status: 'SUCCESS' }, 'updated', noon + day)]);
+    expect(await rows()).toEqual([...counted, '2026-03-02 4 payment 100'].sort());
+  });
+
+  it('keep their amounts and days when the patient is erased, with the new ids of the callbacks', async () => {
+    await apply(database, [
+      receipt(1, { patient_oid: 'p', amount_paid: 100 }, 'created', noon),
+      receipt(1, { amount_paid: 150 }, 'updated', noon + day),
+    ]);
+    const before = await rows();
+    const core = coreOf(database);
+    await erasePatient(core, { id: 'somebody' }, ['p:platform:p']);
+    await storeAndMerge(core, receipt(1, { patient_oid: 'p', amount_paid: 140 }, 'updated', noon + 2 * day));
+    expect(await rows()).toEqual([...before, '2026-03-04 1 refund -10']);
+    expect(await lines('patient_id', 'payments')).toEqual(['', '', '']);
+    expect(
+      await lines(
+        'count(*)',
+        'payments join receiver.inbox on id = delivery_id where subjects[1] = $$reduced$$',
+      ),
+    ).toEqual(['3']);
   });
 });
 
