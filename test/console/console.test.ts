@@ -190,16 +190,23 @@ it('without a way to sign in, nothing is served', async () => {
   await supertest(openApp(database).app).get('/').expect(303).expect('Location', '/console');
 });
 
-it('Today has the sums of today', async () => {
+it('Today has the sums of today, and what was collected today, also for older receipts', async () => {
   await database.rows('truncate receiver.inbox, receipts');
   await store(
     receipt(1, { net_amount: 1450.5, amount_paid: 1000 }),
     receipt(2, { net_amount: 100, amount_paid: 100 }),
-    receipt(3, { net_amount: 70, amount_paid: 0, receipt_status: 'failed' }),
+    receipt(3, { net_amount: 70, amount_paid: 90, receipt_status: 'failed' }),
+    // A part of what was due since long ago, and what goes back of an older payment.
+    { ...receipt(4, { created_at: now - 40 * 86_400, amount_paid: 0 }), event_time: now - 40 * 86_400 },
+    receipt(4, { created_at: now - 40 * 86_400, amount_paid: 300 }),
+    { ...receipt(5, { created_at: now - 40 * 86_400, amount_paid: 80 }), event_time: now - 40 * 86_400 },
+    receipt(5, { created_at: now - 40 * 86_400, amount_paid: 60 }),
   );
   const visitor = await visitAs(openApp(database).app, database, ['viewer']);
   const { text } = await visitor.get('/today').expect(200);
-  for (const sum of ['₹1,550.50', '₹1,100.00', '₹450.50']) expect(text).toContain(sum);
+  for (const sum of ['₹1,550.50', '₹1,380.00', '₹450.50']) expect(text).toContain(sum);
+  const payments = await visitor.get('/reports/payments?range=today').expect(200);
+  expect(/<tfoot>.*<\/tfoot>/s.exec(payments.text)![0]).toContain('₹1,380.00');
 });
 
 it('an operator names a clinic, and a viewer sees the name', async () => {

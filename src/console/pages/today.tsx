@@ -113,8 +113,8 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
   if (!total) {
     return (
       <p class="empty">
-        No receipts today, yesterday or on the last {usualWeeks} {weekday}s up to this time of the day.{' '}
-        <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
+        No receipts or payments today, yesterday or on the last {usualWeeks} {weekday}s up to this time of the
+        day. <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
       </p>
     );
   }
@@ -122,12 +122,14 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
     <>
       <section class="tiles" aria-label="Takings">
         <Tile name="Net today" {...total.net} />
-        <Tile name="Paid today" {...total.paid} />
+        <Tile name="Collected today" {...total.collected} />
         <Tile name="Due today" {...total.due} />
       </section>
       <p class="note">
-        {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Usual is the median of the
-        last {usualWeeks} {weekday}s with receipts; like yesterday, up to this time of the day.
+        {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Net and due are of these;
+        collected is what came in today, also for older receipts, less what went back. Usual is the median of
+        the last {usualWeeks} {weekday}s with receipts or payments; like yesterday, up to this time of the
+        day.
       </p>
       <h2>By clinic</h2>
       <Table
@@ -144,7 +146,12 @@ function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
           { head: 'Usual net', cell: ({ net }) => <Amount value={net.usual} />, numeric: true },
           { head: 'Change', cell: ({ net }) => changeOf(net) ?? <Nothing />, numeric: true },
           { head: 'Net yesterday', cell: ({ net }) => <Amount value={net.yesterday} />, numeric: true },
-          { head: 'Paid', cell: ({ paid }) => <Amount value={paid.now} />, numeric: true },
+          { head: 'Collected', cell: ({ collected }) => <Amount value={collected.now} />, numeric: true },
+          {
+            head: 'Usually collected',
+            cell: ({ collected }) => <Amount value={collected.usual} />,
+            numeric: true,
+          },
           { head: 'Due', cell: ({ due }) => <Amount value={due.now} />, numeric: true },
         ]}
       />

@@ -69,6 +69,11 @@ const money = reportsOf({
     receipt,
   ],
   receipts: ['Every receipt, the newest first.', byReceipt, { ...gross, ...withoutFailed }],
+  payments: [
+    'What came in or went back, on the day on which it did.',
+    newest('paid_at', 'receipt_id, delivery_id'),
+    receipt,
+  ],
   outstanding_receipts: [
     'Receipts that are not fully paid, the oldest first, by age.',
     by('day, issued_at, business_id, receipt_id'),

@@ -14,7 +14,8 @@ export interface Takings {
   isTotal: boolean;
   receipts: string;
   net: Comparison;
-  paid: Comparison;
+  /** What came in on the day, also for older receipts, less what went back. */
+  collected: Comparison;
   due: Comparison;
 }
 
@@ -25,6 +26,8 @@ export const maxClinics = 20;
 // No sub-select: PostgreSQL pushes none down into a view of two parts.
 const usualDays = sql`array[${sql.join(Array.from({ length: usualWeeks }, (_, n) => sql`reporting.today() - ${sql.lit(7 * (n + 1))}`))}]`;
 const comparedDays = sql`(array[reporting.today(), reporting.today() - 1] || ${usualDays})`;
+
+const timeOfDay = sql`(day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()`;
 
 const comparisonOf = (column: string) => {
   const sum = sql`sum(${sql.ref(column)})`;
@@ -37,15 +40,20 @@ const comparisonOf = (column: string) => {
 
 const takingsQuery = (businesses: RawBuilder<string[]>) => sql<Takings>`
     select clinic, "isTotal", coalesce(sum(receipts) filter (where day = reporting.today()), 0)::text as receipts,
-      ${sql.join(['net', 'paid', 'due'].map(comparisonOf))}
+      ${sql.join(['net', 'collected', 'due'].map(comparisonOf))}
     from (
-      select clinic, grouping(clinic) = 1 as "isTotal", day, sum(receipts) as receipts, sum(net) as net, sum(paid) as paid, sum(due) as due
+      select clinic, grouping(clinic) = 1 as "isTotal", day, sum(receipts) as receipts, sum(net) as net, sum(collected) as collected,
+        sum(due) as due
       from (
         -- Grouping sets would keep the conditions out of the view.
-        select clinic_id as clinic, day, count(*) as receipts, sum(net_amount) as net, sum(paid_amount) as paid, sum(due_amount) as due
+        select clinic_id as clinic, day, count(*) as receipts, sum(net_amount) as net, 0 as collected, sum(due_amount) as due
         from reporting.receipts
         where business_id = any(${businesses}) and day = any(${comparedDays}) and not reporting.is_failed(status)
-          and issued_at <= (day + (now() at time zone reporting.timezone())::time) at time zone reporting.timezone()
+          and issued_at <= ${timeOfDay}
+        group by clinic_id, day
+        union all
+        select clinic_id, day, null, null, sum(amount), null from reporting.payments
+        where day = any(${comparedDays}) and paid_at <= ${timeOfDay}
         group by clinic_id, day
       ) as clinics
       group by grouping sets ((clinic, day), (day))
