@@ -77,6 +77,21 @@ it('every view has the columns that people rely on, and a comment', async () => 
   expect(all.filter(({ about }) => !about)).toEqual([]);
 });
 
+it('every column of the views that an accountant opens has a comment', async () => {
+  const opened = ['receipts', 'payments', 'outstanding_receipts', 'appointments', 'consent_forms'].concat(
+    ['receipts', 'doctors', 'clinics', 'businesses', 'appointments', 'deliveries'].map(
+      (name) => `${name}_daily`,
+    ),
+  );
+  const silent = await database.rows(
+    `select relname, attname from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0
+     where relnamespace = 'reporting'::regnamespace and relname = any($1) and col_description(c.oid, attnum) is null`,
+    [opened],
+  );
+  expect(opened.filter((name) => !promised.some((line) => line.startsWith(`${name}: `)))).toEqual([]);
+  expect(silent).toEqual([]);
+});
+
 const tables = [...families.map(({ table }) => `public.${table}`), 'public.deliveries', 'public.quarantine'];
 
 it('reporting_reader reads every view, the tables of families and the public views, and changes nothing', () =>
