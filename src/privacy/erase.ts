@@ -26,7 +26,7 @@ interface StepOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Of a statement, and for trying a step again. */
+/** Limit of a statement, and of the attempts at a step. */
 const stepMs = 10_000;
 /** Records of a step: of a patient, and of a list. */
 const maxRecords = 20;

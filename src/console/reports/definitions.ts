@@ -33,7 +33,7 @@ interface Options {
   details?: readonly string[];
   /** Amounts are of versions, so that their sum says nothing. */
   withoutTotals?: boolean;
-  /** Of all rows that are listed, totals add those of a condition; `others` names the rest. */
+  /** Totals add the rows of a condition; `others` names the rest. */
   summed?: { where: string; others: string };
 }
 

@@ -187,7 +187,7 @@ export async function checkFamilies(db: pg.Pool | pg.ClientBase, families: reado
   if (rowCount === 0) throw new OtherFamilies();
 }
 
-/** Whether nothing of a reduced callback is stored: the key of its record is personal. */
+/** Nothing of a reduced callback is stored where the key of its record is personal. */
 const isWithheldWhole = (families: readonly Family[], { family }: RecordKey): boolean =>
   families.some((other) => other.name === family && hasPersonalKey(other));
 

@@ -49,7 +49,7 @@ interface Turn {
 
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
-/** Of the jobs of a merge: jobs are taken until they have as many. */
+/** Deliveries that are looked up at once: jobs are taken until they have as many. */
 const maxIds = 500;
 const lookMs = 5_000;
 
