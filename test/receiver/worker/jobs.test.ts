@@ -24,10 +24,10 @@ const count = async (table: string) =>
 async function begin(
   times: Partial<Times> = {},
   limits: Partial<MergeLimits> = {},
-  beforeMerge: (calls: number) => Promise<void> | undefined = () => undefined,
+  beforeMerge: () => Promise<void> = async () => {},
 ) {
   const redis = await startOwnRedis();
-  const config = testConfig({ times: { jobEveryMs: 0, sweepEveryMs: 1_000_000, ...times } });
+  const config = testConfig({ times: { jobEveryMs: 0, sweepEveryMs: 1_000_000, redisMs: 60_000, ...times } });
   const queue = openQueue({ url: redis.url, config, log });
   closeLater(queue.close);
   await queue.opening;
@@ -38,7 +38,8 @@ async function begin(
   const worker = startWorker({
     ...{ pool: database.pool, families, queue, times: config.times, log },
     merge: async (family, request) => {
-      await beforeMerge(calls.push(family));
+      calls.push(family);
+      await beforeMerge();
       return merge(family, request);
     },
   });
@@ -148,24 +149,34 @@ function openable() {
 }
 
 it('a job in front of a backlog of its family ends before that', async () => {
-  const releases = [openable(), openable()];
-  // The first merge waits for the backlog, the third for the end of the first job.
-  const beforeMerge = (calls: number) =>
-    (calls < 2 ? releases[0] : calls > 2 ? releases[1] : undefined)?.promise;
+  const [backlog, end] = [openable(), openable()];
+  const beforeMerge = async () => {
+    await backlog.promise;
+    if ((await count('receipts')) > 1) await end.promise;
+  };
   const { jobs, store, untilCount, enqueue } = await begin(
     { backlogLookMs: 0 },
     { maxDeliveries: 1 },
     beforeMerge,
   );
+  // Otherwise a worker that waits here would not stop.
+  closeLater(async () => [backlog, end].forEach(({ open }) => void open()));
   const receipts = Array.from({ length: 10 }, (_, n) => receiptOf(n));
   await store(receipts[0]!);
   await database.store(...receipts.slice(1));
-  await enqueue('receipt', [receipts.at(-1)!.id]);
+  // Those of a commit are due in the order of their ids.
+  await enqueue('receipt', [
+    receipts
+      .slice(1)
+      .map(({ id }) => id)
+      .sort()
+      .at(-1)!,
+  ]);
   await untilCount('active', 2);
-  releases[0]!.open();
+  backlog.open();
   await untilCount('completed', 1);
   expect(await count('receiver.pending_deliveries')).toBeGreaterThan(0);
-  releases[1]!.open();
+  end.open();
   await untilCount('completed', 2);
   expect(await jobs.getJobCounts('delayed', 'failed')).toEqual({ delayed: 0, failed: 0 });
 });
