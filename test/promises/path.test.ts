@@ -73,7 +73,8 @@ async function filesThatRan(): Promise<string[]> {
       !/^(get )?\w+ ?\(\) ?\{\s*return \w+;\s*\}$/.test(
         scriptSource.slice(ranges[0]!.startOffset, ranges[0]!.endOffset),
       );
-    if (ran.some(isOwn)) files.push(path);
+    // On a busy machine something may be logged meanwhile, which is no step of the path.
+    if (ran.some(isOwn) && path !== 'common/log.ts') files.push(path);
   }
   return files;
 }
