@@ -11,7 +11,7 @@ import { tryConnection } from '../embedded/server-process.ts';
 import { TablesRefused } from '../receiver/store/errors.ts';
 import { addClientCommands } from './commands/platform.ts';
 import { addSandboxCommands } from './commands/sandbox.ts';
-import { addFeatureCommands } from './service.ts';
+import { addFeatureCommands, onCoreOf } from './service.ts';
 import { addStartCommands } from './start.ts';
 
 const EX_CONFIG = 78;
@@ -25,11 +25,11 @@ const program = new Command('receiver')
   .version(version)
   .showHelpAfterError();
 addStartCommands(program, env);
-addFeatureCommands(program, env);
+addFeatureCommands(program, onCoreOf(env));
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;
 addClientCommands(program, env);
-addSandboxCommands(program, env);
+addSandboxCommands(program, env, onCoreOf(env));
 for (const command of program.commands.slice(parsing)) {
   command.hook('preAction', () => refuseFormer(env, paths));
 }

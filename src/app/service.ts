@@ -68,27 +68,29 @@ export function startService(service: Service, log: Log, signal: AbortSignal): P
   return startParts(start, log, signal);
 }
 
-export function addFeatureCommands(program: Command, env: Environment): void {
-  const onCore: OnCore =
-    (run) =>
-    async (...args) => {
-      const service = await readService({ LOG_LEVEL: 'warn', ...env });
-      const { config } = service;
-      const log = createLog(config.logLevel);
-      if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
-        throw new Error(
-          `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
-        );
-      const { stop } = await startParts(async (onStop) => {
-        const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
-        const core = openCore(service, 'command', url, log);
-        onStop(() => core.pool.end());
-        await run(core, ...args);
-      }, log);
-      await stop();
-    };
+export function addFeatureCommands(program: Command, onCore: OnCore): void {
   for (const { commands } of features) commands?.(program, onCore);
 }
+
+export const onCoreOf =
+  (env: Environment): OnCore =>
+  (run) =>
+  async (...args) => {
+    const service = await readService({ LOG_LEVEL: 'warn', ...env });
+    const { config } = service;
+    const log = createLog(config.logLevel);
+    if (!config.databaseUrl && !hasDatabase(embeddedFolder(config.dataDir)))
+      throw new Error(
+        `There is no database in ${resolve(config.dataDir)}. Change to the folder where the receiver was started, or set DATA_DIR or DATABASE_URL`,
+      );
+    const { stop } = await startParts(async (onStop) => {
+      const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
+      const core = openCore(service, 'command', url, log);
+      onStop(() => core.pool.end());
+      await run(core, ...args);
+    }, log);
+    await stop();
+  };
 
 function openCore({ config, families }: Service, part: string, url: string, log: Log): Core {
   const { databaseMs: connectTimeoutMs } = config.times;

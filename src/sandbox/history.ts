@@ -1,8 +1,10 @@
 import type { Family } from '../callbacks/families/family.ts';
 import { families as documented } from '../callbacks/families/index.ts';
+import { newPractice, type Practice } from './practice.ts';
 import { hexId, type Random, seededRandom } from './random.ts';
 import { type Scenario, startScenario } from './scenarios.ts';
-import { type Clinic, type Fields, newClinic } from './visit.ts';
+import { minute, planEndlessly, planPast } from './schedule.ts';
+import type { Fields } from './visit.ts';
 
 export interface Envelope {
   readonly event: string;
@@ -31,13 +33,11 @@ export interface HistoryOptions {
   readonly seed: number;
   /** Milliseconds since 1970. Default: defaultStart. */
   readonly start?: number | undefined;
-  /** Default: it is endless. */
+  /** The history is as slow as real clinics, until then. Default: it is endless, and as fast as a test needs it. */
   readonly end?: number | undefined;
-  /** As slow as real clinics; default: as fast as a test needs it. */
-  readonly isReal?: boolean | undefined;
   /** Once the history has reached the present, each event happens then. Default: it goes on into the future. */
   readonly present?: (() => number) | undefined;
-  /** One clinic per business. Default: five, generated from the seed. */
+  /** Default: five, generated from the seed. */
   readonly businessIds?: readonly string[] | undefined;
   /** Default: receipts, consent forms and review requests. */
   readonly families?: readonly Family[] | undefined;
@@ -63,36 +63,34 @@ export const defaultStart = Date.UTC(2025, 0, 6, 3, 30);
 
 export const families: readonly Family[] = documented.filter(({ name }) => name !== 'other');
 
-const hour = 3_600_000;
-const day = 24 * hour;
-const opensAt = 3.5 * hour;
-const closesAt = 14.5 * hour;
-
-/** A minute of a scenario, and the longest time until the next one begins, in milliseconds. */
-const fast = { minute: 100, pause: 3_000 };
-const real = { minute: 60_000, pause: 36 * 60_000 };
+const patientsOfPast = 60;
 
 interface Turn {
   at: number;
-  clinic: Clinic;
+  businessId: string;
   scenario: Scenario;
 }
 
+/** The businesses of a history. */
+export function practicesOf(options: HistoryOptions, random = seededRandom(options.seed)): Practice[] {
+  const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
+  return businessIds.map((id) => newPractice(random, options.end === undefined ? 0 : patientsOfPast, id));
+}
+
 /**
- * Believable callbacks of some clinics, interleaved, lazily. The same options give the same callbacks; no two have the same
+ * Believable callbacks of some businesses, interleaved, lazily. The same options give the same callbacks; no two have the same
  * content, even without their `timestamp`. Other seeds give other businesses.
  */
 export function* history(options: HistoryOptions): Generator<Callback, void> {
-  const { present = () => Number.POSITIVE_INFINITY, end = Number.POSITIVE_INFINITY } = options;
-  const { start = defaultStart, lean = 0 } = options;
+  const { start = defaultStart, end, present = () => Number.POSITIVE_INFINITY, lean = 0 } = options;
   const wanted = options.families ?? families.filter(({ path }) => path.isBasic);
-  const pace = options.isReal ? real : fast;
   const random = seededRandom(options.seed);
   // A random of its own: lean callbacks are those of the same history.
   const leanRandom = seededRandom(options.seed, 2);
+  const practices = practicesOf(options, random);
   const client_id = hexId(random);
-  const businessIds = options.businessIds ?? Array.from({ length: 5 }, () => undefined);
-  const clinics = businessIds.map((id) => newClinic(random, id));
+  const beginnings =
+    end === undefined ? planEndlessly(random, practices, start) : planPast(random, practices, start, end);
   const scenarioOptions = { clock: () => now, families: wanted, isLean: () => leanRandom.chance(lean) };
   // The earliest is the last.
   const turns: Turn[] = [];
@@ -101,25 +99,28 @@ export function* history(options: HistoryOptions): Generator<Callback, void> {
     while (place > 0 && turns[place - 1]!.at <= turn.at) place -= 1;
     turns.splice(place, 0, turn);
   };
-  let now = start;
-  let beginsAt = toOpeningHours(start);
+  let now = 0;
+  let next = beginnings.next();
 
   for (let number = 0; ; ) {
-    while (turns.length === 0 || beginsAt <= turns.at(-1)!.at) {
-      const clinic = random.pick(clinics);
-      enqueue({ at: beginsAt, clinic, scenario: startScenario(random, clinic, scenarioOptions) });
-      beginsAt = toOpeningHours(beginsAt + random.between(1, pace.pause));
+    while (!next.done && (turns.length === 0 || next.value.at <= turns.at(-1)!.at)) {
+      const { at, practice } = next.value;
+      const scenario = startScenario(random, next.value, scenarioOptions);
+      enqueue({ at, businessId: practice.businessId, scenario });
+      next = beginnings.next();
     }
-    const turn = turns.pop()!;
-    if (turn.at > end) return;
+    const turn = turns.pop();
+    if (!turn || turn.at > (end ?? turn.at)) return;
     // At least a millisecond: the times of two versions of a receipt must differ.
     now = Math.max(now + 1, Math.min(turn.at, present()));
     const { done, value } = turn.scenario.next();
     if (done) continue;
-    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * pace.minute } : turn);
+    // Without an end, a minute takes 100 ms.
+    const length = end === undefined ? 100 : minute;
+    enqueue(typeof value === 'number' ? { ...turn, at: turn.at + value * length } : turn);
     if (typeof value !== 'object') continue;
     const { family, event, data, ...transaction } = value;
-    const { businessId: business_id } = turn.clinic;
+    const { businessId: business_id } = turn;
     const envelope = { event, ...timesOf(family, now, random), client_id, business_id, ...transaction, data };
     yield callbackOf(number++, family, envelope);
   }
@@ -134,13 +135,6 @@ function timesOf({ name }: Family, now: number, random: Random) {
   if (name === 'review_request') return { event_time: now, timestamp: 0 };
   const seconds = Math.floor(now / 1000);
   return { event_time: seconds, timestamp: seconds + random.between(0, 3) };
-}
-
-// Clinics are open from 09:00 to 20:00 in India.
-function toOpeningHours(now: number): number {
-  const time = now % day;
-  if (time < opensAt) return now - time + opensAt + (time % 60_000);
-  return time < closesAt ? now : now - time + day + opensAt + (time % 60_000);
 }
 
 const shuffleWindow = 1_000;

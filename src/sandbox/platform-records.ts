@@ -31,7 +31,8 @@ export interface Records {
   directory: () => { business: object; clinics: object[]; doctors: object[] };
 }
 
-export function newRecords(businessId?: string): Records {
+/** @param names of ids, in the directory */
+export function newRecords(businessId?: string, names: ReadonlyMap<string, string> = new Map()): Records {
   const appointments = new Map<string, Fields>();
   const clinics = new Map<string, Set<string>>();
   let business = businessId;
@@ -43,8 +44,8 @@ export function newRecords(businessId?: string): Records {
       const { action: _, sa_ids: __, ...fields } = data;
       const id = String(data.appointment_id);
       const all: Fields = { ...appointments.get(id), ...fields };
-      const start_time = Math.ceil(Number(all.created_at) / slot) * slot;
-      appointments.set(id, { start_time, end_time: start_time + slot, ...all });
+      const start_time = Number(all.start_time ?? Math.ceil(Number(all.created_at) / slot) * slot);
+      appointments.set(id, { ...all, start_time, end_time: start_time + slot });
       const doctors = clinics.get(String(all.clinic_id)) ?? new Set();
       clinics.set(String(all.clinic_id), doctors.add(String(all.doctor_id)));
     },
@@ -56,15 +57,15 @@ export function newRecords(businessId?: string): Records {
     },
 
     directory: () => ({
-      business: { business_id: business ?? '', name: 'Sample Practice' },
+      business: { business_id: business ?? '', name: names.get(business ?? '') ?? 'Sample Practice' },
       clinics: Array.from(clinics, ([clinic_id, doctors], index) => ({
         clinic_id,
-        name: `Sample Clinic ${index + 1}`,
+        name: names.get(clinic_id) ?? `Sample Clinic ${index + 1}`,
         doctors: [...doctors],
       })),
       doctors: [...new Set([...clinics.values()].flatMap((ids) => [...ids]))].map((doctor_id, index) => ({
         doctor_id,
-        name: `Dr Sample ${index + 1}`,
+        name: names.get(doctor_id) ?? `Dr Sample ${index + 1}`,
         pic: '',
       })),
     }),

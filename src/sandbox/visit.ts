@@ -1,23 +1,10 @@
 import { cached, type Family, isKeyedByEnvelope } from '../callbacks/families/family.ts';
 import { sampleOf } from '../callbacks/families/sample.ts';
-import { digits, hexId, personId, type Random, uuid } from './random.ts';
+import { newPatient } from './practice.ts';
+import { hexId, type Random, uuid } from './random.ts';
+import type { Beginning } from './schedule.ts';
 
 export type Fields = Record<string, unknown>;
-
-export interface Clinic {
-  businessId: string;
-  clinicId: string;
-  doctors: string[];
-  /** The next key of a record that has a number. */
-  nextNumber: number;
-}
-
-export const newClinic = (random: Random, businessId?: string): Clinic => ({
-  businessId: businessId ?? personId(random),
-  clinicId: hexId(random),
-  doctors: Array.from({ length: random.between(1, 4) }, () => personId(random)),
-  nextNumber: random.between(1, 5_000),
-});
 
 export interface ScenarioEvent {
   family: Family;
@@ -44,35 +31,29 @@ interface VisitRecord {
   lastMs: number;
 }
 
-const firstNames = "Asha Ravi Meera आशा रवि கவிதா మీనా অনিতা عائشہ ਗੁਰਪ੍ਰੀਤ Zoë D'Sa".split(' ');
-const lastNames = ['Sample', 'Kumar', 'शर्मा', 'முருகன்', 'రెడ్డి', 'সেন', 'خان', 'ਸਿੰਘ', 'Müller-Rao', ''];
-
 /** Puts the ids and names of a visit in the place of those of samples, such as `patient-1`. */
-function createReplace(random: Random, { businessId, clinicId, doctors }: Clinic): (json: string) => string {
-  const doctor = random.pick(doctors);
+function createReplace(random: Random, { practice, doctor }: Beginning): (json: string) => string {
+  const { businessId, patients } = practice;
   const texts: Record<string, string> = {
+    ...(patients.length > 0 ? random.pick(patients) : newPatient(random)),
     'business-1': businessId,
-    'clinic-1': clinicId,
-    'doctor-1': doctor,
-    'patient-1': personId(random),
-    'patient_name-1': `${random.pick(firstNames)} ${random.pick(lastNames)}`.trim(),
-    // No Indian mobile number begins with 5.
-    'patient_phone-1': `+915${random.text(9, digits)}`,
-    'partner_clinic_id-1': `partner-${clinicId.slice(-8)}`,
-    'partner_doctor_id-1': `partner-${doctor.slice(-8)}`,
+    'clinic-1': doctor.clinic.id,
+    'doctor-1': doctor.id,
+    'Dr Asha Rao': doctor.name,
+    'partner_clinic_id-1': `partner-${doctor.clinic.id.slice(-8)}`,
+    'partner_doctor_id-1': `partner-${doctor.id.slice(-8)}`,
     'appointment-1': `${random.pick(['d', 'api'])}-${uuid(random)}`,
-    'abha_name-1': `sample.${random.text(10, digits)}`,
-    'abha_number-1': [2, 4, 4, 4].map((length) => random.text(length, digits)).join('-'),
   };
   return (json) =>
-    json.replace(/\b[a-z][a-z_]*-1\b/g, (text) => {
+    json.replace(/\b[a-z][a-z_]*-1\b|Dr Asha Rao/g, (text) => {
       texts[text] ??= hexId(random);
       return texts[text];
     });
 }
 
-// Other times are those of the last change.
+// Other times are those of the last change, but for the one that a visit has agreed.
 const firstTimes = ['created_at', 'admission_date', 'date'];
+const agreedTime = 'start_time';
 
 /** As the sample: text, milliseconds or seconds. */
 function spelled(sample: unknown, ms: number): string | number {
@@ -86,14 +67,19 @@ const sampleFor = cached((family: Family) => {
 });
 
 /** A visit of one patient. */
-export function createEmit(random: Random, clinic: Clinic, { clock, families, isLean }: VisitOptions): Emit {
-  const replace = createReplace(random, clinic);
+export function createEmit(
+  random: Random,
+  beginning: Beginning,
+  { clock, families, isLean }: VisitOptions,
+): Emit {
+  const { practice } = beginning;
+  const replace = createReplace(random, beginning);
   const records = new Map<Family, VisitRecord>();
 
   function makeRecord(family: Family): VisitRecord {
     const { fields, key = '' } = family;
     const [data, transaction] = JSON.parse(replace(sampleFor(family).json));
-    if (fields[key]?.kind === 'integer') data[key] = clinic.nextNumber++;
+    if (fields[key]?.kind === 'integer') data[key] = practice.nextNumber++;
     return { data, transaction, firstMs: clock(), lastMs: 0 };
   }
 
@@ -102,7 +88,7 @@ export function createEmit(random: Random, clinic: Clinic, { clock, families, is
     if (!family) return undefined;
     const { data: sample } = sampleFor(family);
     const { fields, key = '', changeTime = '' } = family;
-    const isTime = (name: string) => fields[name]?.kind === 'time';
+    const isTime = (name: string) => fields[name]?.kind === 'time' && name !== agreedTime;
     const existing = records.get(family);
     const record = existing ?? makeRecord(family);
     records.set(family, record);

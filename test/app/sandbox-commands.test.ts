@@ -4,10 +4,17 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addSandboxCommands, receiverAddress } from '../../src/app/commands/sandbox.ts';
 import { callbackEvents, documentedPath } from '../../src/callbacks/families/family.ts';
+import type { OnCore } from '../../src/receiver/feature.ts';
+import { changeAliases, listAliases } from '../../src/reconcile/aliases.ts';
 import { families } from '../../src/sandbox/history.ts';
 import { accept, startReceiver } from '../sandbox/receiver.ts';
+import { coreOf, storeIn } from '../support/core.ts';
+import { deliveryOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { testConfig } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
+const database = useReceiverDatabase();
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 beforeEach(async () => {
   receiver = await startReceiver(accept);
@@ -17,10 +24,15 @@ afterEach(async () => {
   process.exitCode = undefined;
 });
 
+const withoutDatabase: OnCore = () => async () => {
+  throw new Error('There is no database in .data');
+};
+
 function begin(
   env: Record<string, string>,
   args: string[],
   untilEnd?: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>,
+  onCore = withoutDatabase,
 ) {
   const output = { out: '', err: '', code: 0 };
   const program = new Command('receiver').exitOverride().configureOutput({
@@ -31,7 +43,7 @@ function begin(
       output.err += text;
     },
   });
-  addSandboxCommands(program, env, untilEnd);
+  addSandboxCommands(program, env, onCore, untilEnd);
   const ended = program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
     if (!(error instanceof CommanderError)) throw error;
     output.code = error.exitCode;
@@ -135,14 +147,45 @@ it.each([
   expect(output).toMatchObject({ code: 1, err: expect.stringContaining(`'${option} <`) });
 });
 
-it('serves a week of a clinic, of whose appointments some are never sent', async () => {
+it('names the clinics and doctors of a past where its callbacks are, but for what a person has entered', async () => {
+  const core = coreOf(database, testConfig());
+  const onCore: OnCore =
+    (run) =>
+    async (...args) =>
+      run(core, ...args);
+  const args = ['send', '--url', receiver.url, '--history', '--seed', '4', '--count', '20'];
+  const sendPast = async (on?: OnCore) => {
+    const { output, ended } = begin({}, args, undefined, on);
+    await ended;
+    return /^names .*$/m.exec(output.out)?.[0];
+  };
+  expect(await sendPast()).toBe('names    not imported: There is no database in .data');
+  expect(await sendPast(onCore)).toMatch(/not imported: the callbacks are in the database of another/);
+  expect(await listAliases(core.db)).toEqual([]);
+
+  await storeIn(
+    core,
+    ...bodies()
+      .slice(0, 20)
+      .map((body) => deliveryOf(JSON.parse(body))),
+  );
+  await changeAliases(core.db, [{ kind: 'business', id: '600000000000004', alias: 'Ours' }], 'command:me');
+  expect(await sendPast(onCore)).toBe('names    9 of 10 ids of clinics and doctors have new names');
+  const names = (await listAliases(core.db)).map(({ kind, alias }) => `${kind} ${alias}`);
+  expect(names).toEqual(expect.arrayContaining(['business Ours', 'clinic Jayanagar', 'doctor Dr Meera Rao']));
+  expect(await database.rows('select action, rows from public.access_log')).toEqual([
+    { action: 'aliases', rows: 10 },
+  ]);
+});
+
+it('serves the past of a business, of whose appointments some are never sent', async () => {
   const interrupt = new AbortController();
-  const args = `sandbox --port 0 --token ours --send-to ${receiver.url} --history --seed 4 --unsent 20%`;
+  const args = `sandbox --port 0 --token ours --send-to ${receiver.url} --history --seed 4 --unsent 30%`;
   const { output, ended } = begin({}, args.split(' '), (work) => work(interrupt.signal));
   await until(() => output.out.includes('acknowledged'));
   const [, url] = /^export SERVICE_BASE_URL=(\S+) SERVICE_TOKEN=ours$/m.exec(output.out)!;
   const listed = new Map<string, string>();
-  const [from, to] = [7, 0].map((days) =>
+  const [from, to] = [3, -4].map((days) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
   );
   for (let page = 0, size = 30; size === 30; page++) {
@@ -160,7 +203,7 @@ it('serves a week of a clinic, of whose appointments some are never sent', async
     if (/^appointment\.(created|updated|statuschange|assessments)/.test(event))
       sentStatus.set(data.appointment_id, data.status);
   }
-  expect(listed.size).toBeGreaterThan(100);
+  expect(listed.size).toBeGreaterThan(30);
   const missing = [...listed.keys()].filter((id) => !sentStatus.has(id));
   const differing = [...sentStatus].filter(([id, status]) => listed.has(id) && listed.get(id) !== status);
   for (const { length } of [missing, differing]) {

@@ -1,7 +1,15 @@
 import { callbackSchema } from '../../src/callbacks/callback.ts';
 import { callbackEvents } from '../../src/callbacks/families/family.ts';
 import { receipt } from '../../src/callbacks/families/receipt.ts';
-import { callbacks, defaultStart, families, history } from '../../src/sandbox/history.ts';
+import {
+  type Callback,
+  callbacks,
+  defaultStart,
+  families,
+  history,
+  practicesOf,
+} from '../../src/sandbox/history.ts';
+import { directoryOf } from '../../src/sandbox/practice.ts';
 
 const take = (count: number, options: Partial<Parameters<typeof callbacks>[0]> = {}) => [
   ...callbacks({ seed: 1, families, count, ...options }),
@@ -34,17 +42,113 @@ it('events happen in order from the start on, and in the present once it is reac
   expect(now.at(-1)).toBeLessThan(Date.now() + 2_500);
 });
 
-it('a week of a clinic ends in the present, and has mornings, evenings and some thousand events', () => {
-  const end = Date.now();
-  const week = [
-    ...history({ seed: 1, families, start: end - 7 * 86_400_000, end, isReal: true, businessIds: ['b'] }),
-  ];
-  expect(week.length).toBeGreaterThan(1_000);
-  expect(week.length).toBeLessThan(5_000);
-  expect(Math.max(...week.map(({ envelope }) => timeOf(envelope)))).toBeLessThanOrEqual(end + 1_000);
-  const booked = week.filter(({ event }) => event === 'appointment.created');
-  const hours = booked.map(({ envelope }) => new Date(timeOf(envelope) + 5.5 * 3_600_000).getUTCHours());
-  expect([Math.min(...hours), Math.max(...hours)]).toEqual([9, 19]);
+describe('eight weeks of a business', () => {
+  const day = 86_400_000;
+  const india = 5.5 * 3_600_000;
+  // Saturday, 28 November 2026, 13:05 in India.
+  const end = Date.UTC(2026, 10, 28, 7, 35);
+  const start = Date.UTC(2026, 9, 3) - india;
+  const past = [...history({ seed: 1, families, start, end, businessIds: ['b'] })];
+  const of = (event: string) => past.filter((callback) => callback.event === event);
+  const data = ({ envelope }: Callback) => envelope.data as Record<string, string & number>;
+  const dateOf = ({ envelope }: Callback) => new Date(timeOf(envelope) + india);
+  const receipts = of('receipt.created');
+
+  it('end in the present, the last day too, and are two to three thousand events', () => {
+    expect(past.length).toBeGreaterThan(2_000);
+    expect(past.length).toBeLessThan(3_000);
+    expect(Math.max(...past.map(({ envelope }) => timeOf(envelope)))).toBeLessThanOrEqual(end + 1_000);
+    expect(receipts.filter(({ envelope }) => timeOf(envelope) > end - 4 * 3_600_000)).not.toEqual([]);
+  });
+
+  it('have receipts in opening hours, most on Saturdays, hardly any on Sundays, all with a rising number', () => {
+    const hours = receipts.map((receipt) => dateOf(receipt).getUTCHours());
+    expect([Math.min(...hours), Math.max(...hours)]).toEqual([9, 19]);
+    const counts = Array(7).fill(0);
+    for (const receipt of receipts) counts[dateOf(receipt).getUTCDay()] += 1;
+    const [sunday, monday, ...others] = counts;
+    expect(sunday).toBeLessThan(8);
+    expect(Math.max(...others)).toBe(others.at(-1));
+    expect(others.at(-1)).toBeGreaterThan(monday);
+    const numbers = receipts.map((receipt) => data(receipt).receipt_number!);
+    const rising = numbers.map((number) => Number(/^(?:JA|IN|LH)-(\d{4})$/.exec(number)![1]));
+    expect(rising).toEqual(rising.map((_, index) => rising[0]! + index));
+    const clinics = new Set(receipts.map((receipt) => `${data(receipt).clinic_id}`));
+    expect(clinics.size).toBe(3);
+  });
+
+  it('have appointments with a start in opening hours, each of another patient or doctor, and for the next days', () => {
+    const slots = of('appointment.created').map((created) => {
+      const { doctor_id, start_time } = data(created);
+      const starts = new Date(start_time! * 1000 + india);
+      expect(starts.getUTCMinutes() % 15).toBe(0);
+      expect(starts.getUTCHours() + starts.getUTCMinutes() / 60).toBeGreaterThanOrEqual(9);
+      expect(starts.getUTCHours() + starts.getUTCMinutes() / 60).toBeLessThanOrEqual(19);
+      return `${doctor_id} ${start_time}`;
+    });
+    expect(new Set(slots).size).toBe(slots.length);
+    const times = of('appointment.created').map((created) => data(created).start_time! * 1000);
+    expect(times.filter((time) => time > end + day / 2).length).toBeGreaterThan(5);
+    const last = new Map(
+      past
+        .filter(({ family }) => family.name === 'appointment')
+        .map((callback) => [data(callback).appointment_id, data(callback).status!]),
+    );
+    const share = (...statuses: string[]) =>
+      [...last.values()].filter((status) => statuses.includes(status)).length / last.size;
+    expect(share('CM', 'CMNP')).toBeGreaterThan(0.7);
+    expect(share('CN', 'CND', 'CNS')).toBeGreaterThan(0.02);
+    expect(share('NS')).toBeGreaterThan(0.02);
+  });
+
+  it('have patients with one name in one script, and one phone', () => {
+    const people = new Map<unknown, Set<string>>();
+    for (const receipt of receipts) {
+      const { patient_oid, name, mobile } = data(receipt);
+      people.set(patient_oid, (people.get(patient_oid) ?? new Set()).add(`${name} ${mobile}`));
+    }
+    expect(people.size).toBeGreaterThan(50);
+    const names = [...people.values()].map((known) => [...known]);
+    expect(names.filter(({ length }) => length > 1)).toEqual([]);
+    const scripts = ['Latin', 'Devanagari', 'Tamil', 'Kannada', 'Gurmukhi'];
+    const scriptsOf = ([name]: string[]) =>
+      scripts.filter((script) => new RegExp(`\\p{Script=${script}}`, 'u').test(name!));
+    expect(names.filter((name) => scriptsOf(name).length !== 1)).toEqual([]);
+    expect(new Set(names.flatMap(scriptsOf))).toEqual(new Set(scripts));
+  });
+
+  it('have dues that are paid days later, refunds, and deleted receipts', () => {
+    const issued = new Map(receipts.map((receipt) => [data(receipt).receipt_id, receipt]));
+    const paid = (callback: Callback) => data(callback).amount_paid!;
+    const later = of('receipt.updated').filter(
+      (update) => dateOf(update).getTime() - dateOf(issued.get(data(update).receipt_id)!).getTime() > day / 2,
+    );
+    const grown = later.filter((update) => paid(update) > paid(issued.get(data(update).receipt_id)!));
+    expect(grown.length).toBeGreaterThan(20);
+    expect(later.filter((update) => paid(update) < paid(issued.get(data(update).receipt_id)!))).not.toEqual(
+      [],
+    );
+    expect(later.filter((update) => dateOf(update).getUTCDay() === 0)).toEqual([]);
+    for (const event of [
+      'receipt.deleted',
+      'receipt_payment.requested',
+      'mcert.created',
+      'google_review.request',
+    ])
+      expect(of(event).length).toBeGreaterThan(3);
+  });
+});
+
+it('the directory has a name for each clinic and doctor of a history, and for its business', () => {
+  const end = defaultStart + 3 * 86_400_000;
+  const options = { seed: 3, end, businessIds: ['b'] };
+  const names = practicesOf(options).flatMap(directoryOf);
+  const idsOf = (kind: string) => new Set(names.flatMap((name) => (name.kind === kind ? name.id : [])));
+  expect(names.find(({ kind }) => kind === 'business')).toMatchObject({ id: 'b', alias: 'Sunrise Clinics' });
+  for (const { envelope } of history({ ...options, families: [receipt] })) {
+    expect(idsOf('clinic')).toContain(envelope.data.clinic_id);
+    expect(idsOf('doctor')).toContain(envelope.data.doctor_oid);
+  }
 });
 
 it('amounts of a receipt agree, and its versions have later times', () => {

@@ -1,10 +1,16 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
-import { withProgress } from '../../common/terminal.ts';
-import { type Callback, callbacks } from '../../sandbox/history.ts';
+import { printable, withProgress } from '../../common/terminal.ts';
+import type { Core, OnCore } from '../../receiver/feature.ts';
+import { commandActor, logAccess } from '../../receiver/store/log-access.ts';
+import { type Alias, changeAliases } from '../../reconcile/aliases.ts';
+import { type Callback, callbacks, practicesOf } from '../../sandbox/history.ts';
+import { newRecords } from '../../sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../sandbox/platform-server.ts';
+import { directoryOf } from '../../sandbox/practice.ts';
 import { seededRandom } from '../../sandbox/random.ts';
+import { startOfDay } from '../../sandbox/schedule.ts';
 import { type Env, eventsUrl, registeredUrls, type Summary, sendCallbacks } from '../../sandbox/sender.ts';
 import { loadFamilies } from '../load-families.ts';
 import { firstSigningKey, httpAddress } from './platform.ts';
@@ -25,10 +31,15 @@ interface SendFlags {
   readonly resendOnFailure?: true;
 }
 
-interface SendAction {
+interface Action {
   readonly command: Command;
   readonly env: Env;
+  readonly onCore: OnCore;
   readonly signal: AbortSignal;
+  readonly period: Period;
+}
+
+interface SendAction extends Action {
   readonly url: string;
   readonly isSent?: (callback: Callback) => boolean;
 }
@@ -42,7 +53,12 @@ interface ServeFlags extends SendFlags {
 }
 
 /** `send` and `sandbox` end when the signal of `untilEnd` aborts. */
-export function addSandboxCommands(program: Command, env: Env, untilEnd = untilInterrupted): void {
+export function addSandboxCommands(
+  program: Command,
+  env: Env,
+  onCore: OnCore,
+  untilEnd = untilInterrupted,
+): void {
   const sending = program
     .command('send')
     .description('send sample callbacks to a receiver, and print a summary')
@@ -51,7 +67,8 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     ({ url, ...flags }: SendFlags & { url: string }, command: Command) =>
       untilEnd(async (signal) => {
         const count = flags.count ?? (flags.history ? 0 : 100);
-        const { unacknowledged } = await send({ ...flags, count }, { command, env, signal, url });
+        const action = { command, env, onCore, signal, url, period: periodOf(flags) };
+        const { unacknowledged } = await send({ ...flags, count }, action);
         if (unacknowledged > 0) process.exitCode = 1;
       }),
   );
@@ -65,20 +82,22 @@ export function addSandboxCommands(program: Command, env: Env, untilEnd = untilI
     .option('--send-to <address>', 'the base address of a receiver to send callbacks to', httpAddress)
     .option('--unsent <share>', 'share of callbacks about appointments to keep back, such as 10%', share, 0);
   addSendOptions(serving, 'default: all', 'default: 1; of a past: no limit').action(
-    (flags: ServeFlags, command: Command) => untilEnd((signal) => serve(command, flags, env, signal)),
+    (flags: ServeFlags, command: Command) =>
+      untilEnd((signal) => serve(flags, { command, env, onCore, signal, period: periodOf(flags) })),
   );
 }
 
-async function serve(command: Command, flags: ServeFlags, env: Env, signal: AbortSignal): Promise<void> {
+async function serve(flags: ServeFlags, action: Action): Promise<void> {
+  const { command, env, signal, period } = action;
   const { host, port, sendTo: url, unsent } = flags;
   const token = flags.token || env.SERVICE_TOKEN || sandboxToken;
   const serviceIdentifierField = env.SERVICE_IDENTIFIER_FIELD || 'svc';
-  const sandbox = await startSandbox({ host, port, tokens: [token], serviceIdentifierField }).catch(
-    (error: NodeJS.ErrnoException) => {
-      // 69: EX_UNAVAILABLE
-      command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
-    },
-  );
+  const records = newRecords(undefined, new Map(namesOf(period).map(({ id, alias }) => [id, alias])));
+  const options = { host, port, tokens: [token], serviceIdentifierField, records };
+  const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
+    // 69: EX_UNAVAILABLE
+    return command.error(`sandbox: cannot listen on ${host}:${port} (${error.code})`, { exitCode: 69 });
+  });
   command.configureOutput().writeOut?.(`export SERVICE_BASE_URL=${sandbox.url} SERVICE_TOKEN=${token}\n`);
   try {
     if (url) {
@@ -86,10 +105,10 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
       // A clinic on a busy day; a past is sent at once.
       const rate = flags.rate ?? (flags.history ? undefined : 1);
       const isSent = ({ family, envelope }: Callback) => {
-        sandbox.records.take(envelope);
+        records.take(envelope);
         return family.name !== 'appointment' || !random.chance(unsent);
       };
-      await send({ ...flags, rate }, { command, env, signal, url, isSent });
+      await send({ ...flags, rate }, { ...action, url, isSent });
     }
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
@@ -97,19 +116,30 @@ async function serve(command: Command, flags: ServeFlags, env: Env, signal: Abor
   }
 }
 
-const day = 24 * 3_600_000;
+interface Period {
+  readonly seed: number;
+  readonly start: number;
+  readonly end?: number;
+  readonly present?: () => number;
+  readonly businessIds?: string[];
+}
 
-async function send(flags: SendFlags, { command, env, signal, url, isSent }: SendAction): Promise<Summary> {
-  const { seed = Math.floor(Math.random() * 2 ** 31), count } = flags;
-  const families = await readFamilies(command, flags.families, env);
+function periodOf({ seed = Math.floor(Math.random() * 2 ** 31), history }: SendFlags): Period {
   const now = Date.now();
-  const morning = now - (now % day) + 3.5 * 3_600_000;
-  // So that a week of another seed is that of another clinic, and the same week has the same records.
+  if (!history) return { seed, start: startOfDay(now, -1), present: Date.now };
+  // So that the past of another seed is that of another business, and the same past has the same records.
   const businessIds = [`6${String(seed).padStart(14, '0')}`];
-  const week = { start: morning - 7 * day, end: now, isReal: true, businessIds };
-  const busy = { start: morning - day, present: Date.now };
-  const period = flags.history ? week : busy;
-  const sequence = callbacks({ ...flags, ...period, seed, families, isSent, count: count || undefined });
+  return { seed, start: startOfDay(now, -56), end: now, businessIds };
+}
+
+const namesOf = (period: Period): Alias[] => practicesOf(period).flatMap(directoryOf);
+
+async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
+  const { command, env, onCore, signal, url, isSent, period } = action;
+  const families = await readFamilies(command, flags.families, env);
+  const count = flags.count || undefined;
+  const endless = callbacks({ ...flags, ...period, families, isSent, count });
+  const sequence = flags.history ? [...endless] : endless;
   const options = {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
@@ -117,11 +147,34 @@ async function send(flags: SendFlags, { command, env, signal, url, isSent }: Sen
     signatureHeader: env.SIGNATURE_HEADER || undefined,
     signal,
   };
-  const summary = await withProgress('callbacks sent', count || undefined, ({ advance }) =>
+  const total = Array.isArray(sequence) ? sequence.length : count;
+  const summary = await withProgress('callbacks sent', total, ({ advance }) =>
     sendCallbacks(sequence, { ...options, onSent: advance }),
   );
-  command.configureOutput().writeOut?.(report(summary, seed));
+  const { writeOut } = command.configureOutput();
+  writeOut?.(report(summary, period.seed));
+  if (flags.history && summary.acknowledged > 0) {
+    const outcome = await importNames(onCore, namesOf(period)).catch(
+      (error: Error) => `not imported: ${printable(error.message)}`,
+    );
+    writeOut?.(`names    ${outcome}\n`);
+  }
   return summary;
+}
+
+/** Names the ids of a past where its callbacks are in the database of this machine's receiver. What a person has entered stays. */
+async function importNames(onCore: OnCore, names: Alias[]): Promise<string> {
+  const [business] = names;
+  let outcome = '';
+  await onCore(async (core: Core) => {
+    const sent = core.db.selectFrom('receiver.inbox').where('business_id', '=', business!.id);
+    if (!(await sent.select('id').limit(1).executeTakeFirst()))
+      throw new Error('the callbacks are in the database of another receiver');
+    await logAccess(core, { actor: commandActor(), action: 'aliases', rows: names.length });
+    const changed = await changeAliases(core.db, names, 'platform');
+    outcome = `${changed} of ${names.length} ids of clinics and doctors have new names`;
+  })();
+  return outcome;
 }
 
 async function readFamilies(command: Command, text: string, env: Env): Promise<Family[]> {
@@ -153,7 +206,7 @@ function addSendOptions(command: Command, count: string, rate: string): Command 
     .option('--rate <number>', `callbacks per second (${rate})`, positiveNumber)
     .option('--connections <number>', 'number of connections', positiveWhole, 10)
     .option('--seed <number>', 'the same seed sends the same clinics', wholeNumber)
-    .option('--history', 'a believable week of one clinic, until now; all of it, without --count')
+    .option('--history', 'eight believable weeks of one business, until now; all of it, without --count')
     .option('--families <names>', 'comma-separated, or all', 'all')
     .option('--to-events', 'all events to EVENTS_PATH (default: each to its registered path)')
     .option('--duplicates <share>', 'share of duplicates, such as 5%', share, 0)

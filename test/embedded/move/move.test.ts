@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { addFeatureCommands } from '../../../src/app/service.ts';
+import { addFeatureCommands, onCoreOf } from '../../../src/app/service.ts';
 import { families } from '../../../src/callbacks/families/index.ts';
 import { readRows } from '../../../src/embedded/move/copy.ts';
 import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
@@ -66,7 +66,7 @@ async function insertCallbacks({ rows }: TestDatabase, callbacks: readonly objec
 /** Runs `receiver move`. @returns its output */
 async function move(from: string, env: Record<string, string> = {}): Promise<string> {
   const program = new Command('receiver').exitOverride();
-  addFeatureCommands(program, { DATABASE_URL: target.url, ...env });
+  addFeatureCommands(program, onCoreOf({ DATABASE_URL: target.url, ...env }));
   return captureOutput(() => program.parseAsync(['move', '--from', from], { from: 'user' }));
 }
 

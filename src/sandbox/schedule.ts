@@ -1,0 +1,97 @@
+import type { Doctor, Practice } from './practice.ts';
+import type { Random } from './random.ts';
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+/** Midnight in India, some days later. */
+export const startOfDay = (time: number, days = 0): number => time - ((time + 5.5 * hour) % day) + days * day;
+
+/** 0: Sunday. */
+const weekdayOf = (time: number) => new Date(time + 5.5 * hour).getUTCDay();
+
+/** What begins at a practice: a visit with the time of its appointment, or something else. */
+export interface Beginning {
+  at: number;
+  practice: Practice;
+  doctor: Doctor;
+  startsAt?: number | undefined;
+}
+
+const busyness = [0, 1, 0.8, 0.9, 0.8, 1, 1.5];
+const visitsPerDay = 8;
+const maxDaysAhead = 7;
+
+/**
+ * What happens in the days from `start` to a week after `end`, in the order in which it begins: visits, by their booking, and
+ * something else every third day. It is closed on Sundays, but for an emergency now and then.
+ */
+export function planPast(random: Random, practices: readonly Practice[], start: number, end: number) {
+  const beginnings: Beginning[] = [];
+  const isTaken = new Set<string>();
+
+  function findSlot({ doctors }: Practice, midnight: number) {
+    for (;;) {
+      const doctor = random.pick(doctors);
+      // From 9 to 19: mornings and evenings are busy.
+      const quarters = [random.between(0, 40), random.between(2, 18), random.between(30, 40)];
+      const startsAt = midnight + 9 * hour + random.pick(quarters) * 15 * minute;
+      const slot = `${doctor.id} ${startsAt}`;
+      if (isTaken.has(slot)) continue;
+      isTaken.add(slot);
+      return { doctor, startsAt };
+    }
+  }
+
+  function planVisit(practice: Practice, midnight: number, isEmergency: boolean): void {
+    const { doctor, startsAt } = findSlot(practice, midnight);
+    const daysAhead = random.between(1, maxDaysAhead);
+    const at =
+      isEmergency || random.chance(0.35)
+        ? startsAt - random.between(5, 30) * minute
+        : midnight - daysAhead * day + random.between(8 * 60, 21 * 60) * minute;
+    beginnings.push({ at, practice, doctor, startsAt });
+  }
+
+  const last = startOfDay(end, maxDaysAhead);
+  for (let midnight = startOfDay(start); midnight <= last; midnight += day)
+    for (const practice of practices) {
+      const busy = busyness[weekdayOf(midnight)]!;
+      const visits = (visitsPerDay * busy * random.between(80, 120)) / 100;
+      for (let left = Math.round(visits); left > 0; left--) planVisit(practice, midnight, false);
+      if (busy === 0 && random.chance(0.2)) planVisit(practice, midnight, true);
+      if (busy > 0 && random.chance(0.3)) {
+        const at = midnight + random.between(10 * 60, 16 * 60) * minute;
+        beginnings.push({ at, practice, doctor: random.pick(practice.doctors) });
+      }
+    }
+  return beginnings.sort((a, b) => a.at - b.at).values();
+}
+
+const opensAt = 9 * hour;
+const closesAt = 20 * hour;
+const longestPause = 3_000;
+
+/** As much as a test needs, without an end: one beginning every 1.5 s of opening hours; of five, four are visits. */
+export function* planEndlessly(random: Random, practices: readonly Practice[], start: number) {
+  for (let at = toOpeningHours(start); ; at = toOpeningHours(at + random.between(1, longestPause))) {
+    const practice = random.pick(practices);
+    const lead = random.pick([10, 60, 180, 1_440]) * minute;
+    const startsAt = random.chance(0.8) ? Math.ceil((at + lead) / (15 * minute)) * 15 * minute : undefined;
+    yield { at, practice, doctor: random.pick(practice.doctors), startsAt } satisfies Beginning;
+  }
+}
+
+function toOpeningHours(now: number): number {
+  const midnight = startOfDay(now);
+  if (now < midnight + opensAt) return midnight + opensAt + (now % minute);
+  return now < midnight + closesAt ? now : midnight + day + opensAt + (now % minute);
+}
+
+/** An opening hour some days later. */
+export function timeAfterDays(random: Random, now: number, days: number): number {
+  const midnight = startOfDay(now, days);
+  const isClosed = weekdayOf(midnight) === 0;
+  return midnight + (isClosed ? day : 0) + random.between(9.5 * 60, 19 * 60) * minute;
+}
