@@ -25,7 +25,7 @@ const maxRowsInTable = 5_000;
 
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): void {
   for (let at = 0; at === 0 || at < rows.length; at += maxRowsInTable) {
-    const table = new Table({ head: head.map(textOf), style: { head: [], border: [] } });
+    const table = new Table({ head: head.map(textOf), style: { head: [], border: [], compact: true } });
     for (const row of rows.slice(at, at + maxRowsInTable)) table.push(row.map(textOf));
     print(table.toString());
   }
@@ -38,7 +38,11 @@ export function printRows(
   asJson?: boolean,
 ): void {
   if (!asJson) {
-    printTable(names, rows);
+    // A row is a line.
+    printTable(
+      names,
+      rows.map((row) => row.map((cell) => cell?.replaceAll('\n', '\\n'))),
+    );
     print(`${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`);
     return;
   }

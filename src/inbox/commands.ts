@@ -51,8 +51,9 @@ export function addInboxCommands(program: Command, onCore: OnCore): void {
   program
     .command('sql')
     .description('run a statement on the receiver’s database, read-only, and print its rows')
-    .argument('<statement>', 'for example: select count(*) from receipts')
+    .argument('[statement]', 'default: list the views that can be read')
     .option('--json', 'print one JSON object per line instead of a table; a second column a becomes a_2')
+    .addOption(new Option('--csv', 'print a file for spreadsheets').conflicts('json'))
     .action(onCore(printQuery));
   addQuarantineCommands(program, onCore);
 }

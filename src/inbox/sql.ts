@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
+import { csvWriter } from '../common/csv.ts';
 import { dayMs } from '../common/days.ts';
 import { printRows } from '../common/terminal.ts';
 import type { Core } from '../receiver/feature.ts';
@@ -12,11 +14,20 @@ const isSuperuser = 'select from pg_roles where rolname = session_user and rolsu
 const noLogin =
   'Set DATABASE_URL to a login that is no superuser: another one for the statement could not be made';
 
-/** Runs one statement in a read-only transaction, and prints its rows behind an entry of the access log. */
+/** With the first clause of their comments. */
+const views = `
+  select oid::regclass as view, substring(obj_description(oid, 'pg_class') from '^.*?(?=[.;:] |$)') as about from pg_class
+  where relnamespace::regnamespace::text in ('public', 'reporting') and relkind = 'v' and has_table_privilege(oid, 'select')
+  order by relnamespace::regnamespace::text, relname`;
+
+/**
+ * Runs one statement in a read-only transaction, and prints its rows behind an entry of the access log. Without a statement it
+ * lists the views that can be read.
+ */
 export async function printQuery(
   core: Core,
-  text: string,
-  { json = false }: { json?: boolean },
+  text = views,
+  { json = false, csv = false }: { json?: boolean; csv?: boolean },
 ): Promise<void> {
   const { drop, ...login } = await readingLogin(core);
   const client = new pg.Client({ ...login, application_name: 'receiver sql' });
@@ -32,7 +43,8 @@ export async function printQuery(
     // Without the statement, which may contain personal data.
     await logAccess(core, { actor: commandActor(), action: 'sql', rows: rows.length });
     const names = fields.map(({ name }) => name);
-    printRows(names, rows, json);
+    if (csv) await pipeline(rows, csvWriter(names), process.stdout, { end: false });
+    else printRows(names, rows, json);
   } catch (error) {
     // The database's message may contain values.
     if (!(error instanceof pg.DatabaseError)) throw error;

@@ -50,7 +50,7 @@ it('find prints records with their people, behind an entry with whom they are ab
 it('find prints the number of each record, and says where the digits are an internal id', async () => {
   await store(receipt(2671, { receipt_number: 'JA-2484' }), receipt(9, { receipt_number: 'JA-2671' }));
   expect(await run('find', '2671')).toMatch(
-    /JA-2671 .* 9 .* its number .*\n.*\n.* JA-2484 .* 2671 .* internal id 2671 /,
+    /JA-2671 .* 9 .* its number .*\n.* JA-2484 .* 2671 .* internal id 2671 /,
   );
 });
 
@@ -139,14 +139,30 @@ describe('sql', () => {
   // Other files run the command on the same server.
   const made = () => database.rows(`select rolname from pg_roles where rolname like 'receiver_sql_%'`);
 
-  it('prints rows as a table or as JSON, also very many, behind an entry without the statement', async () => {
+  it('without a statement lists the views that can be read, a line each, with what they have', async () => {
+    const lines = (await run('sql')).split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/ reporting\.receipts .* The newest version of each/));
+    expect(lines).toContainEqual(expect.stringMatching(/ deliveries .* Every acknowledged callback/));
+    expect(lines.filter((line) => /\. [A-Z]/.test(line))).toEqual([]);
+  });
+
+  it('prints a row as one line, also with line feeds', async () => {
+    expect(await run('sql', `select e'a\\nb' as text union all select 'c'`)).toMatch(
+      /├─+┤\n│ a\\nb *│\n│ c *│\n└/,
+    );
+  });
+
+  it('prints rows as a table, CSV or JSON, also very many, behind an entry without the statement', async () => {
     expect(await run('sql', 'select 12.50::numeric as amount, null as nothing')).toMatch(
       /12\.50[\s\S]*1 row\n/,
     );
     expect(await run('sql', '--json', `select 1 as a, '{2}'::int[] as a`)).toBe('{"a":"1","a_2":"{2}"}\n');
+    expect(await run('sql', '--csv', `select 'a "b"' as a, null as nothing, '=1' as a`)).toBe(
+      `a,nothing,a\r\n"a ""b""",,'=1\r\n`,
+    );
     expect(await run('sql', 'select generate_series(1, 12000)')).toContain('12000 rows');
     expect(await logged()).toEqual(
-      [1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
+      [1, 1, 1, 12_000].map((rows) => ({ action: 'sql', filter: {}, rows, patients: 0 })),
     );
     await until(async () => (await made()).length === 0);
   });
