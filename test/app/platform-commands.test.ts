@@ -41,10 +41,10 @@ const env = (fault = 'none') => ({
 const lastBody = () => platform.requests().at(-1)?.body as Record<string, string>;
 
 it('search prints a table of drugs or of laboratory tests, or the response as JSON', async () => {
-  const drugs = await run(env(), 'search', 'paracetamol', '--limit', '2');
+  const drugs = await run(env(), 'drugs', 'paracetamol', '--limit', '2');
   expect(drugs.out).toMatch(/│ Drug .*│ Generic .*│ Manufacturer .*│ Form .*│ OTC .*│ Id /);
   expect(drugs.out.match(/Paracetamol 500 mg/g)).toHaveLength(2);
-  const lab = ['search', 'lipid', '--type', 'lab'];
+  const lab = ['drugs', 'lipid', '--type', 'lab'];
   expect((await run(env(), ...lab)).out).toMatch(/│ Lipid profile +│ Biochemistry +│ 499\.75 │/);
   const { out } = await run(env(), ...lab, '--json');
   expect(JSON.parse(out)).toMatchObject({ drugs: [], lab_tests: [{ name: 'Lipid profile' }] });
@@ -52,11 +52,11 @@ it('search prints a table of drugs or of laboratory tests, or the response as JS
 });
 
 it.each([
-  ['none', ['search', 'a', '--limit', '101'], 64, /limit: Too big/],
-  ['400', ['search', 'a'], 65, /responded with 400/],
-  ['503', ['search', 'a'], 69, /responded with 503/],
-  ['garbage', ['search', 'a'], 76, /not JSON/],
-  ['401', ['search', 'a'], 77, /responded with 401/],
+  ['none', ['drugs', 'a', '--limit', '101'], 64, /limit: Too big/],
+  ['400', ['drugs', 'a'], 65, /responded with 400/],
+  ['503', ['drugs', 'a'], 69, /responded with 503/],
+  ['garbage', ['drugs', 'a'], 76, /not JSON/],
+  ['401', ['drugs', 'a'], 77, /responded with 401/],
 ])(
   'with the fault %s, %j fails in one line, with an exit code of its own',
   async (fault, args, code, text) => {

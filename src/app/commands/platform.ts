@@ -7,7 +7,7 @@ import type { Environment } from '../../common/config/environment-schema.ts';
 import { partsOf } from '../../common/config/value-types.ts';
 import { parseCount, print, printable, printTable } from '../../common/terminal.ts';
 
-/** Adds `search` and `subscriptions` to the command line; the platform's address and token come from `env`. */
+/** Adds `drugs` and `subscriptions` to the command line; the platform's address and token come from `env`. */
 export function addClientCommands(program: Command, env: Environment): void {
   const run =
     <Args extends unknown[]>(action: (platform: client.ServiceClient, ...args: Args) => Promise<void>) =>
@@ -18,14 +18,16 @@ export function addClientCommands(program: Command, env: Environment): void {
         fail(program, error);
       }
     };
-  program
-    .command('search')
-    .description("search the platform's medical database")
-    .argument('<query>', 'search text')
-    .option('--limit <number>', 'maximum number of results, 1 to 100', parseCount, 10)
-    .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))
-    .option('--json', 'print the response as JSON')
-    .action(run(search));
+  // Scripts may have the former name.
+  for (const name of ['drugs', 'search'])
+    program
+      .command(name, { hidden: name === 'search' })
+      .description('search the platform’s database of drugs and laboratory tests')
+      .argument('<query>', 'search text')
+      .option('--limit <number>', 'maximum number of results, 1 to 100', parseCount, 10)
+      .addOption(new Option('--type <type>', 'what to search for').choices(['drug', 'lab']).default('drug'))
+      .option('--json', 'print the response as JSON')
+      .action(run(searchDrugs));
   const subscriptions = program
     .command('subscriptions')
     .description('which events the platform sends, and where to');
@@ -59,7 +61,7 @@ export function addClientCommands(program: Command, env: Environment): void {
 const printJson = (value: unknown) => print(printable(JSON.stringify(value, undefined, 2)));
 const explain = (text: string) => process.stderr.write(`${printable(text)}\n`);
 
-async function search(
+async function searchDrugs(
   platform: client.ServiceClient,
   q: string,
   { limit, type, json }: { limit: number; type: 'drug' | 'lab'; json?: true },
