@@ -12,7 +12,7 @@ import type { Core, OnCore } from '../receiver/feature.ts';
 import { PortUnavailable } from '../receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
 import { openPool } from '../receiver/store/pools.ts';
-import { prepare } from '../receiver/store/prepare.ts';
+import { makeTables } from '../receiver/store/prepare.ts';
 import type { Tables } from '../receiver/store/tables.ts';
 import { createMerge } from '../receiver/worker/merge.ts';
 import { features } from './features.ts';
@@ -34,13 +34,14 @@ export async function readService(env: Environment): Promise<Service> {
   return { config: parseConfig(env, families.map(pathsOf)), families };
 }
 
-/** Makes or updates the tables; it creates the embedded database where there is none. */
-export async function migrateService({ config, families }: Service, log: Log): Promise<void> {
-  const { stop } = await startParts(async (onStop) => {
+/** Makes or updates the tables; it creates the embedded database where there is none. @returns the names of what was made */
+export async function migrateService({ config, families }: Service, log: Log): Promise<string[]> {
+  const { result, stop } = await startParts(async (onStop) => {
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
-    await prepare({ config, databaseUrl, families, log });
+    return makeTables({ config, databaseUrl, families, log });
   }, log);
   await stop();
+  return result.made;
 }
 
 /** @returns its address. @throws the first error, or the signal's reason */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Environment } from '../common/config/environment-schema.ts';
 import { createLog, endLog, type Log } from '../common/log.ts';
+import { print } from '../common/terminal.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
 import { migrateService, readService, type Service, startService } from './service.ts';
 
@@ -39,7 +40,12 @@ export function addStartCommands(program: Command, env: Environment): void {
   program
     .command('migrate')
     .description('update the tables of the database (start does this, too)')
-    .action(async () => migrateService(await readService(env), createLog('info')));
+    .action(async () => {
+      const service = await readService({ LOG_LEVEL: 'warn', ...env });
+      const made = await migrateService(service, createLog(service.config.logLevel));
+      const isUpToDate = made.length === 0;
+      print(isUpToDate ? 'All tables and views are up to date.' : `Made or updated: ${made.join(', ')}.`);
+    });
 }
 
 /** Until the signal is aborted, which may be before the receiver is ready. */

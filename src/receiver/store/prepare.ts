@@ -30,7 +30,8 @@ interface PrepareOptions {
 export async function prepare(options: PrepareOptions): Promise<{ identity: Promise<string> }> {
   const { config, signal, log } = options;
   try {
-    return { identity: Promise.resolve(await makeTables(options)) };
+    const { identity } = await makeTables(options);
+    return { identity: Promise.resolve(identity) };
   } catch (error) {
     const takesCallbacks = config.redisUrl !== undefined && config.redisFallback !== 'off';
     if (!signal || !takesCallbacks || !isOutage(error)) throw error;
@@ -46,7 +47,7 @@ async function retry(options: PrepareOptions, signal: AbortSignal): Promise<stri
     await pause(retryMs, signal);
     if (signal.aborted) return new Promise<never>(() => {});
     try {
-      return await makeTables(options);
+      return (await makeTables(options)).identity;
     } catch (error) {
       // Tried again whatever it is: callbacks are safe meanwhile, and a person may be mending it.
       if (!isOutage(error)) report(error);
@@ -62,7 +63,8 @@ function isOutage(error: unknown): boolean {
   return faultOf(cause) === 'outage' && !isWrongAddress;
 }
 
-async function makeTables({ config, databaseUrl, families, log }: PrepareOptions): Promise<string> {
+/** @returns the identity of the database, and the names of what was made or updated */
+export async function makeTables({ config, databaseUrl, families, log }: PrepareOptions) {
   const size = { connections: 2, connectTimeoutMs: config.times.databaseMs };
   const url = config.directDatabaseUrl ?? databaseUrl;
   const pool = openPool(url, log, { name: 'receiver migration', ...size });
@@ -75,7 +77,7 @@ async function makeTables({ config, databaseUrl, families, log }: PrepareOptions
       `select concat_ws(' ', value, receiver.system_identifier(), oid) as identity
        from receiver.settings, pg_database where name = 'identity' and datname = current_database()`,
     );
-    return rows[0]!.identity;
+    return { identity: rows[0]!.identity, made };
   } finally {
     await db.destroy();
   }
