@@ -31,10 +31,8 @@ ${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.
 
 function consoleHint(url: string, generated: AdminToken | undefined): string {
   if (!generated) return `\nConsole: ${url}/console (sign in with ADMIN_TOKEN)\n`;
-  const token = generated.isNew
-    ? `Its token is stored in ${generated.file} and shown only now:\n\n  ${generated.token}`
-    : `Its token is in ${generated.file}.`;
-  return `\nConsole: ${url}/console\n${token}\n`;
+  const { file, isNew, token } = generated;
+  return `\nConsole: ${url}/console\nIts token is stored in ${file}${isNew ? `:\n\n  ${token}` : '.'}\n`;
 }
 
 function example(curl: string): string {
@@ -52,6 +50,10 @@ Send an example and read its row:
 
   ${curl} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'
   npx receiver sql 'select receipt_id, name, net_amount, last_event, event_time from receipts'
+
+Or fill the console with eight weeks of a fictitious clinic:
+
+  npx receiver send --history
 `;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Environment } from '../common/config/environment-schema.ts';
-import { createLog, endLog, type Log } from '../common/log.ts';
+import { createLog, endLog, type Log, printWithLog } from '../common/log.ts';
 import { print } from '../common/terminal.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
 import { migrateService, readService, type Service, startService } from './service.ts';
@@ -17,8 +17,6 @@ export function addStartCommands(program: Command, env: Environment): void {
       const service = await readService(env);
       const log = createLog(service.config.logLevel);
       consoleToLog(log);
-      // Its disk may be full; the greeting is not worth a stop.
-      process.stdout.on('error', () => {});
       process.once('uncaughtException', (error) => {
         // Later errors are consequences, and must not cut the log.
         process.on('uncaughtException', () => {});
@@ -61,7 +59,7 @@ async function run(service: Service, log: Log, signal: AbortSignal): Promise<voi
   log.info({ role: config.role, url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
   if (config.role !== 'worker' && !config.production)
-    process.stdout.write(greeting(url, config, families, generated));
+    printWithLog(greeting(url, config, families, generated));
   if (!signal.aborted) await once(signal, 'abort');
   await stop();
 }

@@ -29,6 +29,9 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
+/** Prints a text after the lines of the log that came before it. */
+export const printWithLog = (text: string): void => standardOutput().write(text);
+
 /** Flushes standard output, for a second at most: pino's own exit hook would wait for ever where nobody reads the output. */
 export async function endLog(log: Log): Promise<void> {
   log.writeCounts();

@@ -27,7 +27,8 @@ export const privacy: Feature = {
       everyMs: dayMs,
       run: async (signal) => {
         const deleted = await applyRetention(core, { signal });
-        core.log.info({ deleted }, 'retention applied');
+        if (Object.values(deleted).some((count) => count > 0))
+          core.log.info({ deleted }, 'retention applied');
       },
     },
   ],

@@ -92,9 +92,11 @@ it('DATABASE_URL leads to the socket in a folder', async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('prints the addresses of the basic families, and a curl command that the receiver accepts', async () => {
+it('prints in one block the addresses of the basic families, and a curl command that the receiver accepts', async () => {
   const service = await spawnService({ DATABASE_URL: database.url });
-  await until(() => service.output().includes('npx receiver sql'));
+  await until(() => service.output().includes('npx receiver send --history\n'));
+  const [, greeting] = /"msg":"ready"\}\n(\n[\s\S]*send --history\n)/.exec(service.output())!;
+  expect(greeting).not.toMatch(/^\{"level"/m);
   for (const name of ['receipt', 'consent_form', 'review_request', 'other'] as const)
     expect(service.output()).toContain(service.url + paths[name]);
   const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(
