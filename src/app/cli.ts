@@ -11,6 +11,7 @@ import { tryConnection } from '../embedded/server-process.ts';
 import { TablesRefused } from '../receiver/store/errors.ts';
 import { addClientCommands } from './commands/platform.ts';
 import { addSandboxCommands } from './commands/sandbox.ts';
+import { addHelp } from './help.ts';
 import { addFeatureCommands, onCoreOf } from './service.ts';
 import { addStartCommands } from './start.ts';
 
@@ -30,6 +31,7 @@ addFeatureCommands(program, onCoreOf(env));
 const parsing = program.commands.length;
 addClientCommands(program, env);
 addSandboxCommands(program, env, onCoreOf(env));
+addHelp(program);
 for (const command of program.commands.slice(parsing)) {
   command.hook('preAction', () => refuseFormer(env, paths));
 }
