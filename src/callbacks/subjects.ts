@@ -56,6 +56,12 @@ export const recordSubject = (family: string, businessId: string, recordId: stri
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** Where a row has the platform's id of its patient: a field, or a key of a nested one, such as `patient.id`. */
+export function patientIdOf({ fields }: Family): string | undefined {
+  const own = Object.keys(fields).find((name) => kindOf(name) === 'platform');
+  return own ?? (fields.patient && 'patient.id');
+}
+
 /** At any depth, in linear time and without a stack. @param callback `beside`: undocumented members of its envelope */
 export function subjectsOf(
   { data, beside }: { data: Values; beside?: Values | undefined },

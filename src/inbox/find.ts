@@ -1,15 +1,29 @@
+import { sql } from 'kysely';
 import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
-import { patientSubject, recordSubject } from '../callbacks/subjects.ts';
+import { hashedPrefix } from '../callbacks/reduce.ts';
+import { patientIdOf, patientSubject, recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
-import { businessesOfInbox, keyOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
+import { openHash } from '../receiver/gate/owners.ts';
+import { businessesOfInbox, keyOf, literal, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import type { Db } from '../receiver/store/tables.ts';
 import { maskRow } from './mask.ts';
-import { type FamilyRecord, hasPublicKey, patientsOf, personIn, type Row, readRows } from './read-record.ts';
+import {
+  escapeLike,
+  isName,
+  isNotAscii,
+  numberKey,
+  numberKeyOf,
+  plain,
+  wordsIn,
+  wordsOf,
+} from './plain-text.ts';
+import { type FamilyRecord, hasPublicKey, patientsOf, type Row, readRows } from './read-record.ts';
 
 /** In the order in which they are shown. */
 const kindsOfMatch = ['number', 'id', 'mention', 'phone', 'name'] as const;
@@ -28,15 +42,54 @@ export interface Hit extends FamilyRecord {
   phone?: string | null;
 }
 
+/** A patient, by the platform's id: found by a phone number or a name of one of its records. */
+export interface Person {
+  by: FoundBy;
+  /** The id, as `p:platform:<id>`. */
+  subjects: string[];
+  /** The name, the phone number and the business of the newest record that was found. */
+  name: string | null;
+  phone: string | null;
+  businessId: string;
+  /** The receipts that were neither deleted nor have failed. */
+  receipts: number;
+  /** In rupees; null: nothing is due. */
+  due: string | null;
+  /** The time of the newest event. */
+  last: Date;
+}
+
+/** A delivery, or a body of the quarantine, with this id. */
+export interface Message {
+  kind: 'delivery' | 'quarantine';
+  id: string;
+}
+
+/** A business, clinic or doctor with an alias. */
+export interface Place {
+  kind: 'business' | 'clinic' | 'doctor';
+  id: string;
+  alias: string;
+}
+
 export interface SearchResult {
+  /** Only where people may be named. */
+  persons: Person[];
+  /** Without records of these persons that have only their phone number or name. */
   hits: Hit[];
-  /** A delivery, or a body of the quarantine, with this id. */
-  messages: { kind: 'delivery' | 'quarantine'; id: string }[];
+  messages: Message[];
+  places: Place[];
+  /** What was found, where it is one alone. */
+  only: { person: Person } | { hit: Hit } | { message: Message } | { place: Place } | undefined;
   /** There may be more. */
   isCut: boolean;
 }
 
 export const maxHits = 50;
+const maxPersons = 20;
+/** Records by a phone number or a name, of which most are those of the same few patients. */
+const maxOfPeople = 500;
+const maxPlaces = 10;
 /** Few digits are the end of many numbers: records with that id are listed beside them. */
 const maxNumbers = 25;
 /** Businesses in which an id is looked up, and mentions of it; in any other one as `business:id`. */
@@ -46,11 +99,11 @@ const timeoutMs = 5_000;
 
 /** With the country code, or ten digits with any spelling of +91 in front. */
 const phone = /^(\+\d{8,15}|(0?0?91|0)?\d{10})$/;
-const personName = /^\p{L}[\p{L}\p{M}\s.'’-]+$/u;
+const endOfPhone = /^\d{4,9}$/;
 
 /**
- * Finds records by the number that is printed on them, or its last digits, then by an id of any kind, and, if people may be named, by a phone number in
- * any spelling or by words of a name; and messages by their ids. It adds the entry of the access log.
+ * Finds persons, if they may be named, by a phone number in any spelling, by its last digits, or by words of a name; records by the end of the number
+ * that is printed on them, then by an id of any kind; messages by their ids; and places by words of an alias. It adds the entry of the access log.
  *
  * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
  */
@@ -61,22 +114,32 @@ export async function search(
 ): Promise<SearchResult> {
   const term = text.trim().replaceAll('\0', '').toWellFormed();
   const first = `set transaction isolation level repeatable read, read only; set local statement_timeout = ${timeoutMs}`;
-  const { subjects, ...result } = await inTransaction(core.pool, first, (client) =>
+  const { subjects, ...found } = await inTransaction(core.pool, first, (client) =>
     find(client, core.families, term, mayNamePeople),
   );
-  const by = [...new Set(result.hits.map((hit) => hit.by))];
-  const rows = result.hits.length + result.messages.length;
+  const { persons, hits, messages } = found;
+  const places = await findPlaces(core.db, term);
+  const all = [
+    ...persons.map((person) => ({ person })),
+    ...hits.map((hit) => ({ hit })),
+    ...messages.map((message) => ({ message })),
+    ...places.map((place) => ({ place })),
+  ];
+  const by = [...new Set([...persons, ...hits].map((one) => one.by))];
+  const rows = all.length - places.length;
   // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
-  return result;
+  return { ...found, places, only: all.length === 1 ? all[0] : undefined };
 }
+
+type Found = Pick<SearchResult, 'persons' | 'hits' | 'messages' | 'isCut'>;
 
 async function find(
   client: pg.ClientBase,
   families: readonly Family[],
   term: string,
   mayNamePeople: boolean,
-): Promise<SearchResult & { subjects: string[] }> {
+): Promise<Found & { subjects: string[] }> {
   const text = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses}`;
   const { rows } = await client.query<{ business_id: string }>(text);
   const businesses = rows.map(({ business_id }) => business_id);
@@ -89,33 +152,106 @@ async function find(
       ...(id === undefined ? [] : lookups(families, id, mayNamePeople, [business]).slice(0, 2)),
     ])
       matches.push(...(await client.query<Match>(text, values)).rows);
+  const patients = newestOfPatients(matches);
+  const listed = new Map([...patients].slice(0, maxPersons));
   const byRecord = new Map(matches.toReversed().map((match) => [keyIn(match), match]));
-  const distinct = [...byRecord.values()].toReversed();
+  const distinct = [...byRecord.values()].toReversed().filter((match) => !listed.has(patientOf(match) ?? ''));
   const shown = distinct.slice(0, maxHits);
-  const hits: Hit[] = [];
+  const read = await readHits(client, families, [...shown, ...listed.values()], mayNamePeople);
+  // What is printed on paper comes first: the same digits may be the id of another record.
+  const hits = shown
+    .map((match) => read.get(match)!)
+    .sort(
+      (a, b) =>
+        kindsOfMatch.indexOf(a.by) - kindsOfMatch.indexOf(b.by) ||
+        (a.by === 'number' ? 0 : b.at.getTime() - a.at.getTime()),
+    );
+  const messages = uuid.test(term) ? (await client.query<Message>(messagesWithId, [term])).rows : [];
+  const countOf = (...kinds: FoundBy[]) => matches.filter(({ by }) => kinds.includes(by)).length;
+  const isCut =
+    distinct.length > maxHits ||
+    patients.size > maxPersons ||
+    countOf('number') >= maxNumbers ||
+    countOf('phone', 'name') >= maxOfPeople;
+  const newest = new Map([...listed].map(([subject, match]) => [subject, read.get(match)!]));
+  const owners = await patientsOf(client, [...read.values()]);
+  const hash = await openHash(client);
+  const subjects = new Set([...owners, ...[...listed.keys()].map((subject) => hashedPrefix + hash(subject))]);
+  return { persons: await readPersons(client, newest), hits, messages, isCut, subjects: [...subjects] };
+}
+
+/** The subject of the patient whom a record names that was found by a phone number or a name. */
+const patientOf = ({ patientId }: Match) => patientSubject('platform', patientId, '');
+
+/** The newest records by patients, the newest first. */
+function newestOfPatients(matches: readonly Match[]): Map<string, Match> {
+  const patients = new Map<string, Match>();
+  for (const match of matches.toSorted((a, b) => b.at.getTime() - a.at.getTime())) {
+    const subject = patientOf(match);
+    if (subject !== undefined && !patients.has(subject)) patients.set(subject, match);
+  }
+  return patients;
+}
+
+async function readHits(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  matches: readonly Match[],
+  mayNamePeople: boolean,
+): Promise<Map<Match, Hit>> {
+  const hits = new Map<Match, Hit>();
   for (const family of families) {
-    const own = shown.filter((match) => match.family === family.name);
+    const own = matches.filter((match) => match.family === family.name);
     if (own.length === 0) continue;
     const rows = await readRows(client, family, own);
-    for (const [n, { delivery, ...match }] of own.entries()) {
-      const id = hasPublicKey(family) ? match.recordId : delivery;
+    for (const [n, match] of own.entries()) {
+      const { by, at, businessId, recordId, delivery } = match;
+      const id = hasPublicKey(family) ? recordId : delivery;
       const { row, name, phone } = rows[n]!;
       const values = mayNamePeople ? { row, name, phone } : { row: row && maskRow(row, family) };
-      hits.push({ ...match, family, id, ...values });
+      hits.set(match, { by, at, businessId, recordId, family, id, ...values });
     }
   }
-  // What is printed on paper comes first: the same digits may be the id of another record.
-  hits.sort(
-    (a, b) =>
-      kindsOfMatch.indexOf(a.by) - kindsOfMatch.indexOf(b.by) ||
-      (a.by === 'number' ? 0 : b.at.getTime() - a.at.getTime()),
-  );
-  const messages = uuid.test(term)
-    ? (await client.query<SearchResult['messages'][number]>(messagesWithId, [term])).rows
-    : [];
-  const isCut =
-    distinct.length > maxHits || matches.filter(({ by }) => by === 'number').length === maxNumbers;
-  return { hits, messages, isCut, subjects: await patientsOf(client, hits) };
+  return hits;
+}
+
+/** @param newest the newest record that was found of each, by subject */
+async function readPersons(client: pg.ClientBase, newest: ReadonlyMap<string, Hit>): Promise<Person[]> {
+  if (newest.size === 0) return [];
+  type Sums = Pick<Person, 'receipts' | 'due'> & { subject: string; last: Date | null };
+  const { rows } = await client.query<Sums>(sumsOfPatients, [[...newest.keys()]]);
+  const sums = new Map(rows.map(({ subject, ...values }) => [subject, values]));
+  return Array.from(newest, ([subject, { by, name = null, phone = null, businessId, at }]) => {
+    const { receipts = 0, due = null, last = null } = sums.get(subject) ?? {};
+    const newestAt = new Date(Math.max(Number(last), Number(at)));
+    return { by, subjects: [subject], name, phone, businessId, receipts, due, last: newestAt };
+  });
+}
+
+// The inbox says in which businesses a patient has records: the index of receipts begins with the business.
+const sumsOfPatients = `
+select subject, sum(receipts)::int as receipts, sum(due)::text as due, max(last) as last
+from (
+  select distinct i.business_id, s as subject, substr(s, length('p:platform:') + 1) as patient_id
+  from receiver.inbox i, unnest(i.subjects) s where i.subjects && (select $1::text[]) and s = any($1)
+) k cross join lateral (
+  select count(*) as receipts, sum(due_amount) filter (where due_amount > 0) as due, max(event_time) as last
+  from reporting.receipts where business_id = k.business_id and patient_id = k.patient_id and not reporting.is_failed(status)
+) r group by subject`;
+
+async function findPlaces(db: Db, term: string): Promise<Place[]> {
+  const patterns = wordsOf(term).map((words) => words.map((word) => `%${escapeLike(word)}%`));
+  if (patterns[0]!.length === 0) return [];
+  const alias = sql.raw(wordsIn('alias'));
+  return db
+    .selectFrom('receiver.aliases')
+    .select(['kind', 'id', 'alias'])
+    .where('alias', 'is not', null)
+    .where(({ or }) => or(patterns.map((words) => sql<boolean>`${alias} ilike all (${words}::text[])`)))
+    .$narrowType<{ alias: string }>()
+    .orderBy('alias')
+    .limit(maxPlaces)
+    .execute();
 }
 
 /** `delivery`: its newest. */
@@ -123,37 +259,28 @@ interface Match extends RecordKey {
   by: FoundBy;
   at: Date;
   delivery: string;
+  /** By a phone number or a name alone. */
+  patientId?: string | null;
 }
 const keyIn = ({ family, businessId, recordId }: Match) => JSON.stringify([family, businessId, recordId]);
 
-// Without case, spaces and signs: JA-2671 is ja 2671. Of ASCII alone, so that PostgreSQL does the same in any locale.
-const signs = ' -/._,:#';
-const numberKey = (text: string) =>
-  plain(text)
-    .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-    .replace(/[ \-/._,:#]/g, '');
-const numberKeyOf = (expression: string) =>
-  `translate(${plainOf(expression)}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ${signs}', 'abcdefghijklmnopqrstuvwxyz')`;
-
-/** By a printed number, or by its last digits: where these are all its digits first, then the shortest number. */
+/** By the end of a printed number: the exact number first, then where the digits are all of its digits, then the shortest. */
 function byNumber(families: readonly Family[], term: string) {
   const key = numberKey(term);
   return families.flatMap((family) => {
-    if (family.printedNumber === undefined || key === '') return [];
+    if (family.printedNumber === undefined || !/\d/.test(key)) return [];
     const column = `t.${quoted(family.printedNumber)}`;
     const number = numberKeyOf(column);
-    // Its digits in their order: of 300,000 receipts that takes 60 ms, and making each number plain 440.
-    const mayBe = `(length(${column}) <> octet_length(${column}) or ${column} like '%${key.replace(/\D+/g, '').replace(/./g, '$&%')}')`;
-    const [condition, order] = /^\d+$/.test(key)
-      ? [
-          `right(${number}, length($1::text)) = $1`,
-          `${number} ~ ('\\D' || $1 || '$') desc, length(${number}),`,
-        ]
-      : [`${number} = $1`, ''];
-    const options = { order: `${order} t.event_time desc`, limit: maxNumbers };
-    return scan(family, 'number', `${mayBe} and ${condition}`, key, options);
+    const condition = `${mayHaveDigits(column, key)} and right(${number}, length($1::text)) = $1`;
+    const allDigits = /^\d+$/.test(key) ? `${number} ~ ('\\D' || $1 || '$') desc,` : '';
+    const order = `${number} = $1 desc, ${allDigits} length(${number}), t.event_time desc`;
+    return scan(family, 'number', condition, [key], { order, limit: maxNumbers });
   });
 }
+
+/** SQL for whether a text may have these digits in their order: of 300,000 texts that takes 30 ms, and making each plain 440. */
+const mayHaveDigits = (expression: string, digits: string) =>
+  `(${expression} like '%${digits.replace(/\D+/g, '').replace(/./g, '$&%')}' or ${isNotAscii(expression)})`;
 
 /** The first two are by ids. */
 function lookups(families: readonly Family[], term: string, mayNamePeople: boolean, businesses: string[]) {
@@ -166,7 +293,6 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
   );
   const people = families.filter((family) => family.people && mayNamePeople);
   const digits = plainText.replace(/[\s().-]/g, '');
-  const words = plainText.split(/\s+/).map((word) => `% ${word.replace(/[\\%_]/g, '\\$&')}%`);
   const some = businesses.slice(0, maxMentioned);
   const mentions = forms.flatMap((id) => [
     ...[...new Set(referredTo)].flatMap((name) => some.map((business) => recordSubject(name, business, id))),
@@ -187,29 +313,9 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
     byIndex('mention', 'i.subjects && (select $1::text[])', [
       mentions.filter((subject) => subject !== undefined),
     ]),
-    ...(phone.test(digits) ? people.map((family) => scan(family, 'phone', isPhone(family), digits)) : []),
-    ...(personName.test(plainText)
-      ? people.map((family) => scan(family, 'name', isNamed(family), words))
-      : []),
+    ...people.flatMap((family) => byPerson(family, digits, term)),
   ];
 }
-
-// Digits of scripts of India and of Arabic; dashes; invisible characters, such as joiners.
-const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66];
-const dashes = '\u2010\u2011\u2012\u2013\u2014\u2015\u2212';
-const invisible =
-  '\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff';
-const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${invisible}`;
-const to = '0123456789'.repeat(zeros.length) + '-'.repeat(dashes.length);
-const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '']));
-
-/** A text as it is compared: NFKC, with ASCII digits and dashes, without invisible characters. */
-const plain = (text: string) =>
-  Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
-
-const plainOf = (expression: string) =>
-  `(select case when octet_length(x) = length(x) then x else translate(normalize(x, NFKC), '${from}', '${to}') end
-    from (values (${expression})) v(x))`;
 
 const byIndex = (by: FoundBy, condition: string, values: unknown[]) => ({
   text: `select * from (
@@ -220,29 +326,48 @@ const byIndex = (by: FoundBy, condition: string, values: unknown[]) => ({
   values,
 });
 
-/** Reads a family's table for a condition on a row `t`. @param value $1 */
+/** Reads a family's table for a condition on a row `t`. @param values $1, $2 … */
 const scan = (
   family: Family,
   by: FoundBy,
   condition: string,
-  value: unknown,
-  { order = 't.event_time desc', limit = maxHits + 1 } = {},
+  values: unknown[],
+  { order = 't.event_time desc', limit = maxOfPeople, patientId = 'null' } = {},
 ) => ({
-  text: `select '${by}' as by, ${literal(family.name)} as family, t.business_id as "businessId",
+  text: `select '${by}' as by, ${literal(family.name)} as family, t.business_id as "businessId", ${patientId} as "patientId",
            t.${quoted(keyOf(family).at(-1)!)}::text as "recordId", t.delivery_id as delivery, t.event_time as at
          from ${tableOf(family)} t where ${condition} order by ${order} limit ${limit}`,
-  values: [value],
+  values,
 });
 
-const isPhone = ({ people }: Family) =>
-  people!.phones
-    .map(personIn)
+function byPerson(family: Family, digits: string, term: string) {
+  const { names, phones } = family.people!;
+  const path = patientIdOf(family);
+  const options = path === undefined ? {} : { patientId: personIn(path) };
+  const any = (paths: readonly string[], condition: (text: string) => string) =>
+    paths.map((path) => condition(personIn(path))).join(' or ');
+  if (phone.test(digits)) {
     // The first for the sake of a partial index.
-    .map((text) => `(${text} is not null and reporting.phone_key(${text}) = reporting.phone_key($1))`)
-    .join(' or ');
-/** A name with every word, or words that begin so. */
-const isNamed = ({ people }: Family) =>
-  people!.names.map((path) => `' ' || ${plainOf(personIn(path))} ilike all ($1::text[])`).join(' or ');
+    const isSame = (text: string) =>
+      `(${text} is not null and reporting.phone_key(${text}) = reporting.phone_key($1))`;
+    return [scan(family, 'phone', any(phones, isSame), [digits], options)];
+  }
+  if (endOfPhone.test(digits)) {
+    const endsSo = (text: string) =>
+      `(${mayHaveDigits(text, digits)} and right(reporting.phone_key(${text})::text, length($1::text)) = $1)`;
+    return [scan(family, 'phone', any(phones, endsSo), [digits], options)];
+  }
+  if (!isName(term)) return [];
+  // A name has every word, or words that begin so. Its letters in their order first: most names are not made plain.
+  const [words, joined] = wordsOf(term);
+  const letters = words.map((word) => `%${Array.from(word, escapeLike).join('%')}%`);
+  const begin = (list: string[]) => list.map((word) => `% ${escapeLike(word)}%`);
+  const isNamed = (text: string) =>
+    `((${text} ilike all ($1::text[]) or ${isNotAscii(text)}) and (
+      select w ilike all ($2::text[]) or w ilike all ($3::text[]) from (select ${wordsIn(text)} as w offset 0) words
+    ))`;
+  return [scan(family, 'name', any(names, isNamed), [letters, begin(words), begin(joined)], options)];
+}
 
 /** How a record was found, for people: the digits of its id may be the printed number of another one. */
 export function describeMatch({ by, family, recordId }: Hit): string {

@@ -7,7 +7,7 @@ import { recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { readOwners } from '../receiver/gate/owners.ts';
-import { isRowOf, literal, quoted, tableOf } from '../receiver/store/columns.ts';
+import { firstOf, isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 
@@ -113,22 +113,14 @@ export async function readRows(
   keys: readonly { businessId: string; recordId: string }[],
 ): Promise<{ row: Row | null; name: string | null; phone: string | null }[]> {
   const { names = [], phones = [] } = family.people ?? {};
-  const first = (paths: readonly string[]) =>
-    `coalesce(${['null', ...paths.map((path) => `nullif(${personIn(path)}, '')`)].join(', ')})`;
   const { rows } = await client.query(
     `select (select json_object_agg(key, value) from jsonb_each_text(to_jsonb(t))) as row,
-            ${first(names)} as name, ${first(phones)} as phone
+            ${firstOf(names)} as name, ${firstOf(phones)} as phone
      from unnest($1::text[], $2::text[]) with ordinality k(business_id, record_id, n)
      left join ${tableOf(family)} t on ${isRowOf(family)} order by n`,
     keysOf(keys),
   );
   return rows;
-}
-
-/** SQL for a name or a phone number of a row `t`. @param path see `Family.people` */
-export function personIn(path: string): string {
-  const [field, key] = path.split('.');
-  return key ? `receiver.name_of(t.${quoted(field!)}->${literal(key)})` : `t.${quoted(field!)}`;
 }
 
 /** The subjects, hashed already, of the patients to whom the callbacks of records belong. */

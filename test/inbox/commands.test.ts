@@ -37,12 +37,17 @@ async function refuse(...bodies: string[]): Promise<string[]> {
   return (await listQuarantine(core.db, {})).map(({ id }) => id);
 }
 
-it('find prints records with their people, behind an entry with whom they are about', async () => {
-  const [id] = await store(receipt(7, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1' }));
-  expect(await run('find', '98765 43210')).toMatch(/receipt .* b1 .* 7 .* phone .* Asha Rao .* 9876543210/);
+it('find prints patients, then records with their people, behind an entry with whom they are about', async () => {
+  const [id] = await store(
+    receipt(7, { name: 'Asha Rao', mobile: '9876543210', patient_oid: 'P1', net_amount: 5, amount_paid: 3 }),
+    receipt(8, { name: 'Ravi', mobile: '9876543210' }),
+  );
+  expect(await run('find', '98765 43210')).toMatch(
+    /platform:P1 .* Asha Rao .* 9876543210 .* b1 .* 1 .* 2 [\s\S]*receipt .* b1 .* 8 .* phone .* Ravi .* 9876543210/,
+  );
   expect(await run('find', id!)).toContain(`delivery ${id}`);
   expect(await logged()).toEqual([
-    { action: 'search', filter: { by: ['phone'] }, rows: 1, patients: 1 },
+    { action: 'search', filter: { by: ['phone'] }, rows: 2, patients: 1 },
     { action: 'search', filter: { by: [] }, rows: 1, patients: 0 },
   ]);
 });

@@ -27,10 +27,11 @@ const receipt = (receipt_id: number, data: object, business_id = 'b1') => ({
   data: { receipt_id, ...data },
 });
 const asha = { name: 'Asha Rao', patient_oid: 'P1', aid: 'a-1' };
-/** The records that a search shows, as `family id`. */
+/** What a search shows: patients as `p:platform:<id>`, records as `family id`. */
 async function found(text: string, mayNamePeople = true): Promise<string[]> {
-  const { hits, messages } = await search(core, text, { actor, mayNamePeople });
+  const { persons, hits, messages } = await search(core, text, { actor, mayNamePeople });
   return [
+    ...persons.flatMap(({ subjects }) => subjects),
     ...hits.map(({ family, recordId }) => `${family.name} ${recordId}`),
     ...messages.map(({ kind, id }) => `${kind} ${id}`),
   ];
@@ -57,9 +58,9 @@ it('a search finds by an id of any kind, a phone number in any spelling, and wor
   expect(await found('P1')).toEqual(['appointment a-1', 'receipt 1']);
   expect(await found('mine')).toEqual(['appointment a-1']);
   for (const text of ['9876543210', '+91 98765 43210', '(0) 98765.43210', '+919876543210'])
-    expect(await found(text)).toEqual(['receipt 1', 'receipt 2', 'admission adm']);
-  expect(await found('rao')).toEqual(['receipt 1', 'admission adm']);
-  expect(await found('rao ash')).toEqual(['receipt 1']);
+    expect(await found(text)).toEqual(['p:platform:P1', 'p:platform:P2', 'admission adm']);
+  expect(await found('rao')).toEqual(['p:platform:P1', 'admission adm']);
+  expect(await found('rao ash')).toEqual(['p:platform:P1']);
   expect(await found('sha')).toEqual([]);
   expect(await found('')).toEqual([]);
 
@@ -114,7 +115,141 @@ it('digits find the receipts whose printed number ends with them, before one wit
   ]);
   for (const text of ['JA-2671', 'ja-2671', 'JA2671', 'ja 2671', 'Ja/2671', 'JA\u20112671', 'ja২671'])
     expect([text, await found(text, false)]).toEqual([text, ['receipt 31']]);
-  for (const text of ['-', 'A2671']) expect(await found(text)).toEqual([]);
+  // The exact number, then the shortest.
+  expect(await found('12671')).toEqual(['receipt 30']);
+  for (const text of ['A-2671', 'a2671', 'A 2671', '-2671'])
+    expect((await found(text))[0]).toBe('receipt 31');
+  for (const text of ['-', 'JB2671', 'A-267']) expect(await found(text)).toEqual([]);
+});
+
+it('a number that ends with letters is found by any end of it, the exact one before a longer one', async () => {
+  await store(
+    receipt(1, { receipt_number: 'X-JA-2671/B' }),
+    receipt(2, { receipt_number: 'JA-2671-b' }),
+    receipt(3, { receipt_number: 'ja.2671' }),
+  );
+  expect(await found('ja 2671 B')).toEqual(['receipt 2', 'receipt 1']);
+  expect(await found('671b')).toEqual(['receipt 2', 'receipt 1']);
+  expect(await found('(B')).toEqual([]);
+});
+
+const person = (receipt_id: number, patient_oid: string | undefined, mobile: string, data: object = {}) =>
+  receipt(receipt_id, { patient_oid, mobile, name: `Name ${receipt_id}`, ...data });
+
+it('persons come first, one for each patient id, with what the newest record calls them and their sums', async () => {
+  await store(
+    person(3, 'P1', '9833212345', { net_amount: 900, amount_paid: 700 }),
+    person(1, 'P1', '+91 98332 12345', { net_amount: 300.5, amount_paid: 100 }),
+    person(2, 'P2', '+919833212345', { net_amount: 50, amount_paid: 50 }),
+    person(4, 'P1', '1', { net_amount: 7, amount_paid: 0, receipt_status: 'FAILED' }),
+    { ...person(5, 'P1', '1'), event: 'receipt.deleted' },
+    person(6, 'P1', '1', { net_amount: 10, amount_paid: 8 }),
+    receipt(6, { patient_oid: 'P1', mobile: '1', net_amount: 10, amount_paid: 9 }, 'b2'),
+    person(7, undefined, '9833212345'),
+  );
+  const { persons, hits, only } = await search(core, '98332 12345', { actor, mayNamePeople: true });
+  const last = (seconds: number) => new Date((now - seconds) * 1000);
+  expect(persons).toEqual([
+    {
+      ...{ by: 'phone', subjects: ['p:platform:P1'], name: 'Name 1', phone: '+91 98332 12345' },
+      ...{ businessId: 'b1', receipts: 4, due: '403.5', last: last(1) },
+    },
+    {
+      ...{ by: 'phone', subjects: ['p:platform:P2'], name: 'Name 2', phone: '+919833212345' },
+      ...{ businessId: 'b1', receipts: 1, due: null, last: last(2) },
+    },
+  ]);
+  expect(hits.map(({ recordId }) => recordId)).toEqual(['7']);
+  expect(only).toBeUndefined();
+});
+
+it('the last four to nine digits of a phone number find its person, in digits of any script', async () => {
+  await store(
+    person(1, 'P1', '+91 98332-18722'),
+    person(2, 'P2', '९८३३२१८७२२'),
+    person(3, 'P3', '9833287220'),
+    person(4, 'P4', '9832210022 '),
+    { event: 'booking.init', event_time: now - 9, data: { order_id: 'o', ...booked('9833218722', 'P5') } },
+  );
+  for (const text of ['8722', '18722', '218722', '833218722', '८७२२', '8-722', '9833218722', '+919833218722'])
+    expect([text, await found(text)]).toEqual([text, ['p:platform:P1', 'p:platform:P2', 'p:platform:P5']]);
+  expect(await found('0022')).toEqual(['p:platform:P4']);
+  for (const text of ['722', '98722', '0833218722']) expect([text, await found(text)]).toEqual([text, []]);
+  expect(await found('8722', false)).toEqual([]);
+});
+const booked = (phone: string, id: string) => ({ billing: { name: 'Asha', phone }, patient: { id } });
+
+it('a name is found by its words in any order and script, with any punctuation', async () => {
+  const names = ['Dr. Asha Rao', 'राव, आशा', 'Seán O’Brien-Smith', 'M/s D Souza (late)', 'Raoul Dasha'];
+  await store(...names.map((name, n) => person(n, `P${n}`, '1', { name })));
+  const expected = {
+    0: ['rao asha', 'ASHA RAO', 'dr rao', 'dr.rao', 'Rao, Asha', 'as ra dr'],
+    1: ['राव आशा', 'आशा राव', 'आशा, राव'],
+    2: ["o'brien", 'o brien', 'obrien', 'smith o’brien', 'brien', 'obriensmith', 'o.brien'],
+    3: ["d'souza", 'd souza', 'late souza', 'ms souza'],
+  };
+  for (const [n, texts] of Object.entries(expected))
+    for (const text of texts) expect([text, await found(text)]).toEqual([text, [`p:platform:P${n}`]]);
+  for (const text of ['ao', 'sha', 'rao smith', 'r_o', 'ra%'])
+    expect([text, await found(text)]).toEqual([text, []]);
+});
+
+it('a record of a person is listed too where its number was found, and no more persons than a page has', async () => {
+  await store(
+    person(1, 'P1', '9800008722', { receipt_number: 'JA-8722' }),
+    person(2, 'P1', '9800008722', { receipt_number: 'JA-1' }),
+  );
+  expect(await found('8722')).toEqual(['p:platform:P1', 'receipt 1']);
+  await store(...Array.from({ length: 22 }, (_, n) => person(10 + n, `Q${n}`, '9811111111')));
+  const { persons, hits, isCut } = await search(core, '9811111111', { actor, mayNamePeople: true });
+  expect([persons.length, hits.length, isCut]).toEqual([20, 2, true]);
+});
+
+it('places are found by words of an alias, also by those who may not name people', async () => {
+  await database.rows(`insert into receiver.aliases (kind, id, alias, updated_by) values
+    ('doctor', 'd1', 'Dr. Meera Rao', 'x'), ('clinic', 'c1', 'Jayanagar', 'x'), ('business', 'b1', '100% Care', 'x'),
+    ('clinic', 'c2', null, 'x')`);
+  const places = async (text: string) =>
+    (await search(core, text, { actor, mayNamePeople: false })).places.map(({ kind, id }) => `${kind} ${id}`);
+  for (const text of ['meera', 'rao meera', 'dr rao', 'dr.rao'])
+    expect(await places(text)).toEqual(['doctor d1']);
+  expect(await places('nagar')).toEqual(['clinic c1']);
+  expect(await places('0% c')).toEqual(['business b1']);
+  for (const text of ['', '.', '_', 'meera jayanagar'])
+    expect([text, await places(text)]).toEqual([text, []]);
+});
+
+it('a search says where it has found one thing alone', async () => {
+  const [id] = await store(
+    person(1, 'P1', '9800008722', { name: 'Asha Rao', receipt_number: 'JA-77' }),
+    person(2, 'P1', '9800008722', { name: 'Asha Rao' }),
+  );
+  await database.rows(
+    `insert into receiver.aliases (kind, id, alias, updated_by) values ('doctor', 'd1', 'Asha Kulkarni', 'x')`,
+  );
+  const only = async (text: string) => (await search(core, text, { actor, mayNamePeople: true })).only;
+  expect(await only('8722')).toMatchObject({ person: { subjects: ['p:platform:P1'] } });
+  expect(await only('JA-77')).toMatchObject({ hit: { recordId: '1' } });
+  expect(await only(id!)).toEqual({ message: { kind: 'delivery', id } });
+  expect(await only('kulkarni')).toEqual({ place: { kind: 'doctor', id: 'd1', alias: 'Asha Kulkarni' } });
+  for (const text of ['asha', 'nobody']) expect(await only(text)).toBeUndefined();
+});
+
+it('the entry of a search has the patients of all persons and records that it shows, each once', async () => {
+  await store(
+    person(1, 'P1', '9811111111'),
+    person(2, 'P2', '9811111111'),
+    person(3, undefined, '9811111111'),
+  );
+  await search(core, '9811111111', { actor, mayNamePeople: true });
+  const entries = await database.rows(`
+    select subjects = array(select receiver.hash_of('p:platform:' || p) from unnest('{P1,P2}'::text[]) p) as all, rows, filter
+    from public.access_log`);
+  expect(entries).toEqual([{ all: true, rows: 3, filter: { by: ['phone'] } }]);
+  await database.rows('alter table public.access_log rename to gone');
+  await expect(search(core, '9811111111', { actor, mayNamePeople: true })).rejects.toThrow(
+    'could not be written',
+  );
 });
 
 it('a record with an id is listed beside any number of records whose printed numbers end with it', async () => {

@@ -24,6 +24,16 @@ export function isRowOf(family: Family): string {
   return family.key ? `t.business_id = k.business_id and ${isKey}` : isKey;
 }
 
+/** SQL for a value of a person in a row `t`, as text. @param path a field, or a key of a nested one, such as `patient.name` */
+export function personIn(path: string): string {
+  const [field, key] = path.split('.');
+  return key ? `receiver.name_of(t.${quoted(field!)}->${literal(key)})` : `t.${quoted(field!)}`;
+}
+
+/** SQL for the first of these values that is not blank. */
+export const firstOf = (paths: readonly string[]): string =>
+  `coalesce(${['null', ...paths.map((path) => `nullif(${personIn(path)}, '')`)].join(', ')})`;
+
 /**
  * SQL for the values of a row, in the order of its columns: of `m`, what callbacks of a record say when merged (`d`, and the
  * `client_id`), `n`, the newest of them (`id`, `event`, `event_time`), and `k`, the record (`business_id`, `record_id`).

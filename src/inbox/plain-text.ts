@@ -1,0 +1,53 @@
+// Texts as a search compares them, in TypeScript, and by the same rules in SQL.
+
+// Digits of scripts of India and of Arabic; dashes; invisible characters, such as joiners.
+const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66];
+const dashes = '\u2010\u2011\u2012\u2013\u2014\u2015\u2212';
+const invisible =
+  '\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff';
+const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${invisible}`;
+const to = '0123456789'.repeat(zeros.length) + '-'.repeat(dashes.length);
+const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '']));
+
+/** NFKC, with ASCII digits and dashes, without invisible characters. */
+export const plain = (text: string) =>
+  Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
+
+// To translate a text takes ten times as long as to look whether it has any of these characters.
+const plainOf = (expression: string) =>
+  `(select case when octet_length(x) = length(x) then x else (
+      select case when y ~ '[${from}]' then translate(y, '${from}', '${to}') else y end from (values (normalize(x, NFKC))) n(y)
+    ) end from (values (${expression})) v(x))`;
+
+/** SQL for whether a text may be another one as plain text, whatever its ASCII characters are. */
+export const isNotAscii = (expression: string) => `length(${expression}) <> octet_length(${expression})`;
+
+// Without case, spaces and signs: JA-2671 is ja 2671. Of ASCII alone, so that PostgreSQL does the same in any locale.
+const signs = ' -/._,:#';
+export const numberKey = (text: string) =>
+  plain(text)
+    .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+    .replace(/[ \-/._,:#]/g, '');
+export const numberKeyOf = (expression: string) =>
+  `translate(${plainOf(expression)}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ${signs}', 'abcdefghijklmnopqrstuvwxyz')`;
+
+// Dr. Rao; O'Brien, with any apostrophe; Rao, Asha; and the sign of abbreviation of Devanagari.
+const marks = `.,'’‘ʼ"()/॰-`;
+const markList = `'${marks.replaceAll("'", "''")}'`;
+const eachMark = new RegExp(`[${marks}]`, 'g');
+const personName = new RegExp(`^\\p{L}[\\p{L}\\p{M}\\s${marks}]+$`, 'u');
+export const isName = (text: string) => personName.test(plain(text));
+
+/** The words of a text, where marks are blanks, and where they are nothing. */
+export const wordsOf = (text: string): [string[], string[]] =>
+  [' ', ''].map((instead) => plain(text).replace(eachMark, instead).split(/\s+/).filter(Boolean)) as [
+    string[],
+    string[],
+  ];
+
+/** SQL for a text by its words: each behind a blank, where marks are blanks, and where they are nothing. */
+export const wordsIn = (expression: string) =>
+  `(select ' ' || translate(x, ${markList}, '${' '.repeat(marks.length)}') || ' ' || translate(x, ${markList}, '')
+    from (values (${plainOf(expression)})) v(x))`;
+
+export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');
