@@ -42,8 +42,12 @@ export function addHelp(program: Command): void {
     ...Object.entries(commands).map(([name, [about]]) => `  ${name.padEnd(15)}${about}`),
     '',
   ]);
-  program.configureHelp({ visibleCommands: () => [] });
-  program.addHelpText('after', `\n${lines.join('\n')}\nOptions of a command: npx receiver <command> --help`);
+  program.configureHelp({
+    subcommandTerm: (command) => command.name(),
+    formatItemList: (heading, items) =>
+      heading === 'Commands:' ? lines : items.length > 0 ? [heading, ...items, ''] : [],
+  });
+  program.addHelpText('after', '\nOptions of a command: npx receiver <command> --help');
   const examples = new Map(
     Object.values(groups).flatMap((commands) =>
       Object.entries(commands).map(([name, [, example]]) => [name, example] as const),

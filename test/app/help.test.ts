@@ -26,6 +26,7 @@ it('the help lists each command but former names in a line of five groups, each 
   const text = helpOf(program);
   const groups = Array.from(text.matchAll(/^(\w+), for example: npx receiver (\w+)/gm), ([, group]) => group);
   expect(groups).toEqual(['Run', 'Look', 'Patients', 'Move', 'Try']);
+  expect(text).not.toContain('Arguments:');
   const listed = Array.from(text.matchAll(/^ {2}([a-z]+) {2,}\S/gm), ([, name]) => name!);
   const names = program.commands.map((command) => command.name());
   expect(listed.toSorted()).toEqual(names.filter((name) => name !== 'search').toSorted());
@@ -40,4 +41,19 @@ it('the help of each command has an example that names it, and a subcommand that
       expect(command.commands.map((subcommand) => subcommand.name())).toContain(next);
     for (const subcommand of command.commands) expect(helpOf(subcommand)).toContain(`npx receiver ${name}`);
   }
+});
+
+it('a misspelt command ends with what is like it, but for former names', async () => {
+  const errorOf = async (name: string) => {
+    let text = '';
+    program.exitOverride().configureOutput({
+      writeErr: (part) => {
+        text += part;
+      },
+    });
+    await program.parseAsync([name], { from: 'user' }).catch(() => {});
+    return text;
+  };
+  expect(await errorOf('drgs')).toContain('(Did you mean drugs?)');
+  expect(await errorOf('serch')).not.toContain('search');
 });

@@ -138,8 +138,8 @@ async function send(flags: SendFlags, action: SendAction): Promise<Summary> {
   const { command, env, onCore, signal, url, isSent, period } = action;
   const families = await readFamilies(command, flags.families, env);
   const count = flags.count || undefined;
-  const endless = callbacks({ ...flags, ...period, families, isSent, count });
-  const sequence = flags.history ? [...endless] : endless;
+  const lazy = callbacks({ ...flags, ...period, families, isSent, count });
+  const sequence = flags.history ? [...lazy] : lazy;
   const options = {
     ...flags,
     urlOf: flags.toEvents ? eventsUrl(url, env) : registeredUrls(url, env),
