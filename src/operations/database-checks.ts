@@ -149,22 +149,22 @@ const all: ReadCheck[] = [
     title: 'Acknowledged callbacks are in the quarantine',
     query: (core) => quarantined(core).where('acknowledged', '=', true),
     detail: (row) => `Refused after an outage, and not sent again by anybody: ${counted(row)}`,
-    todo: 'See receiver quarantine list, replay them after a fix, or drop them',
+    todo: 'See Callbacks in the console, or receiver quarantine list; try them again after a fix, or delete them',
   }),
   check('quarantine', 'warn', {
-    ok: 'No body was refused in the last day',
-    title: 'Bodies were refused in the last day',
+    ok: 'No message was rejected in the last day',
+    title: 'Messages were rejected in the last day',
     query: (core) =>
       quarantined(core).where('acknowledged', '=', false).where('last_received_at', '>', aDayAgo),
-    detail: (row) => `In the quarantine, and in no report: ${counted(row)}`,
-    todo: 'See receiver quarantine list: the sender may have changed something. After a fix, replay them, or drop them',
+    detail: (row) => `Kept, and in no report: ${counted(row)}`,
+    todo: 'See Callbacks in the console, or receiver quarantine list: the sender may have changed something. Try them again after a fix, or delete them',
   }),
   check('quarantine-full', 'warn', {
-    ok: 'Every refused body is kept',
-    title: 'Refused bodies are not kept any more',
+    ok: 'Every rejected message is kept',
+    title: 'Rejected messages are not kept any more',
     query: (core) => risen(core, 'quarantine'),
     detail: (row) => `Since ${iso(row.since)} only counted, as the quarantine is full: ${row.count}`,
-    todo: 'Ask the sender to stop or to correct what it sends, and to send it again; then replay the bodies, or drop them',
+    todo: 'Ask the sender to stop or to correct what it sends, and to send it again; then try the messages again, or delete them',
   }),
   check('unstored', 'fail', {
     ok: 'Every valid delivery could be stored',
@@ -208,7 +208,7 @@ const all: ReadCheck[] = [
     query: sql<Fault & { families: string }>`
       select business_id as about, string_agg(family, ', ' order by family) as families, now() - max(present_gap) as since
       from reporting.silence where out_of_the_ordinary group by business_id order by since limit 20`,
-    detail: (row) => `Nothing of ${row.families} since ${iso(row.since)}`,
+    detail: (row) => `Nothing of ${row.families.replaceAll('_', ' ')} since ${iso(row.since)?.slice(0, 10)}`,
     todo: 'See whether it is closed, and whether its subscription still leads here',
   }),
   check('stale', 'warn', {
