@@ -36,7 +36,7 @@ begin
       select format('reporting.%I', relname) as view, string_agg(quote_ident(attname), ', ') as columns
       from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
       where relnamespace = 'reporting'::regnamespace and format('reporting.%I', relname) = any(shown)
-        and reporting.is_public(attname, atttypid)
+        and attname = any({{public_columns}})
       group by relname
     loop
       execute format('revoke all on %s from reporting_masked', one.view);

@@ -36,17 +36,6 @@ create or replace function reporting.phone_key(phone text) returns bigint
       '౦౧౨౩౪౫౬౭౮౯೦೧೨೩೪೫೬೭೮೯൦൧൨൩൪൫൬൭൮൯٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹０１２３４５６７８９', repeat('0123456789', 12)) end,
     '[^0-9]', '', 'g'), 10)::bigint, 99999), 99999);
 
--- Numbers, times and ids of deliveries, and texts with the name of a field that its family calls not personal, or of these. A new
--- column of another type or name is personal until it is listed.
-create or replace function reporting.is_public(name text, type oid) returns boolean
-  language sql immutable parallel safe
-  return name <> all({{personal}})
-    and (type = any('{boolean,integer,bigint,numeric,date,timestamptz,interval,uuid}'::regtype[])
-      or type = 'text'::regtype and name = any({{not_personal}} || array[
-        'business_id', 'client_id', 'form_id', 'event_id', 'clearance_id', 'estimate_id', 'booking_id', 'facility_id', 'actor_id',
-        'family', 'event', 'last_event', 'state', 'source', 'reason', 'open_clearance_types']));
-
-comment on function reporting.is_public  is 'Whether a column of a report is not personal: reporting_masked and the role viewer of the console see it';
 comment on function reporting.timezone   is 'The time zone of the reports (REPORT_TIMEZONE)';
 comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
 comment on function reporting.hour       is 'The beginning of a moment''s hour, in the time zone of the reports';

@@ -43,11 +43,6 @@ export function uuidV8(head: string, rest: string): string {
 export const idOf = (eventMs: number, digest: string): string =>
   uuidV8(eventMs.toString(16).padStart(12, '0'), digest);
 
-/** The least id of a delivery whose event is at this time; PostgreSQL accepts UUIDs without hyphens. */
-export function idAt(time: Date): string {
-  return Math.max(0, time.getTime()).toString(16).padStart(12, '0').padEnd(32, '0');
-}
-
 /** @returns undefined where each callback is a record of its own */
 export function recordIdOf(callback: AnyCallback, family: Family): string | undefined {
   const { key = '' } = family;

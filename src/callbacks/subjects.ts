@@ -38,6 +38,10 @@ function kindOf(key: string): IdKind | undefined {
 
 const maxIdLength = 200;
 
+/** What JavaScript trims from an id, for SQL. */
+export const spaces =
+  ' \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
+
 /** @returns undefined: it is no id */
 export function patientSubject(kind: KeyKind, id: unknown, businessId: string): string | undefined {
   const text = (typeof id === 'string' ? id : keyText({ kind: 'text' }, id))?.trim();

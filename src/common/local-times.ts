@@ -9,6 +9,16 @@ export function formatMoment(at: Date, timezone: string): string {
   return format.format(at);
 }
 
+const shorts = new Map<string, Intl.DateTimeFormat>();
+
+/** A time in a time zone, without seconds, and without the year where it is this one: 21 Nov, 09:04. */
+export function formatShort(at: Date, timezone: string): string {
+  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'short' } as const;
+  const format = shorts.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
+  shorts.set(timezone, format);
+  return format.format(at).replace(` ${new Date().getFullYear()},`, ',');
+}
+
 /** A time in a time zone: 2026-11-21T09:04:05. Sweden writes the date as ISO 8601 does. */
 export const formatLocal = (moment: number, timezone: string): string =>
   new Date(moment).toLocaleString('sv-SE', { timeZone: timezone }).replace(' ', 'T');

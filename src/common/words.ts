@@ -15,14 +15,15 @@ export const formatCountOf = (
   [singular, plural]: readonly [singular: string, plural: string],
 ) => `${formatCount(count)} ${count === 1 ? singular : plural}`;
 
-// Less than half a paisa is ₹0.00, and not -₹0.00.
+// Less than half a paisa is ₹0, and not -₹0.
 const rupees = new Intl.NumberFormat('en-IN', {
   style: 'currency',
   currency: 'INR',
   signDisplay: 'negative',
+  trailingZeroDisplay: 'stripIfInteger',
 });
 
-/** An amount in rupees such as ₹1,23,456.00, rounded half up to paise; a text that is no number stays as it is. */
+/** An amount in rupees such as ₹1,23,456 or ₹450.50, rounded half up to paise; a text that is no number stays as it is. */
 export function formatAmount(value: number | string): string {
   const exact = typeof value === 'number' ? value.toFixed(2) : value;
   return /^-?\d+(\.\d+)?$/.test(exact) ? rupees.format(exact as never) : exact;

@@ -1,18 +1,17 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express } from 'express';
 import helmet from 'helmet';
 import { sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { type Aliases, listAliases } from '../reconcile/aliases.ts';
-import { assetNames, serveAsset } from './assets.ts';
+import { serveAssets } from './assets.ts';
 import { createRoutes, type PageContext, PageNotFound } from './page.ts';
-import { navigation, pages } from './pages/index.ts';
-import { countUpTo } from './reports/read.ts';
+import { pages } from './pages/index.ts';
 import { sendError } from './send-error.tsx';
 import { requireSameOrigin } from './sign-in/origin.ts';
 import { addSignIn } from './sign-in/sign-in.tsx';
-import { type Problems, visitOf } from './ui/context.ts';
+import { visitOf } from './ui/context.ts';
 
 const none = ["'none'"];
 const self = ["'self'"];
@@ -37,16 +36,10 @@ const setHeaders = helmet({
   referrerPolicy: { policy: 'same-origin' },
 });
 
-const pageHeaders: RequestHandler = (req, res, next) => {
-  res.setHeader('Cache-Control', 'no-store');
-  setHeaders(req, res, next);
-};
-
 const statementMs = 5_000;
 
 export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
-  const { reportTimezone: timezone } = config;
   const context: PageContext = {
     ...core,
     read: (use) =>
@@ -55,9 +48,9 @@ export function openConsole(core: RunningCore): Express {
         .setIsolationLevel('repeatable read')
         .setAccessMode('read only')
         .execute(async (tx) => {
-          await sql`select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', ${timezone}, true)`.execute(
-            tx,
-          );
+          const setting = sql`
+            select set_config('statement_timeout', ${String(statementMs)}, true), set_config('TimeZone', ${config.reportTimezone}, true)`;
+          await setting.execute(tx);
           return use(tx);
         }),
     logAccess: (res, access) => logAccess(core, { actor: visitOf(res).actor, ...access }),
@@ -65,10 +58,15 @@ export function openConsole(core: RunningCore): Express {
 
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', config.authentication.trustProxy);
-  app.use(pageHeaders, requireSameOrigin(core));
+  app.use(setHeaders);
+  app.use('/assets', serveAssets);
+  app.use((_req, res, next) => {
+    res.setHeader('Cache-Control', 'no-store');
+    next();
+  });
+  app.use(requireSameOrigin(core));
   const routes = createRoutes(app, config);
-  for (const name of assetNames) routes.get(`/assets/${name}`, 'anyone', serveAsset(name));
-  addSignIn(core, app, routes, { navigation, may: routes.may, timezone });
+  addSignIn(core, app, routes);
   app.use(async (_req, res, next) => {
     Object.assign(visitOf(res), await readFrame(db));
     next();
@@ -86,14 +84,17 @@ export function openConsole(core: RunningCore): Express {
   return app;
 }
 
-/** Every page shows them: the names of ids, and the numbers of problems. */
-async function readFrame(db: Db): Promise<{ aliases: Aliases; problems: Problems }> {
+/** More problems are not counted. */
+const maxProblems = 1_000;
+
+/** Every page shows them: the names of ids, and the number of problems. */
+async function readFrame(db: Db): Promise<{ aliases: Aliases; problems: number }> {
   const aliases = { business: new Map(), clinic: new Map(), doctor: new Map() };
   for (const { kind, id, alias } of await listAliases(db)) aliases[kind].set(id, alias);
-  const { rows } = await sql<Problems>`
-    select ${countUpTo(sql`select from receiver.pending_deliveries where next_at = 'infinity'`)} as failed,
-           ${countUpTo(sql`select from receiver.quarantine where replayed_at is null`)} as quarantine`.execute(
-    db,
-  );
-  return { aliases, problems: rows[0]! };
+  const { rows } = await sql<{ problems: number }>`
+    select count(*)::int as problems from (
+      (select from receiver.pending_deliveries where next_at = 'infinity' limit ${maxProblems})
+      union all (select from receiver.quarantine where replayed_at is null limit ${maxProblems})
+    ) as problems`.execute(db);
+  return { aliases, problems: rows[0]!.problems };
 }

@@ -4,7 +4,8 @@ import type { Role } from '../common/config/value-types.ts';
 import type { RunningCore } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { type Frame, visitOf } from './ui/context.ts';
+import { isAllowed, type LeastRole } from './roles.ts';
+import { visitOf } from './ui/context.ts';
 
 export class PageNotFound extends Error {}
 export class BadInput extends Error {}
@@ -12,9 +13,6 @@ export class TooManyDownloads extends Error {
   override readonly message = 'The maximum number of downloads is running. Try again later.';
 }
 export class NotAllowed extends Error {}
-
-/** The least role of a route; `anyone`: no session. */
-type LeastRole = Role | 'anyone';
 
 type AddRoute = (path: string, role: LeastRole, handler: RequestHandler) => void;
 
@@ -32,27 +30,13 @@ export interface PageContext extends RunningCore {
 
 export type Page = (routes: Routes, context: PageContext) => void;
 
-/** The roles that a role includes. Only `desk` and `privacy` see personal data. */
-const includes: Record<Role, readonly Role[]> = {
-  viewer: [],
-  desk: ['viewer'],
-  operator: ['viewer'],
-  privacy: ['viewer', 'desk'],
-};
-
-export const isAllowed = (roles: readonly Role[], least: LeastRole): boolean =>
-  least === 'anyone' || roles.some((role) => role === least || includes[role].includes(least));
-
 export const hasRole = (res: Response, role: Role): boolean => isAllowed(visitOf(res).roles, role);
 
 /** Routes that check the role, and read a form after it. */
-export function createRoutes(app: Express, config: Config): Routes & { may: Frame['may'] } {
-  const added: { method: string; path: RegExp; role: LeastRole }[] = [];
+export function createRoutes(app: Express, config: Config): Routes {
   const add =
     (method: 'get' | 'post'): AddRoute =>
     (path, role, handler) => {
-      const pattern = new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`);
-      added.push({ method: method.toUpperCase(), path: pattern, role });
       const guard: RequestHandler = (_req, res, next) => {
         const roles = res.locals.visit?.roles ?? [];
         if (!isAllowed(roles, role))
@@ -61,21 +45,13 @@ export function createRoutes(app: Express, config: Config): Routes & { may: Fram
       };
       app[method](path, method === 'post' ? [guard, formBody(path, config)] : guard, handler);
     };
-  return {
-    get: add('get'),
-    post: add('post'),
-    may: (roles, method, address) => {
-      const path = address.replace(/^\/console/, '') || '/';
-      const route = added.find((route) => route.method === method && route.path.test(path));
-      return route !== undefined && isAllowed(roles, route.role);
-    },
-  };
+  return { get: add('get'), post: add('post') };
 }
 
 /** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
 function formBody(path: string, { bodyLimitBytes }: Config): RequestHandler {
-  // A corrected body, encoded as a form, takes nine bytes for a character.
-  const limit = path === '/quarantine/:id/body' ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
+  // A corrected message, encoded as a form, takes nine bytes for a character.
+  const limit = path.endsWith('/corrected') ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
   const read = express.urlencoded({ extended: false, inflate: false, limit });
   return (req, res, next) => {
     req.body = {};

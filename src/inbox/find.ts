@@ -3,11 +3,9 @@ import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
-import { hashedPrefix } from '../callbacks/reduce.ts';
 import { patientIdOf, patientSubject, recordSubject } from '../callbacks/subjects.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
-import { openHash } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, keyOf, literal, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -174,10 +172,8 @@ async function find(
     countOf('number') >= maxNumbers ||
     countOf('phone', 'name') >= maxOfPeople;
   const newest = new Map([...listed].map(([subject, match]) => [subject, read.get(match)!]));
-  const owners = await patientsOf(client, [...read.values()]);
-  const hash = await openHash(client);
-  const subjects = new Set([...owners, ...[...listed.keys()].map((subject) => hashedPrefix + hash(subject))]);
-  return { persons: await readPersons(client, newest), hits, messages, isCut, subjects: [...subjects] };
+  const persons = await readPersons(client, newest);
+  return { persons, hits, messages, isCut, subjects: await patientsOf(client, [...read.values()]) };
 }
 
 /** The subject of the patient whom a record names that was found by a phone number or a name. */

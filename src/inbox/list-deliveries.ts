@@ -1,28 +1,29 @@
 import { type Selectable, sql } from 'kysely';
-import { idAt } from '../callbacks/identify.ts';
 import { reducedMark } from '../callbacks/reduce.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { type FamilyRecord, patientsOf } from './read-record.ts';
+import { patientsOf } from './read-record.ts';
 
-export const statuses = ['received', 'applied', 'failed'] as const;
-
-interface DeliveryFilter {
+export interface SenderFilter {
   family?: string | undefined;
-  event?: string | undefined;
-  status?: (typeof statuses)[number] | undefined;
   business?: string | undefined;
-  /** By the time of the event. */
+}
+
+interface DeliveryFilter extends SenderFilter {
+  status?: 'received' | 'applied' | 'failed' | undefined;
+  /** By the time of arrival. */
   since?: Date | undefined;
   until?: Date | undefined;
+  /** Of failed ones: see `causeOfFailure`. */
+  cause?: string | undefined;
   /** Only deliveries behind this one in the list. */
   before?: string | undefined;
 }
 
 /** A stored callback without its content. */
-export type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
+type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
 
 const deliveryLines = (db: Db) =>
   db
@@ -30,44 +31,21 @@ const deliveryLines = (db: Db) =>
     .select(['d.id', 'd.event', 'd.family', 'd.client_id', 'd.business_id', 'd.event_time', 'd.status'])
     .select(['d.error', 'd.delivery_count', 'd.received_at', 'd.last_received_at']);
 
-const timeoutMs = 5_000;
+/** SQL for a hash of what failed deliveries have in common. An error has no values of its callback. */
+export const causeOfFailure = sql<string>`md5(jsonb_build_array(event, error)::text)`;
 
-/** Stored callbacks, the newest event first. @throws the database's error, also after five seconds */
-export async function listDeliveries(db: Db, filter: DeliveryFilter, limit: number): Promise<DeliveryLine[]> {
-  const { family, event, status, business, since, until, before } = filter;
-  return db.transaction().execute(async (tx) => {
-    await sql.raw(`set local statement_timeout = ${timeoutMs}`).execute(tx);
-    const pending = tx.selectFrom('receiver.pending_deliveries').select('id');
-    const refused = sql<boolean>`next_at = 'infinity'`;
-    // An array is read once, before the list.
-    const isIn = (ids: typeof pending) => sql<boolean>`d.id = any(array(${ids}))`;
-    return (
-      deliveryLines(tx)
-        .$if(family !== undefined, (query) => query.where('d.family', '=', family!))
-        .$if(event !== undefined, (query) => query.where('d.event', '=', event!))
-        .$if(business !== undefined, (query) => query.where('d.business_id', '=', business!))
-        // Ids begin with the time of the event.
-        .$if(since !== undefined, (query) => query.where('d.id', '>=', idAt(since!)))
-        .$if(until !== undefined, (query) => query.where('d.id', '<', idAt(until!)))
-        .$if(before !== undefined, (query) => query.where('d.id', '<', before!))
-        // Not by the view's status, for which every callback would be read.
-        .$if(status === 'failed', (query) => query.where(isIn(pending.where(refused))))
-        .$if(status === 'received', (query) => query.where(isIn(pending.where(sql<boolean>`not ${refused}`))))
-        .$if(status === 'applied', (query) => query.where('d.id', 'not in', pending))
-        .orderBy('d.id', 'desc')
-        .limit(limit)
-        .execute()
-    );
-  });
-}
+// The index is on days.
+export const arrivedSince = (at: Date) =>
+  sql<boolean>`received_at >= ${at} and reporting.day(received_at) >= reporting.day(${at})`;
+export const arrivedBefore = (at: Date) =>
+  sql<boolean>`received_at < ${at} and reporting.day(received_at) <= reporting.day(${at})`;
 
 export interface StoredDelivery extends DeliveryLine {
   /** As PostgreSQL writes it. */
   body: string;
   /** It lost what is personal to an erasure. */
   isReduced: boolean;
-  /** Undefined: no family of this process has it. */
-  record: FamilyRecord | undefined;
+  record_id: string;
   subjects: string[];
 }
 
@@ -78,24 +56,23 @@ export async function readDelivery(
   if (!uuid.test(id)) return undefined;
   const row = await deliveryLines(db)
     .innerJoin('receiver.inbox as i', 'i.id', 'd.id')
-    .select(['i.record_id as recordId', sql<string>`i.envelope::text`.as('body')])
+    .select(['i.record_id', sql<string>`i.envelope::text`.as('body')])
     .select(sql<boolean>`${reducedMark} = any(i.subjects)`.as('isReduced'))
     .where('d.id', '=', id)
     .executeTakeFirst();
-  if (!row) return undefined;
-  const { recordId, ...delivery } = row;
-  const family = families.find(({ name }) => name === delivery.family);
-  const record = family && { family, businessId: delivery.business_id, recordId };
-  const subjects =
-    record &&
-    (await inTransaction(pool, 'set transaction read only', (client) => patientsOf(client, [record])));
-  return { ...delivery, record, subjects: subjects ?? [] };
+  const family = families.find(({ name }) => name === row?.family);
+  if (!row || !family) return row && { ...row, subjects: [] };
+  const record = { family, businessId: row.business_id, recordId: row.record_id };
+  const subjects = await inTransaction(pool, 'set transaction read only', (client) =>
+    patientsOf(client, [record]),
+  );
+  return { ...row, subjects };
 }
 
 /** Has those with these ids merged again, whatever their status, or else the failed ones. @returns how many wait now */
 export async function replayDeliveries(
   db: Db,
-  { family, ids }: { family?: string | undefined; ids?: readonly string[] | undefined },
+  { family, cause, ids }: Pick<DeliveryFilter, 'family' | 'cause'> & { ids?: readonly string[] | undefined },
 ): Promise<number> {
   const again = { next_at: sql<Date>`clock_timestamp()`, attempts: 0 };
   // In the order of ids, as an insert takes its pending rows.
@@ -119,6 +96,11 @@ export async function replayDeliveries(
     .select('id')
     .where(sql<boolean>`next_at = 'infinity'`)
     .$if(family !== undefined, (query) => query.where('family', '=', family!))
+    .$if(cause !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(select ${causeOfFailure} from receiver.inbox i where i.id = pending_deliveries.id) = ${cause}`,
+      ),
+    )
     .orderBy('id')
     .forUpdate();
   const { numUpdatedRows } = await db

@@ -36,24 +36,29 @@ export interface Version {
 export interface RecordPage {
   /** Undefined: none of its callbacks was applied yet. */
   row: Row | undefined;
-  /** The callback that decided a field; what is in `extra` is called `extra.<name>`. */
-  since: ReadonlyMap<string, { id: string; at: Date }>;
   /** Newest first. */
   versions: Version[];
   isComplete: boolean;
-  referring: { family: string; businessId: string; id: string }[];
+  /** Records that it refers to, that refer to it, or that refer to what it refers to: those of the same visit. */
+  related: RelatedRecord[];
   /** See `patientsOf`. */
   subjects: string[];
 }
 
-const maxReferring = 100;
+export interface RelatedRecord extends FamilyRecord {
+  /** For its address, see `findRecord`. */
+  id: string;
+  row: Row | null;
+}
+
+const maxRelated = 50;
 const snapshot =
   'set transaction isolation level repeatable read, read only; set local statement_timeout = 5000';
 
 /** The key of a family's records may stand in an address; else the id of a delivery does. */
 export const hasPublicKey = (family: Family): boolean => family.key !== undefined && !hasPersonalKey(family);
 
-/** The record of an address. @param id its public key; else the id of a delivery about it */
+/** The record of an address. @param id of a delivery about it, or its public key */
 export async function findRecord(
   { db, families }: Core,
   name: string,
@@ -62,18 +67,17 @@ export async function findRecord(
 ): Promise<FamilyRecord | undefined> {
   const family = families.find((family) => family.name === name);
   if (!family) return undefined;
-  if (hasPublicKey(family)) {
-    const recordId = keyText(family.fields[family.key!]!, id);
-    return recordId === undefined ? undefined : { family, businessId, recordId };
-  }
-  if (!uuid.test(id)) return undefined;
-  const record = await db
-    .selectFrom('receiver.inbox')
-    .select(['business_id as businessId', 'record_id as recordId'])
-    .where('id', '=', id)
-    .where('family', '=', name)
-    .executeTakeFirst();
-  return record && { family, ...record };
+  const record = uuid.test(id)
+    ? await db
+        .selectFrom('receiver.inbox')
+        .select(['business_id as businessId', 'record_id as recordId'])
+        .where('id', '=', id)
+        .where('family', '=', name)
+        .executeTakeFirst()
+    : undefined;
+  if (record) return { family, ...record };
+  const recordId = hasPublicKey(family) ? keyText(family.fields[family.key!]!, id) : undefined;
+  return recordId === undefined ? undefined : { family, businessId, recordId };
 }
 
 /** A record's row, and the callbacks that it was made of. @returns undefined: there are none */
@@ -87,24 +91,17 @@ export async function readRecord(
   return inTransaction(pool, snapshot, async (client) => {
     const { rows: versions } = await client.query<Version>(versionsOf, [...values, maxVersions + 1]);
     if (versions.length === 0) return undefined;
-    const since = await client.query<{ key: string; id: string; at: Date }>(sinceOf, values);
     const [current] = await readRows(client, family, [key]);
-    const byKey = families.filter(hasPublicKey).map(({ name }) => name);
-    const target = [recordSubject(family.name, businessId, recordId), byKey, maxReferring];
-    const referring = await client.query<RecordPage['referring'][number]>(referringTo, target);
+    const related = await readRelated(client, families, key);
     return {
       row: current!.row ?? undefined,
-      since: new Map(since.rows.map(({ key, id, at }) => [fieldOf(family, key), { id, at }])),
       versions: versions.slice(0, maxVersions),
       isComplete: versions.length <= maxVersions,
-      referring: referring.rows,
+      related,
       subjects: await patientsOf(client, [key]),
     };
   });
 }
-
-const fieldOf = ({ fields }: Family, key: string) =>
-  Object.hasOwn(fields, key) ? key : `extra.${key.replace(unfitMark, '')}`;
 
 /** The rows of records of one family, in their order, with whom they name; null where there is no row. */
 export async function readRows(
@@ -132,17 +129,14 @@ export async function patientsOf(client: pg.ClientBase, records: readonly Family
   return [...new Set(owners.flat())].map((hash) => hashedPrefix + hash);
 }
 
-// The row has no data of callbacks that wait.
-const versions = `versions as materialized (
+// Older callbacks than those that are shown count as one; the row has no data of callbacks that wait.
+const versionsOf = `
+with versions as materialized (
   select i.id, i.event, i.event_time, i.received_at, i.version, coalesce(i.data, i.envelope->'data') as data,
          'reduced' = any(i.subjects) as is_reduced, p.id is null as is_applied, p.next_at = 'infinity' as is_failed, p.error
   from receiver.inbox i left join receiver.pending_deliveries p using (id)
   where i.business_id = $1 and i.family = $2 and i.record_id = $3
-)`;
-
-// Older callbacks than those that are shown count as one.
-const versionsOf = `
-with ${versions}, shown as materialized (
+), shown as materialized (
   select * from versions order by version desc limit $4
 ), compared as (
   select id, version, is_applied, data from shown
@@ -162,18 +156,43 @@ select id, event, event_time as "eventTime", received_at as "receivedAt", is_red
        coalesce(keys, '{}') as keys, coalesce(changed, '{}') as changed
 from shown left join keys using (id) order by version desc`;
 
-// As a merge does it, with the callbacks in place of the values.
-const sinceOf = `
-with ${versions}
-select key, value->>0 as id, to_timestamp((value->>1)::float8) as at
-from jsonb_each((
-  select receiver.jsonb_merge(deciders order by version) from versions cross join lateral (
-    select jsonb_object_agg(key, jsonb_build_array(id, extract(epoch from event_time))) as deciders from jsonb_object_keys(data) key
-  ) keys
-  where is_applied and deciders is not null
-))`;
+async function readRelated(
+  client: pg.ClientBase,
+  families: readonly Family[],
+  { family, businessId, recordId }: FamilyRecord,
+): Promise<RelatedRecord[]> {
+  const own = recordSubject(family.name, businessId, recordId);
+  const values = [businessId, family.name, recordId, own, maxRelated];
+  const { rows } = await client.query<RelatedRow>(relatedTo, values);
+  const related: RelatedRecord[] = [];
+  for (const of of families) {
+    const keys = rows.filter((row) => row.family === of.name);
+    const read = keys.length > 0 ? await readRows(client, of, keys) : [];
+    for (const [n, { delivery, ...key }] of keys.entries())
+      related.push({ ...key, family: of, id: hasPublicKey(of) ? key.recordId : delivery, row: read[n]!.row });
+  }
+  return related;
+}
 
-const referringTo = `
-select distinct on (i.business_id, i.family, i.record_id) i.family, i.business_id as "businessId", 
-       case when i.family = any($2::text[]) then i.record_id else i.id::text end as id
-from receiver.inbox i where i.subjects @> array[$1] order by i.business_id, i.family, i.record_id limit $3`;
+interface RelatedRow {
+  family: string;
+  businessId: string;
+  recordId: string;
+  delivery: string;
+}
+
+const relatedTo = `
+with referred as materialized (
+  select distinct s from receiver.inbox, unnest(subjects) s
+  where business_id = $1 and family = $2 and record_id = $3 and s like 'r:%' limit $5
+), related as (
+  select family, business_id, record_id, id from receiver.inbox
+  where subjects && ((select coalesce(array_agg(s), '{}') from referred) || array[$4::text])
+  union all
+  select i.family, i.business_id, i.record_id, i.id
+  from (select *, string_to_array(s, ':') as parts from referred) r
+  join receiver.inbox i on i.business_id = $1 and i.family = r.parts[2]
+    and i.record_id = substr(s, length('r:' || r.parts[2] || ':' || $1 || ':') + 1)
+)
+select distinct on (family, business_id, record_id) family, business_id as "businessId", record_id as "recordId", id as delivery
+from related where (business_id, family, record_id) <> ($1, $2, $3) order by family, business_id, record_id limit $5`;

@@ -1,38 +1,57 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { FieldError, QuarantineReason } from '../callbacks/rejection.ts';
 import type { Core } from '../receiver/feature.ts';
 import { createIntake, type ReplayResult } from '../receiver/intake/intake.ts';
 import { readRejected } from '../receiver/intake/quarantine-body.ts';
 import { createDatabaseClock } from '../receiver/store/clock.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { isOneOf } from './list-deliveries.ts';
+import { isOneOf, type SenderFilter } from './list-deliveries.ts';
 
-export interface QuarantineFilter {
+export interface QuarantineFilter extends SenderFilter {
   ids?: readonly string[] | undefined;
   reason?: QuarantineReason | undefined;
-  business?: string | undefined;
+  cause?: string | undefined;
+  /** Only bodies behind this one in the list. */
+  before?: string | undefined;
   /** Also those that were replayed. */
   replayed?: boolean | undefined;
 }
 
-type Quarantined = Selectable<Tables['receiver.quarantine']>;
+export interface Quarantined extends Selectable<Tables['receiver.quarantine']> {
+  /** As its beginning says: any word. */
+  event: string | null;
+}
 
 /** A body that was refused, without its content. */
 export type QuarantinedBody = Omit<Quarantined, 'body' | 'subjects'>;
 
+export const eventOfRejected = sql<string | null>`
+  substring(encode(substr(body, 1, 500), 'escape') from '"event"[[:space:]]*:[[:space:]]*"([[:alnum:]_.]+)"')`;
+
+/** SQL for a hash of what rejected bodies have in common. An error has no values of its body. */
+export const causeOfRejection = sql<string>`
+  md5(jsonb_build_array(family, ${eventOfRejected}, reason, errors)::text)`;
+
 /** The last to arrive first. */
 export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number): Promise<QuarantinedBody[]> {
-  const { ids, reason, business, replayed } = filter;
+  const { ids, reason, family, business, cause, before, replayed } = filter;
   return db
     .selectFrom('receiver.quarantine')
     .select(['id', 'path', 'family', 'business_id', 'reason', 'errors', 'acknowledged', 'count'])
-    .select(['received_at', 'last_received_at', 'replayed_at'])
+    .select(['received_at', 'last_received_at', 'replayed_at', eventOfRejected.as('event')])
     .$if(ids !== undefined, (query) => query.where(isOneOf(ids!)))
     .$if(reason !== undefined, (query) => query.where('reason', '=', reason!))
+    .$if(family !== undefined, (query) => query.where('family', '=', family!))
     .$if(business !== undefined, (query) => query.where('business_id', '=', business!))
+    .$if(cause !== undefined, (query) => query.where(causeOfRejection, '=', cause!))
+    .$if(before !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(last_received_at, id) < (select q.last_received_at, q.id from receiver.quarantine q where q.id = ${before})`,
+      ),
+    )
     .$if(!replayed, (query) => query.where('replayed_at', 'is', null))
     .orderBy('last_received_at', 'desc')
-    .orderBy('id')
+    .orderBy('id', 'desc')
     .$if(limit !== undefined, (query) => query.limit(limit!))
     .execute();
 }
@@ -42,7 +61,12 @@ export const faultsOf = ({ errors }: { errors: readonly FieldError[] }): string 
 
 /** `subjects`: the patients that its readable part names. */
 export async function readQuarantined({ db, families }: Core, id: string): Promise<Quarantined | undefined> {
-  const row = await db.selectFrom('receiver.quarantine').selectAll().where('id', '=', id).executeTakeFirst();
+  const row = await db
+    .selectFrom('receiver.quarantine')
+    .selectAll()
+    .select(eventOfRejected.as('event'))
+    .where('id', '=', id)
+    .executeTakeFirst();
   return row && { ...row, subjects: readRejected(families, row.body, row.family).names };
 }
 

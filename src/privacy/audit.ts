@@ -8,6 +8,8 @@ export interface AccessFilter {
   subjects?: readonly string[] | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
+  /** Only entries before this one. */
+  before?: string | undefined;
 }
 
 export interface AccessEntry extends Omit<Selectable<Tables['public.access_log']>, 'subjects'> {
@@ -27,7 +29,7 @@ export const isAbout = (subjects: readonly string[]) =>
 /** Entries of the access log, newest first. */
 export async function listAccess(
   db: Db,
-  { actor, action, subjects, since, until }: AccessFilter,
+  { actor, action, subjects, since, until, before }: AccessFilter,
   limit: number,
 ): Promise<AccessEntry[]> {
   let query = db
@@ -39,5 +41,16 @@ export async function listAccess(
   if (subjects) query = query.where(isAbout(subjects));
   if (since) query = query.where('at', '>=', since);
   if (until) query = query.where('at', '<', until);
+  if (before !== undefined) query = query.where('entry', '<', before);
   return query.orderBy('entry', 'desc').limit(limit).execute();
+}
+
+/** Those of these subjects that entries are about. */
+export async function subjectsInLog(db: Db, subjects: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ subject: string }>`
+    select subject from unnest(${subjects}::text[]) subject
+    where exists (select from public.access_log where subjects && array[receiver.hash_of(subject)])`.execute(
+    db,
+  );
+  return rows.map(({ subject }) => subject);
 }

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
 import { canonicalJson, Decimal, withDecimals } from '../callbacks/exact-json.ts';
-import { patientSubject } from '../callbacks/subjects.ts';
+import { patientSubject, spaces } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { readStored } from '../receiver/gate/gate.ts';
 import { subjectOf } from '../receiver/gate/owners.ts';
-import { businessesOfInbox, isRowOf, tableOf } from '../receiver/store/columns.ts';
+import { businessesOfInbox, columnsOf, firstOf, isRowOf, keyOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
@@ -22,12 +22,12 @@ export class PatientTooLarge extends Error {
     `The callbacks of this patient have more than ${maxBytes} bytes: read them with receiver sql`;
 }
 
+const snapshot = 'set transaction isolation level repeatable read, read only';
+
 /** Businesses in which an id of a partner is looked for. */
 const maxBusinesses = 2_000;
 
 export class UnclearPatient extends Error {
-  readonly subjects: readonly string[];
-
   /** @param subjects undefined: there are too many businesses */
   constructor(id: string, subjects: readonly string[] | undefined) {
     super(
@@ -38,7 +38,6 @@ export class UnclearPatient extends Error {
           : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
     );
     this.name = new.target.name;
-    this.subjects = subjects ?? [];
   }
 }
 
@@ -89,23 +88,130 @@ async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; i
   return { subjects, isExplicit: false };
 }
 
-interface PatientView {
-  subjects: readonly string[];
-  /** The oldest event first. */
-  deliveries: readonly Delivery[];
-  isHeld: boolean;
+/** A callback without its content. */
+type Callback = Omit<Delivery, 'body' | 'data'>;
+
+/** The callbacks that belong to a patient, the newest event first. @throws Error where the access log cannot be written */
+async function revealCallbacks(core: Core, actor: Actor, subjects: readonly string[]): Promise<Callback[]> {
+  const { callbacks } = await inTransaction(core.pool, snapshot, (client) => findCallbacks(client, subjects));
+  const { length: rows } = callbacks;
+  const deliveries = callbacks.map(({ delivery }) => delivery);
+  const shown = [...new Set([...subjects, ...deliveries.flatMap(patientsIn)])];
+  await logAccess(core, { actor, action: rows > 0 ? 'reveal' : 'search', subjects: shown, rows });
+  return deliveries.sort((a, b) => b.eventMs - a.eventMs);
 }
 
-/** @throws PatientTooLarge; Error where the access log cannot be written */
-export async function showPatient(
+const patientsIn = ({ subjects }: Callback) => subjects.filter((subject) => subject.startsWith('p:'));
+
+const isHeld = async (db: Db, subjects: readonly string[]) => (await heldSubjects(db, subjects)).length > 0;
+
+/** `deliveries`: the oldest event first. @throws Error where the access log cannot be written */
+export async function showPatient(core: Core, actor: Actor, subjects: readonly string[]) {
+  const callbacks = await revealCallbacks(core, actor, subjects);
+  return { deliveries: callbacks.toReversed(), isHeld: await isHeld(core.db, subjects) };
+}
+
+/** Who a patient is, and what is the patient's. Each list begins with the newest. */
+export interface Profile {
+  callbacks: Callback[];
+  names: string[];
+  /** One spelling of each number. */
+  phones: string[];
+  /** Other ids of patients in the same callbacks: of this patient, or of somebody else. */
+  otherSubjects: string[];
+  isHeld: boolean;
+  /** How often each actor had the patient's data in the last 30 days, with now. */
+  looks: { actor: string; actor_name: string | null; times: number; last: Date }[];
+}
+
+/** Names and phones are those of the patient's records, see `isRecordOf`. @throws Error where the access log cannot be written */
+export async function readProfile(core: Core, actor: Actor, subjects: readonly string[]): Promise<Profile> {
+  const { db } = core;
+  const callbacks = await revealCallbacks(core, actor, subjects);
+  const people = await readPeople(core, callbacks);
+  const phones = new Map<string, string>();
+  for (const { phone, key } of people) if (phone && !phones.has(key)) phones.set(key, phone);
+  return {
+    callbacks,
+    names: [...new Set(people.flatMap(({ name }) => name ?? []))],
+    phones: [...phones.values()],
+    otherSubjects: [...new Set(callbacks.flatMap(patientsIn))].filter(
+      (subject) => !subjects.includes(subject),
+    ),
+    isHeld: await isHeld(db, subjects),
+    looks: await readLooks(db, subjects),
+  };
+}
+
+/** The names and phone numbers of the records of these callbacks, the newest first. */
+async function readPeople({ db, families }: Core, callbacks: readonly Callback[]) {
+  type Person = { name: string | null; phone: string | null; key: string };
+  const people = families.flatMap((family) => {
+    if (!family.people) return [];
+    const [name, phone] = [family.people.names, family.people.phones].map((of) => sql.raw(firstOf(of)));
+    const key = keyOf(family).at(-1)!;
+    const own = callbacks.filter((callback) => callback.family === family.name);
+    return sql`
+      select ${name} as name, ${phone} as phone, event_time,
+             coalesce(reporting.phone_key(${phone})::text, ${phone}) as key
+      from ${sql.raw(tableOf(family))} t where ${isRecordOf(own, key, columnsOf(family)[key])}`;
+  });
+  const newestFirst = sql<Person>`${sql.join(people, sql` union all `)} order by event_time desc`;
+  return (await newestFirst.execute(db)).rows;
+}
+
+/** Whether a row's newest callback is one of these; a key finds the row. A corrected record may be another patient's now. */
+export function isRecordOf(callbacks: readonly Callback[], key: string, type = 'text') {
+  const [businesses, records] = keysOf(callbacks);
+  return sql<boolean>`business_id = any(${businesses}::text[]) and ${sql.ref(key)} = any(${records}::${sql.raw(type)}[])
+    and delivery_id = any(${callbacks.map(({ id }) => id)}::uuid[])`;
+}
+
+const readLooks = (db: Db, subjects: readonly string[]): Promise<Profile['looks']> =>
+  db
+    .selectFrom('public.access_log')
+    .select(({ fn }) => ['actor', fn.max('actor_name').as('actor_name'), fn.max('at').as('last')])
+    .select(sql<number>`count(*)::int`.as('times'))
+    .where(isAbout(subjects))
+    .where('at', '>', sql<Date>`now() - interval '30 days'`)
+    .groupBy('actor')
+    .orderBy('last', 'desc')
+    .execute();
+
+export interface SimilarPatient {
+  subjects: string[];
+  name: string | null;
+  phone: string | null;
+  /** The time of the newest event of a receipt. */
+  last: Date;
+}
+
+const maxSimilar = 5;
+
+/**
+ * Other ids of the platform whose receipts have the same phone number, the newest first: a family shares one, or a patient was registered
+ * twice, and only people can tell. Where there are any, it adds an entry of the access log.
+ *
+ * @throws Error where the access log cannot be written
+ */
+export async function similarPatients(
   core: Core,
   actor: Actor,
   subjects: readonly string[],
-): Promise<PatientView> {
-  const deliveries = await readPatient(core, subjects);
-  const { length: rows } = deliveries;
-  await logAccess(core, { actor, action: rows > 0 ? 'reveal' : 'search', subjects, rows });
-  return { subjects, deliveries, isHeld: (await heldSubjects(core.db, subjects)).length > 0 };
+  phone: string | null,
+): Promise<SimilarPatient[]> {
+  const { rows: patients } = await sql<SimilarPatient>`
+    select array['p:platform:' || btrim(patient_oid, ${spaces})] as subjects, name, phone, last from (
+      select distinct on (patient_oid) patient_oid, name, mobile as phone, event_time as last from public.receipts
+      where mobile is not null and deleted_at is null and btrim(patient_oid, ${spaces}) <> ''
+        and reporting.phone_key(mobile) = reporting.phone_key(${phone})
+        and 'p:platform:' || btrim(patient_oid, ${spaces}) <> all(${subjects}::text[])
+      order by patient_oid, event_time desc
+    ) newest order by last desc limit ${maxSimilar}`.execute(core.db);
+  const others = patients.flatMap((patient) => patient.subjects);
+  if (others.length > 0)
+    await logAccess(core, { actor, action: 'search', subjects: others, rows: others.length });
+  return patients;
 }
 
 /**
@@ -143,8 +249,7 @@ export async function exportPatient(core: Core, actor: Actor, subjects: readonly
 
 /** The callbacks that belong to a patient, the oldest event first. @throws PatientTooLarge */
 async function readPatient({ pool }: Core, subjects: readonly string[]): Promise<Delivery[]> {
-  const first = 'set transaction isolation level repeatable read, read only';
-  return inTransaction(pool, first, async (client) => {
+  return inTransaction(pool, snapshot, async (client) => {
     const { callbacks } = await findCallbacks(client, subjects);
     const ids = callbacks.map(({ delivery }) => delivery.id);
     const size =

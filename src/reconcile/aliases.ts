@@ -70,12 +70,15 @@ const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
 /** Ids of businesses, of clinics and doctors in recent records, and with an alias: up to one more than `maxIds`. */
 export async function listIds(
   db: Db,
-  { kind, text }: { kind?: string | undefined; text?: string | undefined },
+  { kind, text, isUnnamed }: { kind?: string | undefined; text?: string | undefined; isUnnamed?: boolean },
 ): Promise<IdWithAlias[]> {
   const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const conditions: RawBuilder<unknown>[] = [sql`id <> '' and (sent.id is not null or alias is not null)`];
+  const conditions: RawBuilder<unknown>[] = [
+    sql`id <> '' and length(id) <= 200 and (sent.id is not null or alias is not null)`,
+  ];
   if (kind) conditions.push(sql`kind = ${kind}`);
   if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+  if (isUnnamed) conditions.push(sql`alias is null`);
   const { rows } = await sql<IdWithAlias>`
     with senders as materialized (${sql.raw(businessesOfInbox)}), recent as materialized (
       ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
@@ -107,6 +110,31 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
       set alias = excluded.alias, updated_at = now(), updated_by = excluded.updated_by
       where a.alias is distinct from excluded.alias and (excluded.updated_by <> ${platform} or a.updated_by = ${platform})`;
   return Number((await query.execute(db)).numAffectedRows);
+}
+
+/**
+ * Changes an alias, unless it is another one by now than the one that its editor saw.
+ *
+ * @param change `was`: what the editor saw; empty: no alias @returns what it is now, where it was not saved
+ */
+export async function renameId(
+  db: Db,
+  { was, ...change }: Alias & { was: string },
+  by: string,
+): Promise<IdWithAlias | undefined> {
+  return db.transaction().execute(async (tx) => {
+    // Of two editors, the second one waits for the first.
+    await sql`lock table receiver.aliases in share row exclusive mode`.execute(tx);
+    const current = await tx
+      .selectFrom('receiver.aliases')
+      .select(['kind', 'id', 'alias', 'updated_at', 'updated_by'])
+      .where('kind', '=', change.kind)
+      .where('id', '=', change.id)
+      .executeTakeFirst();
+    if (current && ![was, change.alias].includes(current.alias ?? '')) return current;
+    await changeAliases(tx, [change], by);
+    return undefined;
+  });
 }
 
 /** Names that the directory lacks stay: old records have their ids. @returns how many were changed @throws ServiceError */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { families } from '../../src/callbacks/families/index.ts';
+import { type ColumnKind, viewColumn, viewColumns } from '../../src/receiver/store/view-columns.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { apply } from './apply.ts';
@@ -107,6 +108,34 @@ it('reporting_reader reads every view, the tables of families and the public vie
     ])
       await expect(rows(query)).rejects.toMatchObject({ code: '42501' });
   }));
+
+const typesOf: Partial<Record<ColumnKind, RegExp>> = {
+  day: /^date$/,
+  moment: /^timestamp with time zone$/,
+  interval: /^interval$/,
+  amount: /^numeric$/,
+  count: /^(bigint|integer)$/,
+  share: /^numeric$/,
+  flag: /^boolean$/,
+  json: /^jsonb$/,
+  person: /^text$/,
+  phone: /^text$/,
+  text: /^text$/,
+};
+
+it('each column of a view has its kind, which fits its type, and no other column has one', async () => {
+  const columns = await database.rows(`
+    select distinct attname as name, format_type(atttypid, null) as type
+    from pg_attribute join pg_class c on c.oid = attrelid
+    where relnamespace = 'reporting'::regnamespace and relkind = 'v' and attnum > 0 and not attisdropped`);
+  expect(columns.map(({ name }) => name).filter((name) => !viewColumns.has(name as string))).toEqual([]);
+  const misfits = columns.filter(
+    ({ name, type }) => !(typesOf[viewColumn(name as string).kind] ?? /./).test(type as string),
+  );
+  expect(misfits).toEqual([]);
+  const known = new Set(columns.map(({ name }) => name));
+  expect([...viewColumns.keys()].filter((name) => !known.has(name))).toEqual([]);
+});
 
 it('reporting_masked reads of every view what is not personal, and no table', () =>
   as('reporting_masked', async (rows) => {

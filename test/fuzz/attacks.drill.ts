@@ -49,12 +49,12 @@ function attacksOn({ url }: TestProcess, cookie: string): Record<string, () => P
       ),
     search: () => get(`/console/search?q=${count++}`),
     patients: () => form(url, '/console/patients', cookie, `patient=p${count++}`),
-    files: () => get(`/console/reports/receipts/${count++ % 2 ? 'xlsx' : 'csv'}`),
+    files: () => get(`/console/receipts/${count++ % 2 ? 'xlsx' : 'csv'}`),
     'the access log': () => get('/console/access-log'),
     'compressed forms': () => {
       const headers = { 'Content-Encoding': 'gzip' };
       const sent = Array.from({ length: 20 }, () =>
-        form(url, '/console/quarantine/x/body', '', bomb, headers),
+        form(url, '/console/rejected/x/corrected', '', bomb, headers),
       );
       return Promise.all(sent);
     },

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
-import { listDeliveries } from '../../src/inbox/list-deliveries.ts';
 import { listQuarantine } from '../../src/inbox/replay.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, storeAndMerge } from '../support/core.ts';
@@ -72,7 +71,7 @@ it('replay lets the failed callbacks of a family, or the given ones, wait again,
   expect(await run('replay', id!, randomUUID())).toMatch(
     /1 waits[\s\S]*1 of the ids is of no stored callback/,
   );
-  expect(await listDeliveries(core.db, { status: 'received' }, 10)).toMatchObject([{ id }]);
+  expect(await database.rows(`select id from public.deliveries where status = 'received'`)).toEqual([{ id }]);
   expect(await logged()).toMatchObject([
     { action: 'replay' },
     { action: 'replay' },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { listDeliveries, replayDeliveries } from '../../src/inbox/list-deliveries.ts';
+import { replayDeliveries } from '../../src/inbox/list-deliveries.ts';
 import {
   dropQuarantined,
   listQuarantine,
@@ -94,29 +94,20 @@ it('failed deliveries, or the given ones, are merged again', async () => {
   await insertDeliveries(database.pool, deliveries, 60_000);
   await database.rows('alter table receipts add constraint c check (receipt_id <> 2)');
   await mergeAll(core);
-  const states = async () =>
-    (await listDeliveries(core.db, {}, 10)).map(({ id, status }) => [ids.indexOf(id), status]);
-  expect(await states()).toEqual([
-    [0, 'applied'],
-    [1, 'failed'],
-    [2, 'applied'],
-  ]);
-  expect(
-    await listDeliveries(core.db, { status: 'failed', family: 'receipt', business: 'b1' }, 10),
-  ).toMatchObject([{ id: ids[1], error: expect.stringContaining('23514') }]);
+  const found = (status: string) =>
+    database.rows('select id, error from public.deliveries where status = $1 order by received_at, id', [
+      status,
+    ]);
+  expect(await found('applied')).toHaveLength(2);
+  expect(await found('failed')).toMatchObject([{ id: ids[1], error: expect.stringContaining('23514') }]);
   await database.rows('alter table receipts drop constraint c');
   expect(await replayDeliveries(core.db, { family: 'consent_form' })).toBe(0);
   expect(await replayDeliveries(core.db, {})).toBe(1);
-  expect(await listDeliveries(core.db, { status: 'received' }, 10)).toMatchObject([{ id: ids[1] }]);
+  expect(await found('received')).toMatchObject([{ id: ids[1] }]);
   await mergeAll(core);
-  expect((await listDeliveries(core.db, { status: 'applied' }, 10)).map(({ id }) => id)).toEqual(ids);
+  expect(await found('applied')).toHaveLength(3);
   await database.rows('delete from receipts');
   expect(await replayDeliveries(core.db, { ids: [ids[0]!, randomUUID()] })).toBe(1);
   await mergeAll(core);
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
-  // Pages and days.
-  expect(await listDeliveries(core.db, { before: ids[0] }, 1)).toMatchObject([{ id: ids[1] }]);
-  const until = new Date((now - 2) * 1000);
-  expect((await listDeliveries(core.db, { until }, 10)).map(({ id }) => id)).toEqual([ids[2]]);
-  expect((await listDeliveries(core.db, { since: until }, 10)).map(({ id }) => id)).toEqual(ids.slice(0, 2));
 });

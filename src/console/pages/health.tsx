@@ -1,29 +1,140 @@
 import { readChecks } from '../../operations/read-checks.ts';
-import type { Page } from '../page.ts';
+import type { Check } from '../../receiver/feature.ts';
+import { type IdWithAlias, listIds } from '../../reconcile/aliases.ts';
+import { unlessTimeout } from '../lists/read.ts';
+import { BadInput, hasRole, type Page } from '../page.ts';
+import { oneOf, readForm, text } from '../read-form.ts';
+import { endSessions, listSessions, sessionMs } from '../sign-in/session.ts';
+import { hrefTo, useMay } from '../ui/context.ts';
+import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { Table } from '../ui/table.tsx';
-import { Moment } from '../ui/values.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Badge, formatCountOf, Moment, Nothing } from '../ui/values.tsx';
+import { IdTable } from './names.tsx';
 
-const marks = { fail: 'bad', warn: 'warn', ok: 'good' } as const;
-const words = { fail: 'Broken', warn: 'Warning', ok: 'Works' };
+const states = { fail: 'Broken', warn: 'Needs a look', ok: 'Works' };
+/** Ids without a name on this page. */
+const maxUnnamed = 12;
 
+type Session = Awaited<ReturnType<typeof listSessions>>[number];
+
+/** What works and what does not; ids without a name; who is signed in. */
 export const health: Page = (routes, core) => {
-  routes.get('/health', 'viewer', async (_req, res) => {
-    const content = (
-      <Table
-        label="Checks, the most urgent first"
-        rows={await readChecks(core)}
-        empty="No check has anything to report."
-        columns={[
-          { head: 'State', cell: ({ status }) => <span class={marks[status]}>{words[status]}</span> },
-          { head: 'Check', cell: ({ name, about }) => [name, about].filter(Boolean).join(': ') },
-          { head: 'What', cell: ({ title }) => title, wide: true },
-          { head: 'Detail', cell: ({ detail }) => detail, wide: true },
-          { head: 'Since', cell: ({ since }) => <Moment at={since} /> },
-          { head: 'What to do', cell: ({ todo }) => todo, wide: true },
-        ]}
-      />
-    );
-    sendPage(res, 'Health', content);
+  const { db, read, logAccess } = core;
+  routes.get('/health', 'viewer', async (req, res) => {
+    const { show } = readForm(req.query, { show: oneOf(['sessions']) });
+    const checks = await readChecks(core);
+    const unnamed = await read((tx) => unlessTimeout(listIds(tx, { isUnnamed: true })));
+    const sessions = show && hasRole(res, 'privacy') ? await read(listSessions) : undefined;
+    if (sessions) await logAccess(res, { action: 'sessions list', rows: sessions.length });
+    sendPage(res, 'Health', <Health {...{ checks, unnamed, sessions }} />);
+  });
+
+  routes.post('/sessions/end', 'privacy', async (req, res) => {
+    const { user } = readForm(req.body, { user: text });
+    if (!user) throw new BadInput('The user is missing.');
+    if ((await read(listSessions)).some(({ actor }) => actor === user)) {
+      await logAccess(res, { action: 'sessions end', ids: { user } });
+      await endSessions(db, 'actor', user);
+    }
+    res.redirect(303, sessionsHref);
   });
 };
+
+const sessionsHref = `${hrefTo('/health', { show: 'sessions' })}#sessions`;
+
+interface HealthProps {
+  checks: readonly Check[];
+  unnamed: readonly IdWithAlias[] | undefined;
+  /** Undefined: they are not asked for. */
+  sessions: readonly Session[] | undefined;
+}
+
+function Health({ checks, unnamed, sessions }: HealthProps) {
+  const working = checks.filter(({ status }) => status === 'ok');
+  const others = checks.filter(({ status }) => status !== 'ok');
+  return (
+    <>
+      <p>{summarize(checks)}</p>
+      <Table label="Checks, the most urgent first" rows={others} columns={columns} />
+      <details open={others.length === 0}>
+        <summary>{formatCountOf(working.length, ['check', 'checks'])} without a fault</summary>
+        <Table label="Checks without a fault" rows={working} columns={columns.slice(0, 2)} />
+      </details>
+      <h2>Ids without a name</h2>
+      <IdTable
+        ids={unnamed?.slice(0, maxUnnamed)}
+        empty="Every business, clinic and doctor of recent records has a name."
+        back={{ page: 'health' }}
+      />
+      <p>
+        <a href={hrefTo('/names')}>All names</a>
+      </p>
+      {useMay('privacy') && (
+        <section id="sessions">
+          <h2>Who is signed in</h2>
+          <Sessions sessions={sessions} />
+        </section>
+      )}
+    </>
+  );
+}
+
+export function summarize(checks: readonly Pick<Check, 'status'>[]): string {
+  const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;
+  const [broken, doubtful] = [count('fail'), count('warn')];
+  const looks = doubtful === 1 ? 'needs a look' : 'need a look';
+  if (broken === 0) return doubtful === 0 ? 'All works.' : `Nothing is broken, ${doubtful} ${looks}.`;
+  const things = formatCountOf(broken, ['thing is', 'things are']);
+  return `${things} broken${doubtful === 0 ? '' : `, ${doubtful} ${looks}`}.`;
+}
+
+const columns: readonly Column<Check>[] = [
+  ['State', ({ status }) => <Badge state={status}>{states[status]}</Badge>],
+  [
+    'Check',
+    ({ name, about, title, detail, since }) => (
+      <>
+        {title}
+        {detail && <div class="soft">{detail}</div>}
+        <div class="note">
+          {[name, about].filter(Boolean).join(': ')}
+          {since && ', since '}
+          {since && <Moment at={since} />}
+        </div>
+      </>
+    ),
+    'wide',
+  ],
+  ['What to do', ({ todo }) => todo, 'wide'],
+];
+
+function Sessions({ sessions }: Pick<HealthProps, 'sessions'>) {
+  if (!sessions)
+    return (
+      <p>
+        <a href={sessionsHref}>Show them</a>{' '}
+        <span class="note">Showing them is an entry of the access log.</span>
+      </p>
+    );
+  const end = { action: hrefTo('/sessions/end'), least: 'privacy', text: 'End all of this user' } as const;
+  return (
+    <>
+      <p class="note">
+        A session lasts {sessionMs / 3_600_000} hours. To keep somebody out, remove the role at the identity
+        provider first, or change <code>ADMIN_TOKEN</code>.
+      </p>
+      <Table
+        label="Sessions, the last sign-in first"
+        rows={sessions}
+        columns={[
+          ['Name', ({ actor, actor_name }) => <span title={actor}>{actor_name ?? actor}</span>],
+          ['Roles', ({ roles }) => roles.join(', ')],
+          ['Signed in', ({ begun_at }) => <Moment at={begun_at} />],
+          ['Address', ({ address }) => address || <Nothing />],
+          ['Sessions', ({ actor: user }) => <PostButton {...end} values={{ user }} />],
+        ]}
+      />
+    </>
+  );
+}

@@ -1,102 +1,115 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Delivery } from '../../callbacks/delivery.ts';
-import { formatDuration } from '../../common/local-times.ts';
-import { titled, words } from '../../common/words.ts';
-import { type AccessEntry, listAccess } from '../../privacy/audit.ts';
-import { erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
+import { formatDuration, parseMoment } from '../../common/local-times.ts';
+import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
+import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
 import { holdPatient, releasePatient } from '../../privacy/holds.ts';
-import { exportPatient, identifyPatient, showPatient, UnclearPatient } from '../../privacy/patient.ts';
-import { BadInput, type Page, type PageContext, PageNotFound } from '../page.ts';
+import * as privacy from '../../privacy/patient.ts';
+import type { Db } from '../../receiver/store/tables.ts';
+import { columnIn, type List, listNamed } from '../lists/definitions.ts';
+import { type ListRow, queryRows } from '../lists/query.ts';
+import { read as readAll } from '../lists/read.ts';
+import { Rows } from '../lists/rows.tsx';
+import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
+import { subjectsOfHandle } from '../patient-handle.ts';
 import { guid, readForm, text } from '../read-form.ts';
-import { hrefTo, visitOf } from '../ui/context.ts';
-import { EntryForm, Field, PostButton, PostForm, Submit } from '../ui/forms.tsx';
+import { hrefTo, useMay, useVisit, visitOf } from '../ui/context.ts';
+import { Field, PostButton, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Facts, formatCount, formatCountOf, IdLink, Moment, Named } from '../ui/values.tsx';
-import { Entries } from './access-log.tsx';
+import { Badge, Facts, Moment, Phone, Sums } from '../ui/values.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
-const maxShown = 500;
-const maxLooks = 20;
+const maxErasures = 500;
+const maxShown = 200;
 
-/** Ids are posted, so that they are in no address. */
+const recentQuery = sql<ListRow>`
+  select patient_id, name, mobile, issued_at::text from (
+    select distinct on (patient_id) patient_id, coalesce(nullif(name, ''), 'No name') as name, mobile, issued_at from reporting.receipts
+    where day > reporting.today() - 3 and patient_id <> '' order by patient_id, issued_at desc
+  ) seen order by seen.issued_at desc limit 25`;
+
+/** Patients, for the desk; erasures, exports and holds, for privacy. No address has an id: see patient-handle.ts. */
 export const patients: Page = (routes, core) => {
-  const { config, log } = core;
+  const { config, log, read, logAccess } = core;
 
-  routes.get('/patients', 'privacy', async (_req, res) => {
-    const erasures = await listErasures(core.db, maxShown);
-    const content = (
-      <>
-        <EntryForm
-          action="/console/patients"
-          hint="See, export or erase what is stored about a patient. Every look is recorded. The search above finds a patient by name or phone."
-          fields={[{ name: 'patient', label: 'Id of the patient', required: true, autocomplete: 'off' }]}
-          submit="Show"
-        />
-        <h2>Erased patients</h2>
-        <Table
-          label="Erasures, newest first"
-          rows={erasures}
-          empty="No patient has been erased."
-          columns={[
-            { head: 'Certificate', cell: ({ id }) => <span class="id">{id}</span> },
-            { head: 'By', cell: ({ actor }) => actor },
-            { head: 'Begun', cell: ({ started_at }) => <Moment at={started_at} /> },
-            {
-              head: 'Completed',
-              cell: ({ completed_at }) => (completed_at ? <Moment at={completed_at} /> : 'not yet'),
-            },
-            { head: 'Messages without the person', cell: ({ counts }) => inWords(counts) },
-          ]}
-        />
-      </>
-    );
-    sendPage(res, 'Patients', content);
+  routes.get('/patients', 'desk', async (_req, res) => {
+    const recent = await read((db) => readAll(db, recentQuery));
+    const subjects = recent.map(({ patient_id }) => `p:platform:${patient_id!.trim()}`);
+    await logAccess(res, { action: 'list', subjects, filter: { list: 'patients' }, rows: recent.length });
+    const erasures = hasRole(res, 'privacy') ? await listErasures(core.db, maxErasures) : undefined;
+    sendPage(res, 'Patients', <Patients {...{ recent, erasures }} />);
   });
 
-  const read = async (res: Response, subjects: readonly string[]) => {
-    const patient = await showPatient(core, visitOf(res).actor, subjects);
-    if (patient.deliveries.length === 0) throw new PageNotFound('Nothing is stored about this patient.');
-    return patient;
-  };
-  const show = async (res: Response, subjects: readonly string[]) => {
-    const patient = await read(res, subjects);
-    const looks = await listAccess(core.db, { subjects }, maxLooks);
-    sendPage(res, 'Patient', <PatientPage {...patient} looks={looks} />);
-  };
+  // Posted, so that the id is in no address.
   routes.post('/patients', 'privacy', async (req, res) => {
-    await show(res, await identify(core, res, req.body));
+    const { patient } = readForm(req.body, { patient: text });
+    if (!patient) throw new BadInput('Enter the id of a patient.');
+    const { actor, patientHref } = visitOf(res);
+    try {
+      res.redirect(303, patientHref(await privacy.identifyPatient(core, actor, [patient])));
+    } catch (error) {
+      if (!(error instanceof privacy.UnclearPatient)) throw error;
+      throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);
+    }
   });
 
-  routes.post('/patients/export', 'privacy', async (req, res) => {
-    const subjects = await identify(core, res, req.body);
-    const json = await exportPatient(core, visitOf(res).actor, subjects);
+  routes.get('/erasures/:id', 'privacy', async (req, res) => {
+    const erasures = await listErasures(core.db, maxErasures);
+    const certificate = erasures.find(({ id }) => id === req.params.id);
+    if (!certificate) throw new PageNotFound('There is no such erasure.');
+    sendPage(res, 'Certificate of an erasure', <Erasures erasures={[certificate]} />);
+  });
+
+  const subjectsOf = (req: Request): string[] => {
+    const subjects = subjectsOfHandle(config, String(req.params.handle));
+    if (subjects?.length) return subjects;
+    throw new PageNotFound('This address of a patient is not valid any more. Search for the patient.');
+  };
+  const readPatient = async (req: Request, res: Response): Promise<PatientProps> => {
+    const subjects = subjectsOf(req);
+    const patient = await privacy.readProfile(core, visitOf(res).actor, subjects);
+    if (patient.callbacks.length === 0) throw new PageNotFound('Nothing is stored about this patient.');
+    return { subjects, patient, address: visitOf(res).patientHref(subjects) };
+  };
+
+  routes.get('/patients/:handle', 'desk', async (req, res) => {
+    const props = await readPatient(req, res);
+    const { subjects, patient } = props;
+    const [phone = null] = patient.phones;
+    const similar = await privacy.similarPatients(core, visitOf(res).actor, subjects, phone);
+    const records = await read((db) => readRecords(db, patient.callbacks));
+    const content = <PatientPage {...{ ...props, similar, records }} />;
+    sendPage(res, patient.names[0] ?? 'Patient without a name', content, { bar: <PatientBar {...props} /> });
+  });
+
+  routes.post('/patients/:handle/export', 'privacy', async (req, res) => {
+    const json = await privacy.exportPatient(core, visitOf(res).actor, subjectsOf(req));
     res.attachment('patient.json').type('json').send(json);
   });
 
   for (const [action, act] of Object.entries({ hold: holdPatient, release: releasePatient }))
-    routes.post(`/patients/${action}`, 'privacy', async (req, res) => {
-      const subjects = await identify(core, res, req.body);
+    routes.post(`/patients/:handle/${action}`, 'privacy', async (req, res) => {
+      const subjects = subjectsOf(req);
       await act(core, visitOf(res).actor, subjects);
-      await show(res, subjects);
+      res.redirect(303, visitOf(res).patientHref(subjects));
     });
 
-  routes.post('/patients/erase/preview', 'privacy', async (req, res) => {
-    const subjects = await identify(core, res, req.body);
-    const patient = await read(res, subjects);
-    const preview = await previewErasure(core, subjects);
+  routes.get('/patients/:handle/erase', 'privacy', async (req, res) => {
+    const props = await readPatient(req, res);
+    const preview = await previewErasure(core, props.subjects);
     const { keepMs } = config.erasure;
-    sendPage(res, 'Erase a patient?', <ConfirmErasure {...patient} {...preview} keepMs={keepMs} />);
+    sendPage(res, 'Erase a patient?', <ConfirmErasure {...{ ...props, preview, keepMs }} />);
   });
-  routes.post('/patients/erase', 'privacy', async (req, res) => {
+  routes.post('/patients/:handle/erase', 'privacy', async (req, res) => {
     const shape = { confirm: text, also: z.preprocess((ids) => [ids].flat(), z.array(guid)) };
-    const { confirm, also = [] } = readForm(req.body, shape).data;
-    const subjects = await identify(core, res, req.body);
-    if (confirm !== proofOf(subjects))
+    const { confirm, also = [] } = readForm(req.body, shape);
+    const subjects = subjectsOf(req);
+    if (confirm !== subjects[0]!.slice(-4))
       throw new BadInput('Nothing was erased: these are not the last four characters of the id. Go back.');
     const erasing = erasePatient(core, visitOf(res).actor, subjects, { also });
     const isDone = await Promise.race([erasing, sleep(answerAfterMs, undefined, { ref: false })]);
@@ -107,156 +120,273 @@ export const patients: Page = (routes, core) => {
   });
 };
 
-const subjectsText = z.array(z.string().startsWith('p:')).min(1);
+/** The lists of a patient's records. */
+const listNames = ['receipts', 'deleted', 'booked', 'papers'] as const;
+type Records = Record<(typeof listNames)[number], ListRow[]>;
 
-/** @throws BadInput; PageNotFound where no patient or several are meant */
-async function identify(core: PageContext, res: Response, form: Record<string, unknown>): Promise<string[]> {
-  if (typeof form.subjects === 'string') return subjectsText.parse(JSON.parse(form.subjects));
-  const { patient } = readForm(form, { patient: text }).data;
-  if (!patient) throw new BadInput('Enter the id of a patient.');
-  try {
-    return await identifyPatient(core, visitOf(res).actor, [patient]);
-  } catch (error) {
-    if (!(error instanceof UnclearPatient)) throw error;
-    throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);
-  }
+async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Promise<Records> {
+  const businesses = [...new Set(callbacks.map(({ businessId }) => businessId))];
+  const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
+    const list = listNamed(name);
+    const names = new Set([...list.columns, ...list.also, 'state']);
+    const all = [...names].map((column) => columnIn(list, column));
+    // Names and remarks are not shown, and may be long.
+    const columns = all.filter((column) => !column.personal || column.name === 'pdf_url');
+    return readAll(db, queryRows({ list, filter: {}, isPersonal: true, businesses }, columns, { where }));
+  };
+  const receipts = callbacks.filter(({ family }) => family === 'receipt');
+  const isReceipt = privacy.isRecordOf(receipts, 'receipt_id', 'bigint');
+  return {
+    receipts: await rowsOf('receipts', isReceipt),
+    deleted: await rowsOf('deleted', isReceipt),
+    booked: await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id')),
+    papers: await rowsOf('papers', privacy.isRecordOf(callbacks, 'record')),
+  };
+}
+
+function Patients({ recent, erasures }: { recent: ListRow[]; erasures: Certificate[] | undefined }) {
+  return (
+    <>
+      <form action={hrefTo('/search')} class="actions">
+        <Field label="Name, phone or its last digits, number of a receipt" name="q" autocomplete="off" />
+        <button type="submit">Find</button>
+      </form>
+      <h2>Receipts of the last three days</h2>
+      <Rows
+        list={{ ...listNamed('receipts'), phone: ['name', 'issued_at', 'mobile'] }}
+        label="Patients of the last three days"
+        rows={recent}
+        empty="No receipt of the last three days names a patient."
+        columns={['name', 'mobile', 'issued_at']}
+      />
+      {erasures && <h2>By an id, for privacy</h2>}
+      <PostForm action={hrefTo('/patients')} least="privacy" class="actions" label="Find by an id">
+        <Field label="Id of the patient" name="patient" required autocomplete="off" />
+        <button type="submit">Show</button>
+      </PostForm>
+      {erasures && <h2>Erased patients</h2>}
+      {erasures && <Erasures erasures={erasures} />}
+    </>
+  );
 }
 
 const inWords = (counts: Readonly<Record<string, number>>) =>
   Object.entries(counts)
     .map(([name, count]) => `${words(name)} ${formatCount(count)}`)
     .join(', ');
-const valuesOf = (subjects: readonly string[]) => ({ subjects: JSON.stringify(subjects) });
-const idOf = (subject: string) => subject.slice(2);
-const proofOf = (subjects: readonly string[]) => subjects[0]!.slice(-4);
 
-interface PatientProps {
-  subjects: readonly string[];
-  deliveries: readonly Delivery[];
-  isHeld: boolean;
-}
-
-const namesOf = (deliveries: readonly Delivery[], ...keys: string[]) => {
-  const values = deliveries.flatMap(({ body }) => {
-    const { data } = JSON.parse(body.toString()) as { data: Record<string, unknown> };
-    return keys.flatMap((key) => (typeof data[key] === 'string' ? data[key] : []));
-  });
-  return [...new Set(values)].slice(0, 5).join(', ');
-};
-
-function PatientFacts({ subjects, deliveries, isHeld }: PatientProps) {
-  return (
-    <Facts
-      facts={{
-        Name: namesOf(deliveries, 'name', 'patient_name', 'billing_name'),
-        Phone: namesOf(deliveries, 'mobile', 'patient_mobile', 'billing_phone'),
-        Ids: subjects.map(idOf).join(', '),
-        Messages: formatCount(deliveries.length),
-        Hold: isHeld ? 'Kept: nothing is deleted until it is released' : 'none',
-      }}
-    />
-  );
-}
-
-function PatientPage({ looks, ...patient }: PatientProps & { looks: readonly AccessEntry[] }) {
-  const { subjects, deliveries, isHeld } = patient;
-  const values = valuesOf(subjects);
-  const named = deliveries.flatMap((one) => one.subjects.filter((subject) => subject.startsWith('p:')));
-  const others = [...new Set(named)].filter((subject) => !subjects.includes(subject));
+function Erasures({ erasures }: { erasures: readonly Certificate[] }) {
   return (
     <>
-      <PatientFacts {...patient} />
-      {others.length > 0 && (
-        <section class="warning">
-          <h2>Other ids in the same messages</h2>
-          <p>Without an id of this patient, this page, the export and an erasure have a part only.</p>
-          {others.map((other) => (
-            <PostButton
-              key={other}
-              action="/console/patients"
-              values={valuesOf([...subjects, other])}
-              text={`${idOf(other)} is the same patient`}
-            />
-          ))}
-        </section>
-      )}
-      <div class="actions">
-        <PostButton action="/console/patients/export" values={values} text="Export" kind="" />
-        {isHeld ? (
-          <PostButton action="/console/patients/release" values={values} text="Release the hold" />
-        ) : (
-          <PostButton action="/console/patients/hold" values={values} text="Keep (legal hold)" />
-        )}
-        <PostButton action="/console/patients/erase/preview" values={values} text="Erase …" />
-      </div>
-      <h2>What we store</h2>
-      {deliveries.length > maxShown && (
-        <p class="note">The newest {formatCount(maxShown)}; the export has all.</p>
-      )}
+      <p>
+        An erasure removes what is personal from the messages of a patient. Amounts and days stay. A resend
+        does not bring it back.
+      </p>
       <Table
-        label="Messages, newest first"
-        rows={deliveries.toReversed().slice(0, maxShown)}
+        label="Erasures, newest first"
+        rows={erasures}
+        empty="No patient has been erased."
         columns={[
-          {
-            head: 'Event time',
-            cell: ({ id, eventMs }) => <IdLink to="deliveries" id={id} at={new Date(eventMs)} />,
-          },
-          { head: 'Event', cell: ({ event }) => event },
-          { head: 'Business', cell: ({ businessId }) => <Named kind="business" id={businessId} /> },
-          { head: 'Received', cell: ({ receivedAt }) => <Moment at={new Date(receivedAt / 1000)} /> },
+          ['Certificate', ({ id }) => <a href={hrefTo(`/erasures/${id}`)}>{id}</a>, 'at-title'],
+          ['Erased by', ({ actor }) => actor, 'at-note'],
+          ['Begun', ({ started_at }) => <Moment at={started_at} exact />, 'at-amount'],
+          ['Completed', ({ completed_at: at }) => (at ? <Moment at={at} exact /> : 'not yet'), 'at-badge'],
+          ['Messages', ({ counts }) => inWords(counts), 'wide'],
         ]}
       />
-      <h2>Who has seen this patient</h2>
-      <Entries entries={looks} />
     </>
   );
 }
 
-function ConfirmErasure(props: PatientProps & Preview & { keepMs: number }) {
-  const { subjects, isHeld, callbacks, shared, mentions, keepMs } = props;
-  const counts = Object.entries(callbacks).map(([name, count]) => [titled(name), formatCount(count)]);
+interface PatientProps {
+  subjects: readonly string[];
+  patient: privacy.Profile;
+  /** Of the patient's page. */
+  address: string;
+}
+
+const knownAs = ({ subjects, patient: { names, phones } }: PatientProps) => ({
+  Names: names.join(', '),
+  Phones: phones.join(', '),
+  Ids: subjects.map((subject) => subject.slice(2)).join(', '),
+});
+
+function PatientBar({ address, patient: { phones, isHeld } }: PatientProps) {
+  const [action, text] = isHeld ? ['release', 'Release the hold'] : ['hold', 'Keep (legal hold)'];
   return (
     <>
-      <PatientFacts {...props} />
+      {phones[0] && (
+        <span class="chip">
+          <Phone number={phones[0]} />
+        </span>
+      )}
+      {isHeld && <Badge state="waiting">Kept: nothing is deleted until it is released</Badge>}
+      {useMay('privacy') && (
+        <span class="right">
+          <PostButton action={`${address}/export`} least="privacy" text="Export" />
+          <PostButton action={`${address}/${action}`} least="privacy" text={text} />
+          <a class="button bad" href={`${address}/erase`}>
+            Erase …
+          </a>
+        </span>
+      )}
+    </>
+  );
+}
+
+interface PatientPageProps extends PatientProps {
+  similar: readonly privacy.SimilarPatient[];
+  records: Records;
+}
+
+function PatientPage({ similar, records, ...props }: PatientPageProps) {
+  const { looks, otherSubjects } = props.patient;
+  const handle = props.address.split('/').at(-1);
+  const isEmpty = Object.values(records).every(({ length }) => length === 0);
+  return (
+    <>
+      <PatientSums {...records} />
+      <div class="two">
+        <div>
+          {listNames.map((name) => (
+            <Section key={name} list={listNamed(name)} rows={records[name]} />
+          ))}
+          {isEmpty && <p class="empty">No receipts, appointments or papers.</p>}
+        </div>
+        <div>
+          {similar.length + otherSubjects.length > 0 && <MayBeTheSame {...props} similar={similar} />}
+          <h2>Known as</h2>
+          <Facts facts={knownAs(props)} />
+          <h2>Who has looked (30 days)</h2>
+          <Table
+            label="Who has looked"
+            rows={looks}
+            columns={[
+              ['Who', ({ actor, actor_name }) => actor_name ?? actor],
+              ['Times', ({ times }) => (times === 1 ? 'once' : `${formatCount(times)} times`)],
+              ['Last', ({ last }) => <Moment at={last} />],
+            ]}
+          />
+          {useMay('privacy') && <a href={hrefTo('/access-log', { patient: handle })}>All entries</a>}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Failed receipts are in no sum. An appointment with its receipts is one visit. */
+function PatientSums({ receipts, booked }: Records) {
+  const counted = receipts.filter(({ is_summed }) => is_summed === 'true');
+  // What was paid too much takes nothing from what is due.
+  const least = (name: string) => (name === 'due_amount' ? 0 : Number.NEGATIVE_INFINITY);
+  const sum = (name: string) =>
+    formatAmount(counted.reduce((total, row) => total + Math.max(least(name), Number(row[name])), 0));
+  const since = counted.findLast(({ due_amount }) => Number(due_amount) > 0)?.issued_at;
+  const visits = new Map<string, string | null | undefined>();
+  for (const { business_id, appointment_id, starts_at, booked_at, state } of booked)
+    if (state === 'completed') visits.set(`${business_id} ${appointment_id}`, starts_at ?? booked_at);
+  for (const { business_id, aid, receipt_id, issued_at } of counted)
+    visits.set(`${business_id} ${aid || `receipt ${receipt_id}`}`, issued_at);
+  const last = [...visits.values()].filter(Boolean).sort().at(-1);
+  const sums = [
+    { value: sum('net_amount'), label: `billed, ${formatCountOf(counted.length, ['receipt', 'receipts'])}` },
+    { value: sum('paid_amount'), label: 'paid' },
+    { value: sum('due_amount'), label: since ? ['due since ', timeOf(since)] : 'due' },
+    { value: formatCount(visits.size), label: last ? ['visits, the last on ', timeOf(last)] : 'visits' },
+  ];
+  return <Sums sums={sums} />;
+}
+
+const timeOf = (moment: string) => <Moment key={moment} at={parseMoment(moment)} />;
+
+/** Columns that say the same in each row, or that the record's page has. */
+const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind'];
+
+function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
+  if (rows.length === 0) return null;
+  const isSeveral = new Set(rows.map(({ business_id }) => business_id)).size > 1;
+  const names = new Set([...list.columns, 'state', isSeveral ? 'business_id' : 'state']);
+  const columns = [...names].filter((column) => !hidden.includes(column));
+  const places = list.phone.slice(0, 2);
+  const note = columns.find((column) => !places.includes(column))!;
+  return (
+    <>
+      <h2>{list.title}</h2>
+      <Rows
+        list={{ ...list, phone: [...places, note, 'state'] }}
+        rows={rows.slice(0, maxShown)}
+        columns={columns}
+      />
+      {rows.length > maxShown && <p class="note">{`The newest ${maxShown}; the export has all.`}</p>}
+    </>
+  );
+}
+
+/** Only people can tell: nothing is joined by a guess. */
+function MayBeTheSame({ subjects, patient, similar }: Omit<PatientPageProps, 'records'>) {
+  const { patientHref } = useVisit();
+  return (
+    <>
+      <h2>May be the same person</h2>
+      {similar.map(({ subjects, name, phone, last }) => (
+        <p key={subjects[0]}>
+          The same phone: <a href={patientHref(subjects)}>{name || 'No name'}</a>, <Phone number={phone} />,{' '}
+          <Moment at={last} />
+        </p>
+      ))}
+      {patient.otherSubjects.map((other) => (
+        <p key={other}>
+          {other.startsWith('p:partner:') ? 'The clinic’s own id' : 'Another id in the same messages'}:{' '}
+          <a href={patientHref([other])}>{other.split(':').at(-1)}</a> ·{' '}
+          <a href={patientHref([...subjects, other])}>Show both as one</a>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview: Preview; keepMs: number }) {
+  const { address, subjects, patient } = props;
+  const { callbacks, shared, mentions } = preview;
+  const label = `To confirm, the last four characters of ${subjects[0]!.slice(2)}`;
+  return (
+    <>
+      <Facts facts={{ ...knownAs(props), Messages: inWords(callbacks) }} />
       <p>
         What is personal in these messages is removed for good, and does not come back with a resend. Amounts
         and days stay.{' '}
         {keepMs > 0 && `A copy is kept for ${formatDuration(keepMs)} after it was received, then destroyed. `}
-        {isHeld && 'There is a hold: the copies are kept until it is released. '}
+        {patient.isHeld && 'There is a hold: the copies are kept until it is released. '}
         Nothing was changed yet.
       </p>
-      <Facts facts={Object.fromEntries(counts)} />
       {shared.length > 0 && (
         <section class="warning">
-          <h2>{formatCountOf(shared.length, ['message has', 'messages have'])} another id, too</h2>
-          <p>If it is another patient’s, that patient loses them as well.</p>
+          <b>{formatCountOf(shared.length, ['message has', 'messages have'])} another id, too.</b> If it is
+          another patient’s, that patient loses them as well.
           {shared.slice(0, maxShown).map((id) => (
             <p key={id}>
-              <IdLink to="deliveries" id={id} />
+              <a href={hrefTo(`/callbacks/${id}`)}>{id}</a>
             </p>
           ))}
         </section>
       )}
-      <PostForm action="/console/patients/erase" values={valuesOf(subjects)} class="card" label="Erase">
+      <PostForm action={`${address}/erase`} least="privacy" label="Erase">
         {mentions.length > 0 && (
           <p>These have an id as text. Look at each, and choose those of the patient, to erase them too:</p>
         )}
         {mentions.map(({ id, where }) => (
           <p key={id}>
             <input type="checkbox" name="also" value={id} aria-label={id} />{' '}
-            <IdLink to={where === 'quarantine' ? where : 'deliveries'} id={id} />
+            <a href={hrefTo(`/${where === 'quarantine' ? 'rejected' : 'callbacks'}/${id}`)}>{id}</a>
           </p>
         ))}
-        <Field
-          name="confirm"
-          label={`To confirm, the last four characters of ${idOf(subjects[0]!)}`}
-          required
-          autocomplete="off"
-        />
-        <div class="actions">
-          <Submit kind="danger">Erase for good</Submit>
-          <a href={hrefTo('/patients')}>Cancel</a>
-        </div>
+        <Field name="confirm" label={label} required autocomplete="off" />
+        <p class="actions">
+          <button type="submit" class="bad">
+            Erase for good
+          </button>
+          <a href={address}>Cancel</a>
+        </p>
       </PostForm>
     </>
   );

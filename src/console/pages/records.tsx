@@ -1,216 +1,361 @@
-import type { Request, Response } from 'express';
+import { sql } from 'kysely';
+import type { ComponentChildren } from 'preact';
 import { type Family, labelledFields, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
-import { titled } from '../../common/words.ts';
+import { subjectsOf } from '../../callbacks/subjects.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
 import {
-  type FamilyRecord,
   findRecord,
   type RecordPage,
+  type RelatedRecord,
   type Row,
   readRecord,
   type Version,
 } from '../../inbox/read-record.ts';
-import { type Page, PageNotFound } from '../page.ts';
+import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
+import { read as all } from '../lists/read.ts';
+import { hasRole, type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { aliasKindOf } from '../reports/report-columns.ts';
-import { recordHref } from '../ui/context.ts';
-import { PersonalNote, ShowPersonal } from '../ui/forms.tsx';
+import { hrefTo, recordHref, useVisit } from '../ui/context.ts';
+import { Timeline } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Amount, Empty, Id, IdLink, linkOf, Moment, Named, Nothing, Status } from '../ui/values.tsx';
+import {
+  Amount,
+  Badge,
+  Facts,
+  formatAmount,
+  formatCountOf,
+  Id,
+  linkOf,
+  Moment,
+  Named,
+  Nothing,
+  Phone,
+  titled,
+} from '../ui/values.tsx';
 
 export const records: Page = (routes, core) => {
-  const show = async (req: Request, res: Response, revealed: boolean) => {
-    const { data } = readForm(revealed ? req.body : req.query, { business: text, id: text });
-    const { business = '', id = '' } = data;
+  routes.get('/records/:family', 'viewer', async (req, res) => {
+    const { business = '', id = '' } = readForm(req.query, { business: text, id: text });
     const key = await findRecord(core, String(req.params.family), business, id);
     const record = key && (await readRecord(core, key));
     if (!record) throw new PageNotFound('There is no such record. It never came, or it was erased.');
+    const { family, businessId, recordId } = key;
     const { subjects, versions } = record;
-    const filter = { family: key.family.name, delivery: versions[0]!.id };
-    if (revealed) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
-    const title = nameOf({ family: key.family, id, row: record.row ?? null });
-    sendPage(
-      res,
-      title,
-      <RecordBody {...{ recordKey: key, id, record, revealed, families: core.families }} />,
+    const isPersonal = hasRole(res, 'desk');
+    const changes =
+      family.name === 'receipt'
+        ? (await core.read((db) => all(db, changesOf(businessId, recordId)))).reverse()
+        : [];
+    const filter = { family: family.name, delivery: versions[0]!.id };
+    if (isPersonal) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
+    const full = record.row && withoutContents(record.row);
+    const row = full && (isPersonal ? full : maskRow(full, family));
+    const state = row && stateOf(family, row, changes.at(-1));
+    const link = linkOf(row?.receipt_url ?? '', 'PDF', 'PDF');
+    const bar = (
+      <>
+        {state && <Badge state={state} />}
+        {link && <span class="right">{link}</span>}
+      </>
     );
-  };
-  routes.get('/records/:family', 'viewer', (req, res) => show(req, res, false));
-  routes.post('/records/:family/personal', 'desk', (req, res) => show(req, res, true));
+    const content = row ? (
+      <RecordBody {...{ family, businessId, record, row, changes, isPersonal }} />
+    ) : (
+      <>
+        <p class="warning">None of its callbacks was applied yet.</p>
+        <Versions {...{ family, record, isPersonal }} />
+      </>
+    );
+    sendPage(res, nameOf({ ...key, id, row: row ?? null }), content, { bar });
+  });
 };
 
-interface HeadlineProps {
-  family: Family;
-  row: Row | null;
+/** What a receipt was with each of its callbacks. */
+interface Change {
+  delivery: string;
+  at: Date;
+  /** What came in with it; negative: what went back. */
+  moved: number;
+  net: number | null;
+  paid: number | null;
+  due: number | null;
+  discount: number;
+  isDeleted: boolean;
+  isFailed: boolean;
 }
 
-interface RecordLinkProps extends HeadlineProps {
-  businessId: string;
-  id: string;
+const changesOf = (business: string, id: string) => sql<Change>`
+  select h.delivery_id as delivery, event_time as at, coalesce(p.amount, 0)::float8 as moved, net_amount::float8 as net, paid_amount::float8 as paid, due_amount::float8 as due,
+    (coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))::float8 as discount, deleted_at is not null as "isDeleted",
+    reporting.is_failed(status) as "isFailed"
+  from reporting.receipt_history h
+  left join lateral (select amount from reporting.payments p where p.delivery_id = h.delivery_id) p on true
+  where h.business_id = ${business} and h.receipt_id = ${id}::bigint order by version desc limit ${maxChanges}`;
+
+const maxChanges = 500;
+
+function stateOf(family: Family, row: Row, last?: Change): string | undefined {
+  if (row.deleted_at) return 'deleted';
+  if (!last) return row.status ? meaningOf(family, 'status', row.status) : undefined;
+  if (last.isFailed) return 'failed';
+  if (last.due === null) return undefined;
+  return last.due <= 0 ? 'paid' : last.paid ? 'part_paid' : 'unpaid';
 }
 
-function nameOf({ family, row, id }: HeadlineProps & { id: string }): string {
+type NamedRecord = Omit<RelatedRecord, 'recordId'>;
+
+/** The name of a record for people: with its number, where it has a short one. */
+function nameOf({ family, row, id }: NamedRecord): string {
   const number = (family.printedNumber && row?.[family.printedNumber]) || id;
   return `${titled(titleOf(family))}${number.length <= 15 ? ` ${number}` : ''}`;
 }
 
-export function RecordLink({ businessId, ...record }: RecordLinkProps) {
-  return <a href={recordHref(record.family.name, businessId, record.id)}>{nameOf(record)}</a>;
+export const RecordLink = (record: NamedRecord) => (
+  <a href={recordHref(record.family.name, record.businessId, record.id)}>{nameOf(record)}</a>
+);
+
+interface VersionsProps {
+  family: Family;
+  record: RecordPage;
+  isPersonal: boolean;
 }
 
-/** Without personal data. */
-export function Headline({ family, row }: HeadlineProps) {
-  const shown = maskRow(row ?? {}, family);
-  const names = (family.headline ?? []).filter((name) => shown[name] && shown[name] !== hidden);
+interface BodyProps extends VersionsProps {
+  businessId: string;
+  row: Row;
+  /** Of a receipt. */
+  changes: readonly Change[];
+}
+
+function RecordBody(props: BodyProps) {
+  const { family, record, row, changes, isPersonal } = props;
+  const labelled = labelledFields(family);
+  const others = [...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at'];
+  const isUnlabelled = (name: string) => !labelled.includes(name);
   return (
     <>
-      {row?.deleted_at && 'deleted '}
-      {names.map((name, index) => (
-        <span key={name}>
-          {index > 0 && ' · '}
-          <Value {...{ family, name, row: shown }} />{' '}
-          {isAmount(family, name) && labelOf(family, name).toLowerCase()}
-        </span>
-      ))}
+      <Headline {...props} />
+      <div class="two">
+        <div>
+          <h2>History</h2>
+          <History {...props} />
+          {record.related.length > 0 && <h2>Same visit</h2>}
+          <Table
+            label="Same visit"
+            rows={record.related}
+            columns={[
+              [
+                'Record',
+                (other) => (
+                  <RecordLink
+                    {...other}
+                    row={isPersonal ? other.row : other.row && maskRow(other.row, other.family)}
+                  />
+                ),
+              ],
+              ['When', (other) => <Moment at={other.row && timeOf(other.row)} />],
+              ['State', (other) => (other.row && stateOf(other.family, other.row)) ?? <Nothing />, 'wide'],
+            ]}
+          />
+        </div>
+        <div>
+          {changes.length > 0 && <Money row={row} last={changes.at(-1)!} />}
+          <h2>Details</h2>
+          <Facts facts={valuesOf(family, row, labelled)} />
+        </div>
+      </div>
+      <details>
+        <summary>
+          Technical details: {formatCountOf(record.versions.length, ['callback', 'callbacks'])}
+        </summary>
+        <Facts facts={{ ...valuesOf(family, row, others.filter(isUnlabelled)), ...extraOf(row) }} />
+        <Versions {...props} />
+        {!record.isComplete && <p class="note">Older callbacks are not shown.</p>}
+        {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
+      </details>
     </>
   );
 }
 
-const isAmount = ({ fields }: Family, name: string) => fields[name]?.kind === 'amount';
+const timeOf = ({ start_time, created_at, event_time }: Row): Date | undefined => {
+  const at = start_time ?? created_at ?? event_time;
+  return at ? new Date(at) : undefined;
+};
+
+/** Whose it is, where and when. */
+function Headline({ family, businessId, row, changes }: BodyProps) {
+  const { patientHref } = useVisit();
+  const last = changes.at(-1);
+  const { names = [], phones = [] } = family.people ?? {};
+  const firstOf = (fields: readonly string[]) => fields.map((field) => row[field]).find(Boolean);
+  const name = firstOf(names);
+  const phone = firstOf(phones);
+  const nested = Object.entries(row).map(([name, value]) =>
+    value && value !== hidden && family.fields[name]?.kind === 'nested'
+      ? [name, JSON.parse(value)]
+      : [name, value],
+  );
+  const patients = subjectsOf({ data: Object.fromEntries(nested) }, family, businessId).filter(
+    (subject) => subject.startsWith('p:') && !subject.includes(hidden),
+  );
+  const patient = patients.find((subject) => subject.startsWith('p:platform:')) ?? patients[0];
+  const at = timeOf(row);
+  const parts = [
+    patient ? <a href={patientHref([patient])}>{name || 'The patient'}</a> : name,
+    phone && phone !== hidden && <Phone number={phone} />,
+    ...(['doctor', 'clinic'] as const).map((kind) => {
+      const id = firstOf(placeFields[kind]);
+      return id && <Named kind={kind} id={id} />;
+    }),
+    at && <Moment at={at} />,
+  ].filter(Boolean);
+  return (
+    <section aria-label="Summary">
+      {last && (
+        <p>
+          <strong class="huge">{last.net === null ? 'No amount' : formatAmount(last.net)}</strong> billed
+        </p>
+      )}
+      <p class="soft">
+        {parts.map((part, index) => (
+          <span key={index}>
+            {index > 0 && ' · '}
+            {part}
+          </span>
+        ))}
+      </p>
+    </section>
+  );
+}
+
+const placeFields: Record<AliasKind, readonly string[]> = {
+  business: ['business_id', 'bid', 'owner'],
+  clinic: ['clinic_id', 'facilityid'],
+  doctor: ['doctor_id', 'doctor_oid', 'docid'],
+};
+
+/** What each callback did, in a sentence. */
+function History({ family, record: { versions }, changes, isPersonal }: BodyProps) {
+  const labels = new Map(versions.map(({ id, changed }) => [id, labelsOf(family, changed, isPersonal)]));
+  const receiptSteps = changes.map((change, n) => ({
+    what: describeChange(change, changes[n - 1], changes.length < maxChanges, labels.get(change.delivery)),
+    at: <Moment at={change.at} />,
+  }));
+  const steps = versions.toReversed().map(({ id, eventTime, event }, n) => {
+    const what = labels.get(id) ? `Changed: ${labels.get(id)}` : 'Sent again, nothing new';
+    return { what: n === 0 ? 'First known' : what, at: <Moment at={eventTime} />, note: event };
+  });
+  return <Timeline steps={changes.length > 0 ? receiptSteps : steps} />;
+}
+
+function describeChange(now: Change, before: Change | undefined, isFirst: boolean, labels = ''): string {
+  if (!before)
+    return `${isFirst ? 'Created' : 'Earlier'}: ${amountOf(now.net)} billed, ${amountOf(now.paid)} paid`;
+  const discount = now.discount - before.discount;
+  const left = now.due === null ? '' : now.due > 0 ? `, ${formatAmount(now.due)} left` : ', nothing left';
+  const isBilledAnew = discount === 0 && now.net !== before.net;
+  const said = [
+    now.isDeleted && !before.isDeleted && 'Deleted',
+    before.isDeleted && !now.isDeleted && 'Brought back',
+    now.moved > 0 && `${formatAmount(now.moved)} paid${left}`,
+    now.moved < 0 && `${formatAmount(-now.moved)} went back`,
+    discount > 0 && `Discount of ${formatAmount(discount)}`,
+    isBilledAnew && `${amountOf(now.net)} billed instead of ${amountOf(before.net)}`,
+    now.isFailed && !before.isFailed && 'Failed',
+  ].filter(Boolean);
+  return said.join(' · ') || (labels ? `Corrected: ${labels}` : 'Sent again, nothing new');
+}
+
+const amountOf = (amount: number | null) => (amount === null ? 'nothing' : formatAmount(amount));
+
+function Money({ row, last }: { row: Row; last: Change }) {
+  const lines: [name: string, value: string | number | null | undefined][] = [
+    ['Amount', row.receipt_amount],
+    ['Discount', -last.discount],
+    ['Billed', last.net],
+    ['Paid', last.paid],
+    ['Due', last.due],
+  ];
+  const strong = (name: string, content: ComponentChildren) =>
+    name === 'Billed' || name === 'Due' ? <b>{content}</b> : content;
+  return (
+    <>
+      <h2>Money</h2>
+      <Table
+        label="Money"
+        rows={lines.filter(([name, value]) => value || name !== 'Discount')}
+        columns={[
+          ['What', ([name]) => strong(name, name)],
+          ['Rupees', ([name, value]) => strong(name, <Amount value={value} />), 'n'],
+        ]}
+      />
+    </>
+  );
+}
+
+/** Fields that the page of a receipt shows elsewhere, beside its amounts. */
+const elsewhere = ['receipt_url', 'receipt_number', 'doctor_oid', 'clinic_id', 'name', 'mobile'];
+
+function valuesOf(family: Family, row: Row, names: readonly string[]) {
+  const isElsewhere = (name: string) =>
+    family.name === 'receipt' && (family.fields[name]?.kind === 'amount' || elsewhere.includes(name));
+  const shown = names.filter((name) => row[name] && !isElsewhere(name));
+  return Object.fromEntries(
+    shown.map((name) => [labelOf(family, name), <Value key={name} {...{ family, name, row }} />]),
+  );
+}
+
+function extraOf({ extra }: Row) {
+  const fields = extra && extra !== hidden ? (JSON.parse(extra) as Record<string, unknown>) : {};
+  const entries = Object.entries(fields);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, <code key={name}>{JSON.stringify(value)}</code>]),
+  );
+}
 
 function Value({ family, name, row }: { family: Family; name: string; row: Row }) {
-  const value = row[name];
+  const value = row[name]!;
   const { kind, refersTo } = family.fields[name] ?? {};
-  const alias = aliasKindOf(name);
+  const place = aliasKinds.find((kind) => placeFields[kind].includes(name));
   if (value === hidden) return <>{value}</>;
-  if (!value) return value === '' ? <Empty /> : <Nothing />;
-  if (alias) return <Named kind={alias} id={value} />;
+  if (place) return <Named kind={place} id={value} />;
   if (refersTo) return <Id id={value} href={recordHref(refersTo, row.business_id ?? '', value)} />;
-  if (kind === 'time' || /_(at|time)$/.test(name)) return <Moment at={new Date(value)} />;
+  if (kind === 'time' || name === 'deleted_at') return <Moment at={new Date(value)} />;
   if (kind === 'amount') return <Amount value={value} />;
   if (kind === 'nested') return <code>{value}</code>;
   return linkOf(value, name) ?? <>{meaningOf(family, name, value)}</>;
 }
 
-interface RecordBodyProps {
-  recordKey: FamilyRecord;
-  id: string;
-  record: RecordPage;
-  revealed: boolean;
-  families: readonly Family[];
+/** Undocumented names may be personal. */
+function labelsOf(family: Family, keys: readonly string[], isPersonal: boolean): string {
+  const shown = keys.filter((key) => isPersonal || Object.hasOwn(family.fields, key));
+  const others = keys.length - shown.length;
+  const labels = shown.map((key) => labelOf(family, key));
+  return [...labels, ...(others > 0 ? [`${others} further`] : [])].join(', ');
 }
 
-function RecordBody(props: RecordBodyProps) {
-  const { id, record, revealed, families } = props;
-  const { family, businessId } = props.recordKey;
-  const { versions, isComplete, referring } = record;
-  const row = record.row && (revealed ? withoutContents(record.row) : maskRow(record.row, family));
-  const address = `/console/records/${family.name}`;
-  return (
-    <>
-      <p class="headline">
-        <Headline {...{ family, row: record.row ?? null }} />
-      </p>
-      <div class="actions">
-        <ShowPersonal {...{ revealed, address }} values={{ business: businessId, id }} />
-      </div>
-      <PersonalNote {...{ revealed, address }} hiddenAt={recordHref(family.name, businessId, id)}>
-        Personal data is hidden.
-      </PersonalNote>
-      {row ? (
-        <Fields {...{ family, record, row }} />
-      ) : (
-        <p class="warning">None of its callbacks was applied yet.</p>
-      )}
-      {referring.length > 0 && <h2>Refer to it</h2>}
-      <ul>
-        {referring.map((other) => (
-          <li key={other.family + other.id}>
-            <RecordLink {...other} family={families.find(({ name }) => name === other.family)!} row={null} />
-          </li>
-        ))}
-      </ul>
-      <h2>Callbacks</h2>
-      <Versions {...{ family, versions, revealed }} />
-      {!isComplete && <p class="note">Older callbacks are not shown.</p>}
-    </>
-  );
-}
-
-function Fields({ family, record, row }: { family: Family; record: RecordPage; row: Row }) {
-  const shown = [...labelledFields(family), ...(family.headline ?? []), ...Object.keys(family.fields)];
-  const names = [...new Set([...shown, 'business_id', 'client_id', 'deleted_at'])];
-  const since = (name: string) => {
-    const decided = record.since.get(name);
-    return decided && <IdLink to="deliveries" {...decided} />;
-  };
-  const extra = row.extra && row.extra !== hidden ? (JSON.parse(row.extra) as Record<string, unknown>) : {};
-  const documented = names
-    .filter((name) => row[name] != null || record.since.has(name))
-    .map((name) => ({ name, label: labelOf(family, name), value: <Value {...{ family, name, row }} /> }));
-  const further = Object.entries(extra).map(([name, value]) => ({
-    name: `extra.${name}`,
-    label: <code>{name}</code>,
-    value: <code>{JSON.stringify(value)}</code>,
-  }));
-  return (
-    <>
-      <Table
-        label="Fields"
-        rows={[...documented, ...further]}
-        columns={[
-          { head: 'Field', cell: ({ label }) => label, rowHead: true },
-          { head: 'Value', cell: ({ value }) => value, wide: true },
-          { head: 'Since', cell: ({ name }) => since(name) },
-        ]}
-      />
-      {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
-    </>
-  );
-}
-
-interface VersionsProps {
-  family: Family;
-  versions: readonly Version[];
-  revealed: boolean;
-}
-
-function Versions({ family, versions, revealed }: VersionsProps) {
-  /** Undocumented names may be personal. */
-  const labels = (keys: readonly string[]) => {
-    const shown = keys.filter((key) => revealed || Object.hasOwn(family.fields, key));
-    const others = keys.length - shown.length;
-    return [...shown.map((key) => labelOf(family, key)), others > 0 && `${others} further`]
-      .filter(Boolean)
-      .join(', ');
-  };
+function Versions({ family, record, isPersonal }: VersionsProps) {
+  const same = ({ keys, changed }: Version) => keys.filter((key) => !changed.includes(key));
   return (
     <Table
       label="Callbacks, the newest version first"
-      rows={versions}
+      rows={record.versions}
       columns={[
-        {
-          head: 'Event time',
-          cell: ({ id, eventTime }) => <IdLink to="deliveries" id={id} at={eventTime} />,
-        },
-        { head: 'Event', cell: ({ event }) => event },
-        { head: 'Received', cell: ({ receivedAt }) => <Moment at={receivedAt} /> },
-        { head: 'Changed', cell: ({ changed }) => labels(changed), wide: true },
-        {
-          head: 'Said the same',
-          cell: ({ keys, changed }) => labels(keys.filter((key) => !changed.includes(key))),
-          wide: true,
-        },
-        {
-          head: 'Status',
-          cell: ({ status, error, isReduced }) => (
+        ['Event time', ({ id, eventTime: at }) => <Moment at={at} exact href={hrefTo(`/callbacks/${id}`)} />],
+        ['Event', ({ event }) => event],
+        ['Received', ({ receivedAt }) => <Moment at={receivedAt} exact />],
+        ['Changed', ({ changed }) => labelsOf(family, changed, isPersonal), 'wide'],
+        ['Said the same', (version) => labelsOf(family, same(version), isPersonal), 'wide'],
+        [
+          'State',
+          ({ status, error, isReduced }) => (
             <>
-              <Status status={status} /> {isReduced && 'reduced by an erasure'} {error}
+              <Badge state={status} /> {isReduced && 'its person was erased'} {error}
             </>
           ),
-          wide: true,
-        },
+          'wide',
+        ],
       ]}
     />
   );

@@ -1,57 +1,107 @@
-import { describeMatch, search as find, type Hit, type SearchResult } from '../../inbox/find.ts';
+import {
+  describeMatch,
+  search as find,
+  type Hit,
+  type Message,
+  type Place,
+  type SearchResult,
+} from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
-import { hrefTo, visitOf } from '../ui/context.ts';
+import { hrefTo, recordHref, useVisit, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
-import { Table } from '../ui/table.tsx';
-import { IdLink, Moment, Named, Nothing } from '../ui/values.tsx';
-import { Headline, RecordLink } from './records.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Amount, formatCount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
+import { RecordLink } from './records.tsx';
 
 export const search: Page = (routes, core) => {
   routes.get('/search', 'viewer', async (req, res) => {
-    const { q = '' } = readForm(req.query, { q: text }).data;
-    const mayNamePeople = hasRole(res, 'desk');
-    const result = await find(core, q, { actor: visitOf(res).actor, mayNamePeople });
-    const [message] = result.messages;
-    if (message && result.hits.length === 0)
-      return res.redirect(303, hrefTo(`/${placeOf[message.kind]}/${message.id}`));
-    sendPage(res, 'Search', <Results {...{ result, mayNamePeople }} />, { query: q });
+    const { q = '' } = readForm(req.query, { q: text });
+    const isPersonal = hasRole(res, 'desk');
+    const visit = visitOf(res);
+    const result = await find(core, q, { actor: visit.actor, mayNamePeople: isPersonal });
+    if (result.only) return res.redirect(303, addressOf(result.only, visit.patientHref));
+    sendPage(res, 'Search', <Results {...{ result, isPersonal }} />, { query: q });
   });
 };
 
-const placeOf = { delivery: 'deliveries', quarantine: 'quarantine' } as const;
+function addressOf(
+  only: NonNullable<SearchResult['only']>,
+  patientHref: (subjects: readonly string[]) => string,
+): string {
+  if ('person' in only) return patientHref(only.person.subjects);
+  if ('hit' in only) return recordHref(only.hit.family.name, only.hit.businessId, only.hit.id);
+  return 'message' in only ? messageHref(only.message) : placeHref(only.place);
+}
 
-function Results({ result, mayNamePeople }: { result: SearchResult; mayNamePeople: boolean }) {
-  const { hits, messages, isCut } = result;
-  const people = [
-    { head: 'Name', cell: ({ name }: Hit) => name ?? <Nothing /> },
-    { head: 'Phone', cell: ({ phone }: Hit) => phone ?? <Nothing /> },
-  ];
+const messageHref = ({ kind, id }: Message) =>
+  hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);
+const placeHref = ({ kind, id }: Place) => hrefTo('/receipts', { [kind]: id });
+
+function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boolean }) {
+  const { persons, hits, messages, places, isCut } = result;
+  const { patientHref } = useVisit();
+  const isEmpty = persons.length + hits.length + messages.length + places.length === 0;
   return (
     <>
-      {messages.map(({ kind, id }) => (
-        <p key={kind}>
-          {kind === 'delivery' ? 'Delivery' : 'Rejected body'} <IdLink to={placeOf[kind]} id={id} />
+      {isEmpty && (
+        <p class="empty">
+          Nothing was found. Search by{' '}
+          {isPersonal ? 'words of a name, the last four digits of a phone, ' : ''}the number on a receipt or
+          its end, an id, a doctor or a clinic.{!isPersonal && ' Patients take the role desk.'}
         </p>
-      ))}
+      )}
+      {persons.length > 0 && <h2>Patients</h2>}
       <Table
-        label="Records: printed numbers, then ids, then the newest event"
-        rows={hits}
-        empty={
-          mayNamePeople
-            ? 'Nothing was found. Search by the number on a receipt or its last digits, an id, a whole phone number, or words of a name.'
-            : 'Nothing was found. Search by the number on a receipt or its last digits, or by an id; names, phones and patients take the role desk.'
-        }
+        label="Patients"
+        rows={persons}
         columns={[
-          { head: 'Record', cell: (hit) => <RecordLink {...hit} /> },
-          { head: 'What', cell: ({ family, row }) => row && <Headline {...{ family, row }} />, wide: true },
-          ...(mayNamePeople ? people : []),
-          { head: 'Business', cell: ({ businessId }) => <Named kind="business" id={businessId} /> },
-          { head: 'Newest event', cell: ({ at }) => <Moment at={at} /> },
-          { head: 'Found by', cell: describeMatch },
+          [
+            'Name',
+            (person) => <a href={patientHref(person.subjects)}>{person.name ?? 'No name'}</a>,
+            'at-title',
+          ],
+          ['Phone', ({ phone }) => <Phone number={phone} />, 'at-note'],
+          ['Due', ({ due }) => <Amount value={due || null} />, 'n at-amount'],
+          ['Receipts', ({ receipts }) => formatCount(receipts), 'n'],
+          ['Last', ({ last }) => <Moment at={last} />, 'at-badge'],
         ]}
       />
+      {places.length > 0 && <h2>Doctors, clinics, businesses</h2>}
+      <Table
+        label="Doctors, clinics, businesses"
+        rows={places}
+        columns={[
+          ['Name', (place) => <a href={placeHref(place)}>{place.alias}</a>],
+          ['Kind', ({ kind }) => kind],
+        ]}
+      />
+      {hits.length > 0 && <h2>Receipts and other records</h2>}
+      <Table
+        label="Receipts and other records"
+        rows={hits}
+        columns={[
+          ['Record', (hit) => <RecordLink {...hit} />, 'at-title'],
+          ...(isPersonal ? people : []),
+          ['Billed', ({ row }) => <Amount value={row?.net_amount} />, 'n at-amount'],
+          ['Business', ({ businessId }) => <Named kind="business" id={businessId} />],
+          ['Newest event', ({ at }) => <Moment at={at} />],
+          ['Found by', describeMatch, 'at-badge'],
+        ]}
+      />
+      {messages.map((message) => (
+        <p key={message.kind}>
+          <a href={messageHref(message)}>
+            {message.kind === 'delivery' ? 'The callback with this id' : 'The rejected message with this id'}
+          </a>
+        </p>
+      ))}
       {isCut && <p class="note">There are more. Search by something more exact.</p>}
     </>
   );
 }
+
+const people: readonly Column<Hit>[] = [
+  ['Patient', ({ name }) => name ?? <Nothing />, 'at-note'],
+  ['Phone', ({ phone }) => <Phone number={phone} />],
+];

@@ -1,234 +1,280 @@
-import { titled } from '../../common/words.ts';
-import type { Page } from '../page.ts';
-import {
-  type Comparison,
-  type DayCount,
-  type DueSum,
-  type Figures,
-  maxClinics,
-  type NewestReceipt,
-  readToday,
-  type StateCount,
-  type Takings,
-  usualWeeks,
-} from '../reports/read-today.ts';
-import { hrefTo, recordHref, useMayOpen, useVisit } from '../ui/context.ts';
+import { takesEveryEvent } from '../../callbacks/families/family.ts';
+import { addDays, formatDay } from '../../common/days.ts';
+import { formatLocal } from '../../common/local-times.ts';
+import { listNamed } from '../lists/definitions.ts';
+import { Ages } from '../lists/list-page.tsx';
+import { summarize } from '../lists/query.ts';
+import { readBusinesses } from '../lists/read.ts';
+import { listHref } from '../lists/request.ts';
+import { Rows } from '../lists/rows.tsx';
+import { hasRole, type Page } from '../page.ts';
+import { createRecall } from '../recall.ts';
+import { originOf } from '../sign-in/origin.ts';
+import { hrefTo, useMay, useVisit } from '../ui/context.ts';
+import { Bars, shareColumn } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Ago, Amount, formatCount, formatCountOf, Named, Nothing, Status } from '../ui/values.tsx';
+import { Table } from '../ui/table.tsx';
+import {
+  Amount,
+  formatAmount,
+  formatChange,
+  formatCount,
+  formatCountOf,
+  Named,
+  Nothing,
+  percentOf,
+} from '../ui/values.tsx';
+import {
+  type Collected,
+  type Figures,
+  readCollectedBefore,
+  readFigures,
+  readSilent,
+  type Silent,
+  shownDays,
+  usualWeeks,
+} from './today-figures.ts';
 
-export const today: Page = (routes, { read }) => {
-  routes.get('/today', 'viewer', async (_req, res) => {
-    const figures = await read((db) => readToday(db));
-    sendPage(res, 'Today', <Today {...figures} />);
+const silenceMs = 300_000;
+/** The time of the day moves on: what is usual by now does, too. */
+const collectedMs = 120_000;
+
+export const today: Page = (routes, context) => {
+  const { config, families, read, logAccess } = context;
+  const recallSilent = createRecall<Silent[] | undefined>(silenceMs);
+  const recallCollected = createRecall<Collected[] | undefined>(collectedMs);
+
+  routes.get('/today', 'viewer', async (req, res) => {
+    const local = formatLocal(Date.now(), config.reportTimezone);
+    const day = local.slice(0, 10);
+    const isPersonal = hasRole(res, 'desk');
+    const found = await read(async (db) => {
+      const businesses = await readBusinesses(db);
+      if (businesses.length === 0) return undefined;
+      const base = { businesses, isPersonal };
+      const figures = await readFigures(db, base, day);
+      const rows = [...(figures.next ?? []), ...(figures.newest ?? [])];
+      const named = { ...base, list: listNamed('receipts'), filter: {} };
+      return { figures, rows: rows.length, subjects: (await summarize(db, named, rows)).patients };
+    });
+    if (!found) {
+      const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
+      const addresses = shown.flatMap(({ name }) =>
+        (config.paths[name] ?? []).slice(0, 1).map((path) => `${originOf(req, config)}${path}`),
+      );
+      return sendPage(res, 'Today', <Welcome addresses={addresses} />);
+    }
+    const { figures, rows, subjects } = found;
+    if (isPersonal && rows > 0)
+      await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
+    const silent = (await recallSilent('', () => read(readSilent))) ?? [];
+    const before = await recallCollected(day, () => read(readCollectedBefore));
+    const collected = figures.collected && before && [...figures.collected, ...before];
+    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time: local.slice(11, 16) }} />);
   });
 };
 
-function Today({ takings, appointments, starting, newest, dues }: Figures) {
+const weekdayOf = (day: string) =>
+  new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', weekday: 'long' });
+
+function median(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [one, other] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return one === undefined ? undefined : (one + other!) / 2;
+}
+
+/** Sums of a clinic, or of all: what was collected, and what is usual on such a weekday. */
+function collectedOf(rows: NonNullable<Figures['collected']>) {
+  const sum = (ago: number, key: 'whole' | 'soFar') =>
+    rows.filter((row) => row.ago === ago).reduce((total, row) => total + row[key], 0);
+  const weeks = Array.from({ length: usualWeeks }, (_, n) => 7 * (n + 1)).filter((ago) =>
+    rows.some((row) => row.ago === ago),
+  );
+  return {
+    now: sum(0, 'soFar'),
+    usual: median(weeks.map((ago) => sum(ago, 'soFar'))),
+    usualDay: median(weeks.map((ago) => sum(ago, 'whole'))),
+    days: Array.from({ length: shownDays }, (_, n) => sum(shownDays - 1 - n, 'whole')),
+  };
+}
+
+interface TodayProps extends Figures {
+  silent: readonly Silent[];
+  day: string;
+  time: string;
+}
+
+function Today(props: TodayProps) {
+  const { next, newest, expected } = props;
+  const counts =
+    expected && `(${formatCount(expected.expected)} today, ${formatCount(expected.cancelled)} cancelled)`;
   return (
     <>
-      <NeedsSomebody />
-      {takings ? (
-        <TakingsOfToday rows={takings} />
-      ) : (
-        <p class="empty">The takings took too long to add up. Reload the page.</p>
-      )}
-      <h2>Newest receipts</h2>
-      <Table
-        label="Newest receipts"
-        rows={newest}
-        empty="No receipts came today or yesterday."
-        columns={newestColumns}
-      />
-      <h2>Appointments today and tomorrow</h2>
-      <Table
-        label="Appointments today and tomorrow"
-        rows={starting}
-        small
-        empty="No appointment is known to begin today or tomorrow."
-        columns={startingColumns}
-      />
-      <p>
-        <a href={hrefTo('/reports/schedule')}>Next seven days</a>
-      </p>
-      <h2>Appointments updated today</h2>
-      <Table
-        label="Appointments updated today, by state"
-        rows={appointments}
-        small
-        empty="No appointment was booked or changed today."
-        columns={stateColumns}
-      />
-      <h2>Newly overdue</h2>
-      <Table label="Newly overdue" rows={dues} small columns={dueColumns} />
+      <Hero {...props} />
+      <ToDo silent={props.silent} />
+      <div class="two">
+        <div>
+          <h2>
+            <a href={listHref(listNamed('appointments'))}>Next appointments</a> {counts}
+          </h2>
+          <Rows
+            list={listNamed('appointments')}
+            label="Next appointments"
+            rows={next}
+            empty="No more appointments are known for today."
+            columns={['starts_at', 'name', 'mobile', 'doctor_id', 'state']}
+          />
+          <h2>
+            <a href={listHref(listNamed('receipts'), { range: 'today' })}>Newest receipts</a>
+          </h2>
+          <Rows
+            list={listNamed('receipts')}
+            label="Newest receipts"
+            rows={newest}
+            empty="No receipts today or yesterday."
+            columns={['issued_at', 'receipt_number', 'name', 'net_amount', 'state']}
+          />
+        </div>
+        <div>
+          <Clinics {...props} />
+          <h2>
+            <a href={listHref(listNamed('unpaid'))}>Unpaid, by age</a>
+          </h2>
+          {props.ages && <Ages ages={props.ages} />}
+        </div>
+      </div>
     </>
   );
 }
 
-function NeedsSomebody() {
-  const { problems } = useVisit();
-  const mayOpen = useMayOpen();
-  const link = (path: string, text: string) => (mayOpen(path) ? <a href={hrefTo(path)}>{text}</a> : text);
-  const count = (number: number, path: string, text: string) =>
-    number > 0 && (
-      <>
-        {formatCountOf(number, ['callback', 'callbacks'])} {text}, and no figure contains{' '}
-        {number === 1 ? 'it' : 'them'}. {link(path, 'Look')}
-      </>
-    );
-  const items = [
-    !problems && <>Whether something is wrong is not known. {link('/health', 'Health')}</>,
-    problems && count(problems.failed, '/deliveries', 'could not be applied'),
-    problems && count(problems.quarantine, '/quarantine', 'could not be read'),
-  ].filter(Boolean);
-  if (items.length === 0) return null;
+function Hero({ collected, billed, day, time }: TodayProps) {
+  if (!collected || !billed)
+    return <p class="empty">The takings took too long to add up. Reload the page.</p>;
+  const { now, usual, usualDay, days } = collectedOf(collected);
+  const net = billed.reduce((sum, row) => sum + row.net, 0);
+  const due = billed.reduce((sum, row) => sum + row.due, 0);
+  const change = percentOf(now, usual);
+  const weekday = weekdayOf(day);
   return (
-    <section class="warning" aria-labelledby="needs">
-      <h2 id="needs">To do</h2>
-      <ul>
-        {items.map((item, index) => (
-          <li key={index}>{item}</li>
-        ))}
-      </ul>
+    <section class="hero" aria-label="Takings">
+      <div>
+        <p class="soft">
+          {weekday}, {formatDay(day)} · until {time}
+        </p>
+        <a href={hrefTo('/payments')}>
+          <strong>{formatAmount(now)}</strong>
+        </a>{' '}
+        collected
+        <p class="soft">
+          of {formatAmount(net)} billed ·{' '}
+          <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(due)} due</a>
+          {change !== undefined &&
+            ` · ${change === 0 ? 'as on' : `${Math.abs(change)} % ${change < 0 ? 'less' : 'more'} than`} a usual ${weekday} by now`}
+        </p>
+      </div>
+      <Bars
+        about={`Collected on each of the last ${shownDays} days; the line is a usual ${weekday}`}
+        usual={usualDay}
+        bars={days.map((value, n) => {
+          const at = addDays(day, n - shownDays + 1);
+          const label = `${weekdayOf(at)}, ${formatDay(at)}: ${formatAmount(value)}`;
+          return { label, value, isNow: at === day };
+        })}
+      />
     </section>
   );
 }
 
-const signed = new Intl.NumberFormat('en-IN', {
-  style: 'percent',
-  signDisplay: 'exceptZero',
-  maximumFractionDigits: 0,
-});
-
-function changeOf({ now, usual }: Comparison): string | undefined {
-  if (usual === null || Number(usual) === 0) return undefined;
-  return signed.format((Number(now) - Number(usual)) / Number(usual));
+function ToDo({ silent }: { silent: readonly Silent[] }) {
+  const { problems } = useVisit();
+  if (!problems && silent.length === 0) return null;
+  return (
+    <p class="warning">
+      {problems ? (
+        <>
+          <a href={hrefTo('/callbacks')}>{formatCountOf(problems, ['callback', 'callbacks'])}</a> could not be
+          read or applied: what {problems === 1 ? 'it says is' : 'they say is'} missing below.{' '}
+        </>
+      ) : null}
+      {silent.map(({ business, since }) => (
+        <span key={business}>
+          <Named kind="business" id={business} href={hrefTo('/health')} /> has sent nothing since{' '}
+          {formatDay(since)}.{' '}
+        </span>
+      ))}
+    </p>
+  );
 }
 
-function TakingsOfToday({ rows }: { rows: readonly Takings[] }) {
-  const { timezone } = useVisit();
-  const [total] = rows.filter(({ isTotal }) => isTotal);
-  const clinics = rows.filter(({ isTotal }) => !isTotal);
-  const weekday = new Date().toLocaleDateString('en-GB', { timeZone: timezone, weekday: 'long' });
-  if (!total) {
-    return (
-      <p class="empty">
-        No receipts or payments today, yesterday or on the last {usualWeeks} {weekday}s up to this time of the
-        day. <a href={hrefTo('/reports/receipts', { range: 'all' })}>All receipts</a>
-      </p>
-    );
-  }
+function Clinics({ collected, billed }: TodayProps) {
+  if (!collected || !billed) return null;
+  const today = [...collected.filter(({ ago }) => ago === 0), ...billed];
+  const rows = [...new Set(today.map(({ clinic }) => clinic))]
+    .map((clinic) => ({
+      clinic,
+      ...collectedOf(collected.filter((row) => row.clinic === clinic)),
+      due: billed.find((row) => row.clinic === clinic)?.due ?? 0,
+    }))
+    .toSorted((one, other) => other.now - one.now)
+    .slice(0, 12);
   return (
     <>
-      <section class="tiles" aria-label="Takings">
-        <Tile name="Net today" {...total.net} />
-        <Tile name="Collected today" {...total.collected} />
-        <Tile name="Due today" {...total.due} />
-      </section>
-      <p class="note">
-        {formatCountOf(Number(total.receipts), ['receipt', 'receipts'])} today. Net and due are of these;
-        collected is what came in today, also for older receipts, less what went back. Usual is the median of
-        the last {usualWeeks} {weekday}s with receipts or payments; like yesterday, up to this time of the
-        day.
-      </p>
       <h2>By clinic</h2>
       <Table
-        label="Takings by clinic"
-        rows={clinics}
-        empty="No receipts."
+        label="Collected today, by clinic"
+        rows={rows}
+        empty="Nothing was billed or collected today."
         columns={[
-          {
-            head: 'Clinic',
-            cell: ({ clinic }) => (clinic ? <Named kind="clinic" id={clinic} /> : 'No clinic'),
-            rowHead: true,
-          },
-          { head: 'Net', cell: ({ net }) => <Amount value={net.now} />, numeric: true },
-          { head: 'Usual net', cell: ({ net }) => <Amount value={net.usual} />, numeric: true },
-          { head: 'Change', cell: ({ net }) => changeOf(net) ?? <Nothing />, numeric: true },
-          { head: 'Net yesterday', cell: ({ net }) => <Amount value={net.yesterday} />, numeric: true },
-          { head: 'Collected', cell: ({ collected }) => <Amount value={collected.now} />, numeric: true },
-          {
-            head: 'Usually collected',
-            cell: ({ collected }) => <Amount value={collected.usual} />,
-            numeric: true,
-          },
-          { head: 'Due', cell: ({ due }) => <Amount value={due.now} />, numeric: true },
+          [
+            'Clinic',
+            ({ clinic: id }) =>
+              id ? <Named kind="clinic" id={id} href={hrefTo('/payments', { clinic: id })} /> : 'No clinic',
+          ],
+          shareColumn(rows, ({ now }) => now),
+          ['Collected', ({ now }) => <Amount value={now} />, 'n'],
+          ['Usual', ({ now, usual }) => formatChange(now, usual) ?? <Nothing />, 'n'],
+          ['Due', ({ due }) => <Amount value={due} />, 'n'],
         ]}
       />
-      {clinics.length === maxClinics && (
-        <p>
-          <a href={hrefTo('/reports/clinics_daily', { range: 'today' })}>All clinics</a>
-        </p>
-      )}
     </>
   );
 }
 
-function Tile({ name, ...comparison }: Comparison & { name: string }) {
-  const { now, usual, yesterday } = comparison;
-  const change = changeOf(comparison);
+/** Before the first callback. An address may be a secret: operators see them. */
+function Welcome({ addresses }: { addresses: readonly string[] }) {
+  const callback = {
+    event: 'receipt.created',
+    event_time: Math.floor(Date.now() / 1000),
+    data: { receipt_id: 1, receipt_number: 'R-1', net_amount: 450.5, amount_paid: 400, name: 'Asha Rao' },
+  };
+  const curl = `curl ${addresses[0]} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'`;
   return (
-    <div class="tile">
-      <h2>{name}</h2>
-      <p>
-        <Amount value={now} />
-      </p>
-      <dl>
-        <dt>Usual</dt>
-        <dd>
-          <Amount value={usual} /> {change && <span>({change})</span>}
-        </dd>
-        <dt>Yesterday</dt>
-        <dd>
-          <Amount value={yesterday} />
-        </dd>
-      </dl>
-    </div>
+    <>
+      <p>No callback has come yet. What comes next:</p>
+      {useMay('operator') && (
+        <>
+          <h2>1. Register these addresses at the platform</h2>
+          {addresses.map((address) => (
+            <Copy key={address} text={address} />
+          ))}
+          <h2>2. Or send one callback yourself</h2>
+          <Copy text={curl} />
+        </>
+      )}
+      <h2>Or look at eight weeks of an invented clinic</h2>
+      <Copy text="npx receiver send --history" />
+      <p class="note">All this goes with the first callback.</p>
+    </>
   );
 }
 
-const newestColumns: readonly Column<NewestReceipt>[] = [
-  { head: 'Received', cell: ({ at }) => <>{<Ago at={at} />} ago</> },
-  {
-    head: 'Receipt',
-    cell: ({ business, id, number, isFailed }) => (
-      <>
-        <a href={recordHref('receipt', business, id)}>{number || id}</a>{' '}
-        {isFailed && <Status status="failed" />}
-      </>
-    ),
-  },
-  { head: 'Net', cell: ({ net }) => <Amount value={net} />, numeric: true },
-  { head: 'Paid', cell: ({ paid }) => <Amount value={paid} />, numeric: true },
-  { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
-  { head: 'Clinic', cell: ({ clinic }) => <Named kind="clinic" id={clinic} /> },
-  { head: 'Doctor', cell: ({ doctor }) => <Named kind="doctor" id={doctor} /> },
-];
-
-const startingColumns: readonly Column<DayCount>[] = [
-  {
-    head: 'Day',
-    cell: ({ day, isToday }) => (
-      <a href={hrefTo('/reports/schedule', { from: day, to: day })}>{isToday ? 'Today' : 'Tomorrow'}</a>
-    ),
-  },
-  { head: 'Appointments', cell: ({ expected }) => formatCount(expected), numeric: true },
-  { head: 'Cancelled', cell: ({ cancelled }) => formatCount(cancelled), numeric: true },
-];
-
-const stateColumns: readonly Column<StateCount>[] = [
-  { head: 'State', cell: ({ state }) => titled(state) },
-  { head: 'Appointments', cell: ({ appointments }) => formatCount(appointments), numeric: true },
-  { head: 'Booked today', cell: ({ booked }) => formatCount(booked), numeric: true },
-];
-
-const dueColumns: readonly Column<DueSum>[] = [
-  {
-    head: 'Age',
-    cell: ({ days, day }) => (
-      <a href={hrefTo('/reports/outstanding_receipts', { from: day, to: day })}>{days} days</a>
-    ),
-  },
-  { head: 'Receipts', cell: ({ receipts }) => formatCount(receipts), numeric: true },
-  { head: 'Due', cell: ({ due }) => <Amount value={due} />, numeric: true },
-];
+function Copy({ text }: { text: string }) {
+  return (
+    <p class="actions">
+      <code>{text}</code>
+      <button type="button" data-copy={text}>
+        Copy
+      </button>
+    </p>
+  );
+}

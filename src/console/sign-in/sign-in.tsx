@@ -1,4 +1,4 @@
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import { roles } from '../../common/config/value-types.ts';
 import { TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secrets.ts';
@@ -6,11 +6,12 @@ import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/access.ts';
 import { logAccess } from '../../receiver/store/log-access.ts';
 import type { Routes } from '../page.ts';
-import { type Frame, hrefTo, visitOf } from '../ui/context.ts';
-import { Field, Submit } from '../ui/forms.tsx';
+import { patientHandle } from '../patient-handle.ts';
+import { hrefTo, visitOf } from '../ui/context.ts';
+import { Field } from '../ui/forms.tsx';
 import { sendBarePage } from '../ui/send-page.tsx';
 import { originOf, ownPath } from './origin.ts';
-import { createProvider, type Provider } from './provider.ts';
+import { createProvider } from './provider.ts';
 import {
   cookieOptions,
   createEntrance,
@@ -26,15 +27,27 @@ import { addProviderSignIn, sendForward } from './with-provider.tsx';
  * Adds sign-in with ADMIN_TOKEN and by OpenID Connect, and sign-out. Of what is added later, requests without a session get the
  * sign-in page and nothing else.
  */
-export function addSignIn(core: Core, app: Express, routes: Routes, frame: Frame): void {
+export function addSignIn(core: Core, app: Express, routes: Routes): void {
   const { config } = core;
   const { adminToken } = config;
   const provider = config.oidc && createProvider(config.oidc);
   const entrance = createEntrance(core);
   const sendSignIn = (req: Request, res: Response, status: number, fault?: string) => {
     const next = ownPath(req.method === 'GET' ? req.originalUrl : req.body?.next);
-    const page = <Ways provider={provider} takesToken={adminToken !== undefined} next={next} fault={fault} />;
-    sendBarePage(res, status, 'Sign in', page);
+    const ways = (
+      <>
+        {provider && (
+          // A link, since the policy for forms forbids redirects to another site.
+          <p class="actions">
+            <a class="button main" href={hrefTo('/sign-in/start', { next })}>
+              Sign in with your account
+            </a>
+          </p>
+        )}
+        {adminToken !== undefined && <TokenForm next={next} fault={fault} />}
+      </>
+    );
+    sendBarePage(res, status, 'Sign in', ways);
   };
 
   if (provider) addProviderSignIn(core, routes, provider, entrance);
@@ -56,17 +69,18 @@ export function addSignIn(core: Core, app: Express, routes: Routes, frame: Frame
     sendSignIn(req, res, 401, 'That token is not right.');
   });
 
-  const requireSession: RequestHandler = async (req, res, next) => {
+  app.use(async (req, res, next) => {
     const cookie = readCookie(req, sessionCookie);
     const session = cookie ? hashOf(cookie, config) : undefined;
     const user = session && (await readSession(core, session));
     if (!user) return sendSignIn(req, res, 401);
     const { id, name, roles } = user;
     const actor = { id, name, address: addressOf(req, config.authentication.trustProxy) };
-    res.locals.visit = { ...frame, actor, roles, session };
+    const patientHref = (subjects: readonly string[]) =>
+      hrefTo(`/patients/${patientHandle(config, subjects)}`);
+    res.locals.visit = { actor, roles, session, timezone: config.reportTimezone, patientHref };
     next();
-  };
-  app.use(requireSession);
+  });
 
   routes.post('/sign-out', 'viewer', async (req, res) => {
     const { actor, session } = visitOf(res);
@@ -83,42 +97,25 @@ export function addSignIn(core: Core, app: Express, routes: Routes, frame: Frame
   });
 }
 
-interface WaysProps {
-  provider: Provider | undefined;
-  takesToken: boolean;
-  next: string;
-  fault: string | undefined;
-}
-
-function Ways({ provider, takesToken, next, fault }: WaysProps) {
+function TokenForm({ next, fault }: { next: string; fault: string | undefined }) {
   return (
-    <>
-      {provider && (
-        // A link, since the policy for forms forbids redirects to another site.
-        <p class="actions">
-          <a class="button" href={hrefTo('/sign-in/start', { next })}>
-            Sign in with your account
-          </a>
-        </p>
-      )}
-      {takesToken && (
-        <form method="post" action="/console/sign-in" class="card">
-          <input type="hidden" name="next" value={next} />
-          <Field
-            label="Admin token"
-            name="token"
-            kind="password"
-            autocomplete="current-password"
-            required
-            fault={fault}
-          />
-          <Submit kind={provider && 'second'}>Sign in</Submit>
-          <p class="hint">
-            The value of <code>ADMIN_TOKEN</code>. If it is not set, the embedded database has a generated
-            token: see the file <code>admin-token</code> in <code>DATA_DIR</code>.
-          </p>
-        </form>
-      )}
-    </>
+    <form method="post" action="/console/sign-in" class="card">
+      <input type="hidden" name="next" value={next} />
+      <Field
+        label="Admin token"
+        name="token"
+        kind="password"
+        autocomplete="current-password"
+        required
+        fault={fault}
+      />
+      <button type="submit" class="main">
+        Sign in
+      </button>
+      <p class="hint">
+        The value of <code>ADMIN_TOKEN</code>; where that is not set, it is in the file{' '}
+        <code>admin-token</code> of <code>DATA_DIR</code>.
+      </p>
+    </form>
   );
 }

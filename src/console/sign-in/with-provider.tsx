@@ -25,12 +25,8 @@ const refusals = {
 } as const;
 type Reason = keyof typeof refusals;
 
-export function addProviderSignIn(
-  { config, log }: Core,
-  routes: Routes,
-  provider: Provider,
-  entrance: Entrance,
-) {
+export function addProviderSignIn(core: Core, routes: Routes, provider: Provider, entrance: Entrance): void {
+  const { config, log } = core;
   // Lax: the browser comes back from another site, and has to send it.
   const attemptOptions = (req: Request) =>
     ({ ...cookieOptions(req, config), path: '/console/sign-in', sameSite: 'lax' }) as const;

@@ -4,40 +4,21 @@ import { useContext } from 'preact/hooks';
 import type { Role } from '../../common/config/value-types.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
-
-/** Failed deliveries and rejected bodies, of which the navigation shows the number. */
-export type Problems = Record<'failed' | 'quarantine', number>;
-
-export interface Entry {
-  title: string;
-  /** Below /console; pages below it belong to it. */
-  path: string;
-  /** The paths of other pages that belong to it. */
-  also?: readonly string[];
-  counted?: keyof Problems;
-}
-
-export interface Group {
-  title: string;
-  entries: readonly Entry[];
-}
-
-/** The same for every user. */
-export interface Frame {
-  navigation: readonly Group[];
-  may: (roles: readonly Role[], method: 'GET' | 'POST', address: string) => boolean;
-  timezone: string;
-}
+import { isAllowed } from '../roles.ts';
 
 /** The request of a signed-in user: any component of its page may need it. */
-interface Visit extends Frame {
+export interface Visit {
   actor: Actor;
   roles: readonly Role[];
   /** The hash of its cookie. */
   session: Buffer;
+  timezone: string;
+  /** The address of a patient's page. */
+  patientHref: (subjects: readonly string[]) => string;
+  /** Names of ids. */
   aliases?: Aliases;
-  /** Undefined where they could not be counted. */
-  problems?: Problems;
+  /** Callbacks that failed or were rejected; undefined where they could not be counted. */
+  problems?: number;
 }
 
 declare global {
@@ -59,16 +40,7 @@ export const VisitContext = createContext({} as Visit);
 
 export const useVisit = () => useContext(VisitContext);
 
-/** Takes the path below /console. */
-export function useMayOpen(): (path: string) => boolean {
-  const { may, roles } = useVisit();
-  return (path) => may(roles, 'GET', path);
-}
-
-export function useMayPost(address: string): boolean {
-  const { may, roles } = useVisit();
-  return may(roles, 'POST', address);
-}
+export const useMay = (role: Role): boolean => isAllowed(useVisit().roles, role);
 
 export type Values = Readonly<Record<string, string | undefined>>;
 

@@ -2,70 +2,49 @@ import type { Response } from 'express';
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { assetUrl } from '../assets.ts';
-import { countLimit } from '../reports/read.ts';
-import { type Entry, type Group, hrefTo, useMayOpen, useVisit, VisitContext, visitOf } from './context.ts';
-import { PostForm, Submit } from './forms.tsx';
+import { isAllowed } from '../roles.ts';
+import { hrefTo, useVisit, VisitContext, visitOf } from './context.ts';
+import { PostButton } from './forms.tsx';
+import { entryOf, navigation } from './navigation.ts';
 import { formatCount, Moment } from './values.tsx';
 
+/** @param query what is searched for @param bar beside the title: filters, states, actions */
 export function sendPage(
   res: Response,
   title: string,
   children: ComponentChildren,
-  { status = 200, query }: { status?: number; query?: string } = {},
+  { status = 200, query, bar }: { status?: number; query?: string; bar?: ComponentChildren } = {},
 ): void {
   const visit = visitOf(res);
-  const { path } = res.req;
-  const entry = findEntry(visit.navigation, path);
   const page = (
     <VisitContext.Provider value={visit}>
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <Header current={entry} query={query} />
+      <Header query={query} />
+      <Navigation path={res.req.path} />
       <main id="main" tabindex={-1}>
-        {entry && path !== entry.path && (
-          <p class="trail">
-            <a href={hrefTo(entry.path)}>← {entry.title}</a>
-          </p>
-        )}
-        <h1>{title}</h1>
-        <p class="printed">
-          <AsOf />
-        </p>
+        <div class="bar">
+          <h1>{title}</h1>
+          {bar}
+        </div>
         {children}
+        <footer>
+          As of <Moment at={new Date()} exact />. Times are in {visit.timezone}.
+        </footer>
       </main>
-      <footer>
-        <p>
-          <AsOf />
-        </p>
-      </footer>
     </VisitContext.Provider>
   );
   const script = <script src={assetUrl('console.js')} defer />;
   sendDocument(res, status, title, page, script);
 }
 
-function AsOf() {
-  const { timezone } = useVisit();
-  return (
-    <>
-      As of <Moment at={new Date()} />. Times are in {timezone}.
-    </>
-  );
-}
-
 /** Sends a page to a user who has not signed in; it reveals nothing of the console. */
-export function sendBarePage(
-  res: Response,
-  status: number,
-  title: string,
-  children: ComponentChildren,
-  head?: VNode,
-): void {
+export function sendBarePage(res: Response, status: number, title: string, body: VNode, head?: VNode): void {
   const page = (
     <main class="narrow">
       <h1>{title}</h1>
-      {children}
+      {body}
     </main>
   );
   sendDocument(res, status, title, page, head);
@@ -86,86 +65,66 @@ function sendDocument(res: Response, status: number, title: string, body: VNode,
       <body>{body}</body>
     </html>
   );
-  res
-    .status(status)
-    .type('html')
-    .send(`<!doctype html>${renderToString(document)}`);
+  res.status(status).type('html');
+  res.send(`<!doctype html>${renderToString(document)}`);
 }
 
-/** The entry that a page belongs to: the one with the longest path that the page is at or below. */
-function findEntry(groups: readonly Group[], path: string): Entry | undefined {
-  const places = groups.flatMap(({ entries }) =>
-    entries.flatMap((entry) => [entry.path, ...(entry.also ?? [])].map((at) => ({ entry, at }))),
-  );
-  return places
-    .filter(({ at }) => path === at || path.startsWith(`${at}/`))
-    .toSorted((one, other) => other.at.length - one.at.length)[0]?.entry;
-}
-
-function Header({ current, query }: { current: Entry | undefined; query: string | undefined }) {
-  const { navigation, actor, roles, problems } = useVisit();
-  const mayOpen = useMayOpen();
+function Header({ query }: { query: string | undefined }) {
+  const { actor, roles, aliases } = useVisit();
+  const names = [...(aliases?.business.values() ?? [])];
   return (
-    <header class="bar">
-      <a class="brand" href="/console" aria-label="Webhook receiver">
-        <img src={assetUrl('icon.svg')} alt="" width="24" height="24" /> <span>Webhook receiver</span>
+    <header>
+      <img src={assetUrl('icon.svg')} alt="" width="22" height="22" />
+      <a class="brand" href="/console">
+        {names.length === 1 ? names[0] : 'Webhook receiver'}
       </a>
       <search>
         <form action="/console/search" method="get">
-          <label class="unseen" for="search">
-            Search
-          </label>
           <input
             id="search"
             name="q"
             type="search"
+            aria-label="Search"
             value={query}
-            placeholder="Search: receipt, id, phone, name"
+            placeholder="Name, last digits of a phone, receipt number"
             autocomplete="off"
             aria-keyshortcuts="/"
           />
-          <button type="submit" class="unseen" tabindex={-1}>
-            Search
-          </button>
         </form>
       </search>
-      <details class="menu">
-        <summary>Menu</summary>
-      </details>
-      <details class="user">
+      <details class="user" name="chips">
         <summary>
-          {actor.name ?? actor.id} <span>{roles.join(', ')}</span>
+          {actor.name ?? actor.id}{' '}
+          <span class="soft">{roles.length > 2 ? 'all roles' : roles.join(', ')}</span>
         </summary>
         <div class="popup">
-          {mayOpen('/sessions') && <a href="/console/sessions">Sessions</a>}
-          <PostForm action="/console/sign-out">
-            <Submit kind="quiet">Sign out</Submit>
-          </PostForm>
+          <PostButton action="/console/sign-out" least="viewer" text="Sign out" />
         </div>
       </details>
-      <nav aria-label="Sections">
-        {navigation.map(({ title, entries }) => (
-          <ul key={title} aria-label={title}>
-            {entries
-              .filter(({ path }) => mayOpen(path))
-              .map((entry) => (
-                <li key={entry.path}>
-                  <a href={hrefTo(entry.path)} aria-current={entry === current ? 'page' : undefined}>
-                    {entry.title}
-                    {entry.counted && problems && <ProblemCount count={problems[entry.counted]} />}
-                  </a>
-                </li>
-              ))}
-          </ul>
-        ))}
-      </nav>
     </header>
   );
 }
 
-function ProblemCount({ count }: { count: number }) {
-  if (count === 0) return null;
+function Navigation({ path }: { path: string }) {
+  const { roles, problems } = useVisit();
+  const current = entryOf(path);
+  const count = problems ? <span class="badge bad">{formatCount(problems)}</span> : null;
   return (
-    <span class="count"> {count > countLimit ? `${formatCount(countLimit)}+` : formatCount(count)}</span>
+    <nav class="sections" aria-label="Sections">
+      {Object.entries(navigation).map(([title, entries]) => (
+        <ul key={title} aria-label={title}>
+          {entries
+            .filter(({ role }) => isAllowed(roles, role))
+            .map((entry) => (
+              <li key={entry.path}>
+                <a href={hrefTo(entry.path)} aria-current={entry === current ? 'page' : undefined}>
+                  {entry.title}
+                  {entry.isCounted && count}
+                </a>
+              </li>
+            ))}
+        </ul>
+      ))}
+    </nav>
   );
 }

@@ -3,11 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Family } from '../../callbacks/families/family.ts';
-import type { Field } from '../../callbacks/families/field.ts';
-import { families as documented } from '../../callbacks/families/index.ts';
 import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
 import { hasState, TablesRefused } from './errors.ts';
 import { type Db, readSetting, writeSettings } from './tables.ts';
+import { publicViewColumns } from './view-columns.ts';
 
 const folder = join(import.meta.dirname, '../../../db');
 const roles = ['receiver_service', 'reporting_masked', 'reporting_reader'];
@@ -19,12 +18,6 @@ export async function readReporting(families: readonly Family[], timezone: strin
   const text = (await Promise.all([...files, 'roles.sql'].map(read))).join('\n');
   const receipt = families.find(({ name }) => name === 'receipt')!;
   const values = valuesOf(receipt);
-  // Not those of one's own: the views do not have them.
-  const fields = documented.flatMap((family) => Object.entries<Field>(family.fields));
-  const names = (arePersonal: boolean) => {
-    const matching = fields.filter(([, { personal }]) => (personal !== false) === arePersonal);
-    return array([...new Set(matching.map(([name]) => name))]);
-  };
   const facts: Record<string, string> = {
     timezone: literal(timezone),
     receipt: Object.keys(columnsOf(receipt))
@@ -32,8 +25,7 @@ export async function readReporting(families: readonly Family[], timezone: strin
       .join(', '),
     views: array(viewsOf(text)),
     tables: array(families.map(tableOf)),
-    personal: names(true),
-    not_personal: names(false),
+    public_columns: array(publicViewColumns),
   };
   return text.replace(/\{\{(\w+)\}\}/g, (_, name) => facts[name]!);
 }

@@ -27,14 +27,14 @@ it('the admin token opens everything, until the sign-out', async () => {
     .expect('Location', '/console/access-log');
   expect(String(response.headers['set-cookie'])).toMatch(/HttpOnly; SameSite=Strict/);
   const user = visitor(app, response.headers);
-  const { text, headers } = await user.get('/sessions').expect(200);
+  const { text, headers } = await user.get('/health?show=sessions').expect(200);
   expect(text).toContain('viewer, desk, operator, privacy');
   expect(headers['cache-control']).toBe('no-store');
   expect(headers['content-security-policy']).toContain("script-src 'self'");
   await user.post('/sign-out').set('Sec-Fetch-Site', 'same-origin').expect(303);
   await user.get('/sessions').expect(401);
   const rows = await database.rows('select action, actor from public.access_log order by entry');
-  expect(rows.map(({ action }) => action)).toEqual(['sign-in', 'audit', 'sign-out']);
+  expect(rows.map(({ action }) => action)).toEqual(['sign-in', 'sessions list', 'sign-out']);
 });
 
 it('leads nowhere but to pages of the console', async () => {
@@ -80,9 +80,9 @@ it('reads no form before the session and the role, inflates none, and reads a sm
   expect((await form('/sign-in', large)).status).toBe(400);
   expect((await form('/sign-in', gzipSync(`token=${adminToken}`), inflated)).status).toBe(400);
   // A body that would be refused is not looked at.
-  expect((await form('/quarantine/x/body', gzipSync('body=1'), inflated)).status).toBe(401);
+  expect((await form('/rejected/x/corrected', gzipSync('body=1'), inflated)).status).toBe(401);
   const viewer = await visitAs(app, database, ['viewer']);
-  const refused = viewer.post('/quarantine/x/body').set(inflated);
+  const refused = viewer.post('/rejected/x/corrected').set(inflated);
   expect((await refused).status).toBe(403);
 });
 
@@ -126,7 +126,7 @@ describe('with an identity provider', () => {
       const [last] = await database.rows(
         'select roles, actor_name from receiver.sessions order by begun_at desc limit 1',
       );
-      const pages = ['/today', '/access-log', '/aliases'].map((path) => statusOf(path, cookie));
+      const pages = ['/today', '/access-log', '/names'].map((path) => statusOf(path, cookie));
       return { ...last, statuses: await Promise.all(pages) };
     };
     expect(await rolesOf({ groups: ['engineers'] })).toEqual({

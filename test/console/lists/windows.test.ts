@@ -1,25 +1,25 @@
 import fc from 'fast-check';
-import { reports } from '../../../src/console/reports/definitions.ts';
+import { lists } from '../../../src/console/lists/definitions.ts';
 import {
+  fileColumnsOf,
+  type ListFilter,
   maxCounted,
+  pageRows,
   queryRows,
-  type ReportFilter,
   readPage,
   readTotals,
-} from '../../../src/console/reports/queries.ts';
-import { read, readBusinesses } from '../../../src/console/reports/read.ts';
-import { readColumns } from '../../../src/console/reports/report-columns.ts';
+} from '../../../src/console/lists/query.ts';
+import { read, readBusinesses } from '../../../src/console/lists/read.ts';
 import { apply } from '../../db/apply.ts';
 import { samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
 
-const queryOf = async (view: string, filter: ReportFilter) => {
-  const report = reports.find((definition) => definition.view === view)!;
-  const columns = await readColumns(database.db, report);
-  return { report, columns, filter, businesses: await readBusinesses(database.db) };
-};
+async function queryOf(name: string, filter: ListFilter) {
+  const list = lists.find((one) => one.name === name)!;
+  return { list, filter, isPersonal: true, businesses: await readBusinesses(database.db) };
+}
 
 const dayAgo = (days: number) =>
   new Date(Date.now() + 5.5 * 3_600_000 - days * 86_400_000).toISOString().slice(0, 10);
@@ -33,7 +33,7 @@ it('a page has the newest rows of all days, however many days they are spread ov
     rows: fc.integer({ min: 1, max: 700 }),
     days: fc.constantFrom(1, 2, 10, 100, 1_500),
     future: fc.integer({ min: 0, max: 40 }),
-    form: fc.constantFrom<ReportFilter[]>(
+    filter: fc.constantFrom<ListFilter[]>(
       {},
       { business: 'b1' },
       { from: dayAgo(364), to: dayAgo(0) },
@@ -41,22 +41,24 @@ it('a page has the newest rows of all days, however many days they are spread ov
       { to: '2024-05-05' },
       { from: '2024-05-05' },
     ),
-    view: fc.constantFrom('receipts', 'all_receipts', 'receipts_daily', 'businesses_daily'),
+    name: fc.constantFrom('receipts', 'twice'),
     page: fc.integer({ min: 1, max: 3 }),
   });
   await fc.assert(
-    fc.asyncProperty(spread, async ({ rows, days, future, form, view, page }) => {
+    fc.asyncProperty(spread, async ({ rows, days, future, filter, name, page }) => {
       await database.rows('truncate receipts');
       await database.rows(
-        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, net_amount, doctor_oid)
+        `insert into receipts (business_id, receipt_id, client_id, last_event, event_time, extra, delivery_id, net_amount, doctor_oid, patient_oid)
          select 'b' || n % 2, n, 'c', 'receipt.created', now() + (($3 - n * 7 % $2) || ' days')::interval, '{}',
-           gen_random_uuid(), n, 'd' || n % 5
+           gen_random_uuid(), 5, 'd' || n % 5, 'p' || n % 9
          from generate_series(1, $1) n`,
         [rows, days, future],
       );
-      const query = await queryOf(view, form);
-      expect(await readPage(database.db, query, page)).toEqual(
-        await read(database.db, queryRows(query, page)),
+      const query = await queryOf(name, filter);
+      const columns = fileColumnsOf(query);
+      const part = { limit: pageRows + 1, offset: (page - 1) * pageRows };
+      expect(await readPage(database.db, query, columns, page)).toEqual(
+        await read(database.db, queryRows(query, columns, part)),
       );
     }),
     { numRuns: 20 },
@@ -66,11 +68,11 @@ it('a page has the newest rows of all days, however many days they are spread ov
 it('rows are counted up to a limit, and beyond it not summed', async () => {
   const insert = (from: number, to: number) =>
     database.rows(
-      `insert into notices (business_id, client_id, last_event, event_time, extra, delivery_id)
-       select 'b1', 'c', 'notice', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
+      `insert into payment_requests (business_id, client_id, last_event, event_time, extra, delivery_id)
+       select 'b1', 'c', 'payment', now(), '{}', gen_random_uuid() from generate_series($1::int, $2) n`,
       [from, to],
     );
-  const query = await queryOf('notices', {});
+  const query = await queryOf('payment-links', {});
   await insert(1, maxCounted);
   expect(await readTotals(database.db, query)).toMatchObject({ rows: maxCounted });
   await insert(0, 0);

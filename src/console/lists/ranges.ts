@@ -14,6 +14,7 @@ export const ranges = {
   last_week: (today) => [addDays(monday(today), -7), addDays(monday(today), -1)],
   this_month: (today) => [monthStart(today), today],
   last_month: (today) => [lastMonth(today), monthEnd(lastMonth(today))],
+  last_7_days: (today) => [addDays(today, -6), today],
   last_30_days: (today) => [addDays(today, -29), today],
   last_365_days: (today) => [addDays(today, -364), today],
   this_year: (today) => [thisYear(today), today],
@@ -34,8 +35,19 @@ export const ages = {
   '8_to_30': [8, 30],
   '31_to_90': [31, 90],
   over_90: [91, null],
+  over_30: [31, null],
 } as const;
 export type Age = keyof typeof ages;
+/** Those that add up to all. */
+export const partialAges: readonly Age[] = ['0_to_7', '8_to_30', '31_to_90', 'over_90'];
 
-export const daysOf = (from: string, to: string) =>
-  from === to ? formatDay(from) : `${formatDay(from)} to ${formatDay(to)}`;
+/** Days for people: 1 to 28 Nov 2026. */
+export function describeDays(from: string | undefined, to: string | undefined): string {
+  if (!from && !to) return 'All days';
+  if (!from) return `Until ${formatDay(to!)}`;
+  if (!to) return `From ${formatDay(from)}`;
+  if (from === to) return formatDay(from);
+  const [first, last] = [formatDay(from), formatDay(to)];
+  if (from.slice(0, 7) === to.slice(0, 7)) return `${first.split(' ')[0]} to ${last}`;
+  return from.slice(0, 4) === to.slice(0, 4) ? `${first.slice(0, -5)} to ${last}` : `${first} to ${last}`;
+}

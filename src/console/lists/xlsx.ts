@@ -1,16 +1,17 @@
 import { Duplex } from 'node:stream';
 import { strToU8, Zip, ZipDeflate } from 'fflate';
-import { parseInterval } from '../../common/local-times.ts';
 import { formatAmount } from '../../common/words.ts';
 
 /** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
-export type CellKind = 'amount' | 'date' | 'moment' | 'duration' | 'share' | 'text' | 'number' | 'boolean';
+export type CellKind = 'amount' | 'date' | 'moment' | 'text' | 'number';
 
 export interface XlsxColumn {
   name: string;
   title: string;
   kind: CellKind;
   summed: boolean;
+  /** In characters. */
+  width: number;
 }
 
 interface Workbook {
@@ -52,8 +53,6 @@ const codes: Partial<Record<CellKind, string>> = {
   amount: '[>=10000000]"₹"##\\,##\\,##\\,##0.00;[>=100000]"₹"##\\,##\\,##0.00;"₹"##,##0.00',
   date: 'd mmm yyyy',
   moment: 'd mmm yyyy, hh:mm:ss',
-  duration: '[h]:mm:ss',
-  share: '0.0%',
   text: '@',
 };
 const kinds = Object.keys(codes);
@@ -96,11 +95,13 @@ ${[1, 2].map((sheet) => `<Override PartName="/xl/worksheets/sheet${sheet}.xml" C
     ['styles', 'styles.xml'],
   ]),
   'xl/styles.xml': stylesPart,
-  'xl/worksheets/sheet2.xml': `<worksheet xmlns="${main}"><cols><col min="1" max="1" width="28" customWidth="1"/>
-<col min="2" max="2" width="90" customWidth="1"/></cols><sheetData>${about
+  'xl/worksheets/sheet2.xml': `<worksheet xmlns="${main}"><cols>${colOf(1, 28)}${colOf(2, 90)}</cols><sheetData>${about
     .map(([name, text]) => `<row>${textCell(name, headStyle)}${textCell(text, styleOf('text'))}</row>`)
     .join('')}</sheetData></worksheet>`,
 });
+
+const colOf = (place: number, width: number) =>
+  `<col min="${place}" max="${place}" width="${width}" customWidth="1"/>`;
 
 const textCell = (value: string, style: number) =>
   `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(value)}</t></is></c>`;
@@ -115,10 +116,6 @@ function serial(value: string) {
 
 function numberOf(kind: CellKind, value: string): number | string | undefined {
   if (kind === 'date' || kind === 'moment') return serial(value);
-  if (kind === 'duration') {
-    const days = (parseInterval(value) ?? -1) / 86_400;
-    return days >= 0 ? days : undefined;
-  }
   if (kind === 'text' || !/^-?\d+(\.\d+)?$/.test(value)) return undefined;
   // Excel calculates with 15 digits: of an amount, those of less than a paisa are rounded.
   if (value.replace(/\D/g, '').length <= 15) return value;
@@ -131,7 +128,6 @@ function numberOf(kind: CellKind, value: string): number | string | undefined {
 function cell({ kind, summed }: XlsxColumn, value: string | null | undefined, isSummed: boolean): string {
   if (value === null || value === undefined) return '<c/>';
   if (summed && !isSummed) return textCell(kind === 'amount' ? formatAmount(value) : value, styleOf('text'));
-  if (kind === 'boolean') return `<c t="b"><v>${value === 'true' ? 1 : 0}</v></c>`;
   const number = numberOf(kind, value);
   if (number === undefined) return textCell(value, styleOf('text'));
   return `<c s="${styleOf(kind)}"><v>${number}</v></c>`;
@@ -155,35 +151,11 @@ function totalRow(columns: readonly XlsxColumn[], sums: readonly number[], last:
   return `<row>${cells.join('')}</row>`;
 }
 
-const [minWidth, maxWidth] = [8, 48];
-const widths: Partial<Record<CellKind, number>> = {
-  date: 13,
-  moment: 23,
-  boolean: 8,
-  duration: 11,
-  share: 9,
-};
-
-/** In characters, by the first rows: the widths stand before them. A total is longer than what it adds. */
-function widthOf({ name, title, kind, summed }: XlsxColumn, rows: readonly Row[]): number {
-  const room = (kind === 'amount' ? 4 : 1) + (summed ? 3 : 0);
-  const content = widths[kind] ?? Math.max(0, ...rows.map((row) => row[name]?.length ?? 0)) + room;
-  // The head has an arrow.
-  return Math.min(maxWidth, Math.max(minWidth, content, title.length + 4));
-}
-
-const measuredRows = 200;
-
-const beginSheet = (columns: readonly XlsxColumn[], rows: readonly Row[]) => {
-  const cols = columns.map((column, index) => {
-    const place = index + 1;
-    return `<col min="${place}" max="${place}" width="${widthOf(column, rows)}" customWidth="1"/>`;
-  });
-  return `${head}<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>
+const beginSheet = (columns: readonly XlsxColumn[]) =>
+  `${head}<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>
 <sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView>
-</sheetViews><cols>${cols.join('')}</cols><sheetData>
+</sheetViews><cols>${columns.map(({ width }, index) => colOf(index + 1, width)).join('')}</cols><sheetData>
 <row>${columns.map(({ title }) => textCell(title, headStyle)).join('')}</row>`;
-};
 
 /**
  * Turns rows into an Excel file, as a stream: its memory does not grow with the rows. Texts are never formulas there. Its
@@ -205,33 +177,21 @@ export function xlsxWriter(workbook: Workbook): Duplex {
     for (const [name, content] of Object.entries(parts(workbook)))
       add(name).push(strToU8(head + content), true);
     const sheet = add('xl/worksheets/sheet1.xml');
-    const measured: Row[] = [];
     const sums = columns.map(() => 0);
-    let begun = false;
-    let pending = '';
+    let pending = beginSheet(columns);
     let last = 1;
-    const write = (row: Row) => {
+    for await (const row of rows) {
       last += 1;
       const isSummed = row.is_summed !== 'false';
       columns.forEach(({ name, summed }, index) => {
         if (summed && isSummed) sums[index]! += Number(row[name] ?? 0);
       });
       pending += `<row>${columns.map((column) => cell(column, row[column.name], isSummed)).join('')}</row>`;
-    };
-    const begin = () => {
-      begun = true;
-      pending = beginSheet(columns, measured);
-      for (const row of measured.splice(0)) write(row);
-    };
-    for await (const row of rows) {
-      if (begun) write(row);
-      else if (measured.push(row) === measuredRows) begin();
       if (pending.length < 65_536) continue;
       sheet.push(strToU8(pending));
       pending = '';
       yield* chunks.splice(0);
     }
-    if (!begun) begin();
     const filter = `<autoFilter ref="A1:${lettersOf(columns.length)}${last}"/>`;
     const page = '<pageSetup orientation="landscape" fitToHeight="0"/>';
     const end = `${totalRow(columns, sums, last)}</sheetData>${filter}${page}</worksheet>`;

@@ -5,11 +5,10 @@ import type { Response } from 'express';
 import type { CompiledQuery } from 'kysely';
 import QueryStream from 'pg-query-stream';
 import type { Config } from '../../common/config/config.ts';
+import { formatCount } from '../../common/words.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { BadInput, TooManyDownloads } from '../page.ts';
-import { formatCount } from '../ui/values.tsx';
-import { type FileContent, type FormatName, formats } from './files.ts';
-import type { RowsSummary } from './queries.ts';
+import type { RowsSummary } from './query.ts';
 
 // Small, so that callbacks are handled in between, and large values fit.
 const batchSize = 25;
@@ -19,10 +18,10 @@ interface Download {
   summary: CompiledQuery<RowsSummary>;
   /** Logs the download, before the first row is sent. */
   logAccess: (summary: RowsSummary) => Promise<void>;
-  format: FormatName;
-  content: (rows: number) => FileContent;
-  /** The file's name, without its ending. */
-  name: string;
+  type: string;
+  /** From rows to the file. */
+  write: (rows: number) => Duplex[];
+  fileName: string;
 }
 
 /**
@@ -33,8 +32,7 @@ interface Download {
  *   access log, before anything was sent
  */
 export async function sendDownload(res: Response, { pool, config }: Core, download: Download): Promise<void> {
-  const { query, summary, logAccess, format, content, name } = download;
-  const { type, write } = formats[format];
+  const { query, summary, logAccess, type, write, fileName } = download;
   const { downloads: limits, reportTimezone: timezone } = config;
   const settings = `set local timezone = '${timezone}'; set local statement_timeout = ${limits.totalMs}; set local idle_in_transaction_session_timeout = 0`;
   const client = await pool.connect().catch(() => {
@@ -54,9 +52,9 @@ export async function sendDownload(res: Response, { pool, config }: Core, downlo
       );
     await logAccess(counts!);
     res.setHeader('Content-Type', type);
-    res.setHeader('Content-Disposition', `attachment; filename="${name}.${format}"`);
+    res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`);
     const rows = () => client.query(new QueryStream(query.sql, [...query.parameters], { batchSize }));
-    await sendStream(res, () => [rows(), ...write(content(counts!.rows))]);
+    await sendStream(res, () => [rows(), ...write(counts!.rows)]);
     // The file is complete, whatever becomes of the connection.
     broken = await client.query(within(limits.stalledMs, 'commit')).then(
       () => undefined,

@@ -1,0 +1,317 @@
+import type { ComponentChildren } from 'preact';
+import { titled, words } from '../../common/words.ts';
+import type { ViewColumn } from '../../receiver/store/view-columns.ts';
+import type { AliasKind } from '../../reconcile/aliases.ts';
+import { Chip, type Choice, Tabs } from '../ui/chips.tsx';
+import { hrefTo, useVisit, type Values } from '../ui/context.ts';
+import { shareColumn } from '../ui/pictures.tsx';
+import { PageLinks, Table } from '../ui/table.tsx';
+import { Amount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { columnIn, type List, listNamed, lists } from './definitions.ts';
+import { describeSelection, formatNames, formats } from './files.ts';
+import {
+  type AgeSum,
+  columnsOf,
+  type ListQuery,
+  type ListRow,
+  maxCounted,
+  pageRows,
+  type Totals,
+} from './query.ts';
+import { type Age, ages, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
+import { type ListRequest, listHref, maxPages } from './request.ts';
+import { Rows } from './rows.tsx';
+
+interface ListProps extends ListRequest {
+  query: ListQuery;
+}
+
+interface ListPageProps extends ListProps {
+  /** Above the totals. */
+  above?: ComponentChildren;
+  rows: readonly ListRow[];
+  more: boolean;
+  /** The totals of all matching rows. */
+  totals: Totals;
+  ages: readonly AgeSum[] | undefined;
+}
+
+/** The filters of a list, and its files: they stand beside the title. */
+export function ListBar({ query, entered, faults, range }: ListProps) {
+  const { list, filter, businesses } = query;
+  const page = { path: `/${list.name}`, entered, faults };
+  const titles = (names: readonly string[], end = '') =>
+    names.map((name) => [name, titled(name) + end] as const);
+  const days = describeDays(filter.from, filter.to);
+  const known = Object.keys(ranges).filter(
+    (name) => list.hasDaysToCome || !rangesToCome.includes(name as RangeName),
+  );
+  return (
+    <>
+      <Chip
+        {...page}
+        label="Days"
+        names={['range', 'from', 'to']}
+        choices={known.map((name) => [name, name === 'all' ? 'All days' : titled(name)])}
+        fields={[
+          { name: 'from', label: 'From', kind: 'date' },
+          { name: 'to', label: 'To', kind: 'date' },
+        ]}
+        chosen={!range || range === 'all' ? days : `${titled(range)}: ${days}`}
+      />
+      {list.filters.map((name) => {
+        if (name === 'state')
+          return (
+            <Chip
+              key={name}
+              {...page}
+              label="State"
+              names={[name]}
+              choices={titles(Object.keys(list.states!))}
+            />
+          );
+        if (name === 'age')
+          return (
+            <Chip
+              key={name}
+              {...page}
+              label="Age"
+              names={[name]}
+              choices={titles(Object.keys(ages), ' days')}
+            />
+          );
+        if (name !== 'at')
+          return (
+            (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
+          );
+        const fields = [{ name, label: 'The list as it was at', kind: 'datetime-local' }] as const;
+        const chosen = entered.at && `As of ${entered.at.replace('T', ', ')}`;
+        return <Chip key={name} {...page} label="As it was" names={[name]} {...{ fields, chosen }} />;
+      })}
+      {Object.entries(list.choices).map(([name, choices]) => (
+        <Chip
+          key={name}
+          {...page}
+          label={columnIn(list, name).label}
+          names={[name]}
+          choices={Object.entries(choices)}
+        />
+      ))}
+      {Object.entries(list.given).map(([name, { label, shown }]) => {
+        const chosen = entered[name] && (shown || entered[name]);
+        const fields = label ? [{ name, label }] : [];
+        return (
+          (label || chosen) && (
+            <Chip key={name} {...page} label={label ?? shown} names={[name]} {...{ fields, chosen }} />
+          )
+        );
+      })}
+      <span class="right">
+        {formatNames.map((format) => (
+          <a
+            key={format}
+            class="button"
+            href={hrefTo(`/${list.name}/${format}`, { ...entered, page: undefined })}
+          >
+            {formats[format].label}
+          </a>
+        ))}
+      </span>
+    </>
+  );
+}
+
+/** Names that are listed; of more, one is typed. */
+const maxChoices = 30;
+
+interface PlaceProps {
+  kind: AliasKind;
+  path: string;
+  entered: Values;
+  faults: Values;
+}
+
+/** A filter by a business, a clinic or a doctor. */
+export function PlaceChip({ kind, ...page }: PlaceProps) {
+  const names = useVisit().aliases?.[kind];
+  const value = page.entered[kind];
+  return (
+    <Chip
+      {...page}
+      label={titled(kind)}
+      names={[kind]}
+      choices={[...(names ?? [])].slice(0, maxChoices)}
+      fields={[{ name: kind, label: `${titled(kind)}: name or id`, kind }]}
+      chosen={value && names?.get(value)}
+    />
+  );
+}
+
+/** Pages that are no lists, and stand among the tabs of some. */
+const pagesBeside: Record<string, readonly Choice[]> = {
+  appointments: [{ name: 'Busy hours', href: hrefTo('/hours') }],
+  takings: (['day', 'month', 'doctor', 'clinic'] as const).map((by) => ({
+    name: `By ${by}`,
+    href: hrefTo('/takings', { by }),
+  })),
+};
+
+interface TabsProps {
+  group: string;
+  entered: Values;
+  /** The name of the open tab. */
+  current: string;
+}
+
+/** Lists of a group, and pages beside them. The place that is chosen stays. */
+export function GroupTabs({ group, entered, current }: TabsProps) {
+  const { business, clinic, doctor } = entered;
+  const tabs = lists
+    .filter(({ tab }) => tab[0] === group)
+    .map((list) => ({ name: list.tab[1], href: listHref(list, { business, clinic, doctor }) }));
+  const all = [...(pagesBeside[group] ?? []), ...tabs].map((tab) => ({
+    ...tab,
+    current: tab.name === current,
+  }));
+  return <Tabs label={group} tabs={all} />;
+}
+
+const usualRanges: readonly RangeName[] = ['today', 'yesterday', 'this_month', 'last_month'];
+const rangesAhead: readonly RangeName[] = ['today', 'tomorrow', 'next_7_days', 'last_week'];
+
+/** The tabs of a list, and the days that are asked for most. */
+export function ListTabs({ list, entered, range }: Pick<ListProps, 'entered' | 'range'> & { list: List }) {
+  const [group, name] = list.tab;
+  const days = (list.hasDaysToCome ? rangesAhead : usualRanges).map((name) => ({
+    name: titled(name),
+    href: listHref(list, { ...entered, from: undefined, to: undefined, range: name }),
+    current: name === range,
+  }));
+  return (
+    <div class="bar">
+      <GroupTabs group={group} current={name} entered={entered} />
+      <span class="right">
+        <Tabs label="Days" tabs={days} />
+      </span>
+    </div>
+  );
+}
+
+export function ListPage(props: ListPageProps) {
+  const { query, rows } = props;
+  const { aliases } = useVisit();
+  const { list } = query;
+  return (
+    <>
+      <ListTabs {...props} list={list} />
+      {props.above}
+      <TotalsLine {...props} />
+      {props.ages && <Ages entered={props.entered} ages={props.ages} />}
+      <Rows
+        list={list}
+        rows={rows}
+        columns={columnsOf(query).map(({ name }) => name)}
+        empty="Nothing matches. Choose other days, or remove a filter."
+        head={(column) => <Head {...props} column={column} />}
+        printed={describeSelection(query, aliases)}
+      />
+      <Pages {...props} />
+    </>
+  );
+}
+
+/** A click sorts by the column, another one the other way round. */
+function Head({
+  query: { list, filter },
+  entered,
+  totals,
+  column: { name, label },
+}: ListPageProps & { column: ViewColumn }) {
+  if (totals.rows > maxCounted || !list.columns.includes(name)) return <>{label}</>;
+  const arrow = filter.sort === name ? ' ↑' : filter.sort === `-${name}` ? ' ↓' : '';
+  return (
+    <a href={listHref(list, { ...entered, sort: filter.sort === name ? `-${name}` : name })}>
+      {label + arrow}
+    </a>
+  );
+}
+
+function TotalsLine({ query, entered, totals }: ListPageProps) {
+  const { list, filter } = query;
+  const limit = formatCount(maxCounted);
+  if (totals.rows > maxCounted)
+    return (
+      <p class="note">
+        More than {limit} rows: too many to add up or to sort. Choose fewer days, or one place.
+      </p>
+    );
+  const sums = columnsOf(query).flatMap(({ name, label, kind }) =>
+    Object.hasOwn(totals.sums, name)
+      ? [
+          {
+            value:
+              kind === 'amount' ? (
+                <Amount value={totals.sums[name] ?? 0} />
+              ) : (
+                formatCount(totals.sums[name] ?? 0)
+              ),
+            label: label.toLowerCase(),
+          },
+        ]
+      : [],
+  );
+  return (
+    <>
+      <Sums
+        sums={[{ value: formatCount(totals.rows), label: list.unit[totals.rows === 1 ? 0 : 1] }, ...sums]}
+      />
+      {totals.others > 0 && filter.state !== list.unsummed && (
+        <p class="note">
+          {formatCountOf(totals.others, list.unit)} {totals.others === 1 ? 'is' : 'are'} {list.unsummed}, and
+          in no sum.{' '}
+          <a href={listHref(list, { ...entered, state: list.unsummed })}>
+            Show {totals.others === 1 ? 'it' : 'them'}
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+const sumOf = (ages: readonly AgeSum[]) => ({
+  receipts: ages.reduce((sum, { receipts }) => sum + receipts, 0),
+  due: String(ages.reduce((sum, { due }) => sum + Number(due), 0)),
+});
+
+/** What is due, by its age. */
+export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?: Values }) {
+  const hrefOf = (age: Age) => listHref(listNamed('unpaid'), { ...entered, age });
+  return (
+    <Table
+      label="Due by age"
+      rows={[...ages, { age: 'over_30' as const, ...sumOf(ages.slice(2)) }]}
+      columns={[
+        ['Age', ({ age }) => <a href={hrefOf(age)}>{words(age)} days</a>],
+        shareColumn(ages, ({ due }) => Number(due)),
+        ['Receipts', ({ receipts }) => formatCount(receipts), 'n'],
+        ['Due', ({ due }) => <Amount value={due} />, 'n'],
+      ]}
+    />
+  );
+}
+
+function Pages({ query: { list, filter }, entered, more }: ListPageProps) {
+  const { page = 1 } = filter;
+  const link = (to: number, name: string) => (
+    <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
+  );
+  return (
+    <>
+      <PageLinks
+        newer={page > 1 && link(page - 1, `← Previous ${pageRows}`)}
+        older={more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
+      />
+      {more && page === maxPages && <p class="note">Pages end here; the files have all rows.</p>}
+    </>
+  );
+}

@@ -1,0 +1,295 @@
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import type { Family } from '../../callbacks/families/family.ts';
+import { spaces } from '../../callbacks/subjects.ts';
+import { daysBetween } from '../../common/days.ts';
+import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
+import { type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
+import { columnIn, type List } from './definitions.ts';
+import { type Age, ages, partialAges } from './ranges.ts';
+import { read, textArray } from './read.ts';
+import { maxText } from './xlsx.ts';
+
+export const pageRows = 100;
+/** More rows are neither counted nor summed, nor sorted by a column. */
+export const maxCounted = 100_000;
+
+/** Every value as a text. */
+export type ListRow = Readonly<Record<string, string | null>>;
+
+export interface ListFilter {
+  /** Days such as 2026-11-22, both included. */
+  from?: string | undefined;
+  to?: string | undefined;
+  business?: string | undefined;
+  clinic?: string | undefined;
+  doctor?: string | undefined;
+  age?: Age | undefined;
+  state?: string | undefined;
+  /** Values of columns that are choices. */
+  chosen?: Readonly<Record<string, string>>;
+  /** What the filters of `given` select. */
+  given?: readonly RawBuilder<unknown>[];
+  /** The list as it was then. */
+  at?: Date | undefined;
+  /** A column; with `-` before it, descending. */
+  sort?: string | undefined;
+  /** From 1. */
+  page?: number | undefined;
+}
+
+export interface ListQuery {
+  list: List;
+  filter: ListFilter;
+  /** Whether the user may see names. */
+  isPersonal: boolean;
+  /** Every business, for the indexes that begin with it. */
+  businesses: readonly string[];
+}
+
+/** The columns of a list that the user may see. */
+export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
+  const isOne = businesses.length < 2 || filter.business || !list.filters.includes('business');
+  const several = isOne ? [] : ['business_id'];
+  return [...list.columns, ...several]
+    .map((name) => columnIn(list, name))
+    .filter(({ personal }) => isPersonal || !personal);
+}
+
+/** The columns of its file for programs. */
+export function fileColumnsOf(query: ListQuery): ViewColumn[] {
+  const columns = [...columnsOf(query), ...query.list.also.map((name) => columnIn(query.list, name))];
+  const own = columns.filter(({ personal }) => query.isPersonal || !personal);
+  return [...new Map(own.map((column) => [column.name, column])).values()];
+}
+
+/**
+ * What is wrong with the places of a filter: no callback has this business, or no record this clinic or doctor, and it has no name.
+ * Otherwise a misspelt name would have sums of nothing.
+ */
+export async function findUnknown(
+  db: Db,
+  filter: ListFilter,
+  businesses: readonly string[],
+  { families, aliases }: { families: readonly Family[]; aliases: Aliases | undefined },
+): Promise<Record<string, string>> {
+  const columns = { clinic: ['clinic_id', 'facilityid'], doctor: ['doctor_id', 'doctor_oid', 'docid'] };
+  const faults: Record<string, string> = {};
+  for (const kind of aliasKinds) {
+    const id = filter[kind];
+    if (!id || aliases?.[kind].has(id)) continue;
+    const places = families.flatMap(({ table, fields }) =>
+      (kind === 'business' ? [] : columns[kind])
+        .filter((name) => Object.hasOwn(fields, name))
+        .map(
+          (name) => sql`exists (select from ${sql.table(`public.${table}`)} where ${sql.ref(name)} = ${id})`,
+        ),
+    );
+    const sent = [
+      sql`${id} = any(${textArray(businesses)})`,
+      sql`exists (select from receiver.quarantine where business_id = ${id})`,
+    ];
+    const isKnown = sql.join(kind === 'business' ? sent : places, sql` or `);
+    const [known] = await read(db, sql<{ known: boolean }>`select ${isKnown} as known`);
+    if (!known!.known) faults[kind] = `No ${kind} is called ${id}.`;
+  }
+  return faults;
+}
+
+const stateOf = ({ states = {} }: List) => {
+  const cases = Object.entries(states).map(([name, condition]) => `when ${condition} then '${name}'`);
+  return sql.raw<string>(`case ${cases.join(' ')} end`);
+};
+
+/** By the conditions themselves, for which there may be an index. */
+function isInState({ states = {} }: List, state: string): RawBuilder<boolean> {
+  const names = Object.keys(states);
+  const others = names.slice(0, names.indexOf(state)).map((name) => `coalesce(${states[name]}, false)`);
+  return sql.raw(`(${states[state]}) ${others.map((other) => `and not ${other}`).join(' ')}`);
+}
+
+function sourceOf({ list, filter: { at } }: ListQuery): RawBuilder<unknown> {
+  // Nothing can have been applied after a moment in the future.
+  if (!at || !list.filters.includes('at') || at.getTime() > Date.now()) return list.source;
+  return sql`(select * from reporting.receipts_as_of(${at}::timestamptz) where deleted_at is null)`;
+}
+
+/** The part of a query that begins with `from`: rows `l` of the list. A filter that it has no column for does not filter it. */
+export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { list, filter, businesses } = query;
+  const { from, to, age, state, chosen = {}, given = [] } = filter;
+  const has = (name: string) => list.filters.includes(name as never);
+  const ids = aliasKinds.filter((kind) => has(kind) && filter[kind]);
+  const conditions = [
+    sql`true`,
+    ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${filter[kind]}`),
+    from && sql`day >= ${from}::date`,
+    to && sql`day <= ${to}::date`,
+    age && has('age') && isOfAge(age),
+    state && list.states && isInState(list, state),
+    ...Object.entries(chosen).map(([name, value]) => sql`l.${sql.ref(name)} = ${value}`),
+    ...given,
+    list.leadsWithBusiness && !filter.business && sql`business_id = any(${textArray(businesses)})`,
+    where,
+  ].filter((condition) => typeof condition === 'object');
+  return sql`from ${sourceOf(query)} l where ${sql.join(conditions, sql` and `)}`;
+}
+
+/** By the day, because that has an index. */
+function isOfAge(age: Age): RawBuilder<boolean> {
+  const [min, max] = ages[age];
+  return sql<boolean>`(day between coalesce(reporting.today() - ${max}::int, '-infinity')
+    and coalesce(reporting.today() - ${min}::int, 'infinity'))`;
+}
+
+const uncut: readonly ColumnKind[] = [
+  'link',
+  'amount',
+  'count',
+  'figure',
+  'share',
+  'flag',
+  'day',
+  'moment',
+  'interval',
+];
+/** Of a page: a record's own page has all of it. No id of a record or a patient is longer. */
+const maxOnPage = 250;
+
+/** Cuts a text: a field may have a hundred thousand characters, and a page or a batch has hundreds of rows. */
+const textOf = ({ own }: List, { name, kind }: ViewColumn, max: number) => {
+  const column = sql.ref(name);
+  if (own[name] || uncut.includes(kind)) return sql`${column}::text`;
+  return sql`case when length(${column}::text) > ${max} then left(${column}::text, ${max - 1}) || '…' else ${column}::text end`;
+};
+
+const isSummed = ({ list }: ListQuery) =>
+  list.unsummed ? sql`coalesce(${stateOf(list)}, '') <> ${list.unsummed}` : sql`true`;
+
+interface Part {
+  limit?: number;
+  offset?: number;
+  where?: RawBuilder<unknown>;
+}
+
+export function queryRows(
+  query: ListQuery,
+  columns: readonly ViewColumn[],
+  { limit, offset = 0, where }: Part = {},
+) {
+  const { list, filter } = query;
+  const chosen = columns.map(({ name }) =>
+    name === 'state' && list.states ? sql`${stateOf(list)} as state` : sql`l.${sql.ref(name)}`,
+  );
+  const max = limit ? maxOnPage : maxText;
+  const texts = columns.map((column) => sql`${textOf(list, column, max)} as ${sql.ref(column.name)}`);
+  const { sort } = filter;
+  const direction = sort?.startsWith('-') ? sql`desc` : sql`asc`;
+  const sorted = sort ? sql`${sql.ref(sort.replace('-', ''))} ${direction} nulls last,` : sql``;
+  return sql<ListRow>`select ${sql.join([...texts, sql`is_summed::text`])} from (
+    select ${sql.join(chosen)}, ${isSummed(query)} as is_summed ${matching(query, where)}
+    order by ${sorted} ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
+}
+
+const windows = [1, 3, 9, 27, 81, 243, 729];
+
+/**
+ * Reads a page of a list, and the first row of the next one: of ever more of the newest days, where these come first, as far as
+ * they are fewer than the days of the filter.
+ */
+export async function readPage(
+  db: Db,
+  query: ListQuery,
+  columns: readonly ViewColumn[],
+  page: number,
+): Promise<ListRow[]> {
+  const { list, filter } = query;
+  const { from, to } = filter;
+  const allDays = from && to ? daysBetween(from, to) + 1 : Number.POSITIVE_INFINITY;
+  const part = { limit: pageRows + 1, offset: (page - 1) * pageRows };
+  for (const days of list.newestDayFirst && !filter.sort ? windows : []) {
+    if (days >= allDays) break;
+    const where = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
+    const rows = await read(db, queryRows(query, columns, { ...part, where }));
+    if (rows.length > pageRows) return rows;
+  }
+  return read(db, queryRows(query, columns, part));
+}
+
+export interface Totals {
+  /** At most one more than `maxCounted`: then there are no sums. */
+  rows: number;
+  /** Rows that are in no sum. */
+  others: number;
+  sums: ListRow;
+}
+
+export async function readTotals(db: Db, query: ListQuery): Promise<Totals> {
+  const summed = columnsOf(query).filter((column) => column.summed);
+  const names = [...summed.map(({ name }) => sql`l.${sql.ref(name)}`), sql`${isSummed(query)} as is_summed`];
+  const sums = summed.map(
+    ({ name }) => sql`${sql.lit(name)}, (sum(${sql.ref(name)}) filter (where is_summed))::text`,
+  );
+  const [totals] = await read(
+    db,
+    sql<Totals>`
+      select count(*)::integer as rows, (count(*) filter (where not is_summed))::integer as others,
+        json_build_object(${sql.join(sums)}) as sums
+      from (select ${sql.join(names)} ${matching(query)} limit ${maxCounted + 1}) counted`,
+  );
+  return totals!.rows > maxCounted ? { ...totals!, sums: {} } : totals!;
+}
+
+export interface AgeSum {
+  age: Age;
+  receipts: number;
+  due: string;
+}
+
+/** What is due by its age. */
+export async function readAges(db: Db, query: ListQuery): Promise<AgeSum[]> {
+  const cases = partialAges.map((age) => sql`when ${isOfAge(age)} then ${age}`);
+  const all = { ...query, filter: { ...query.filter, age: undefined } };
+  const sums = await read(
+    db,
+    sql<AgeSum>`
+      select case ${sql.join(cases, sql` `)} end as age, count(*)::int as receipts, sum(due_amount)::text as due
+      ${matching(all)} group by 1`,
+  );
+  return partialAges.map((age) => sums.find((sum) => sum.age === age) ?? { age, receipts: 0, due: '0' });
+}
+
+export interface RowsSummary {
+  rows: number;
+  patients: string[];
+}
+
+const subjectOf = {
+  patient_id: sql`'p:platform:' || btrim(patient_id, ${spaces})`,
+  delivery_id: sql`unnest(array(
+    select s from receiver.inbox i, unnest(i.subjects) s where i.id = delivery_id::uuid and s like 'p:%'))`,
+};
+
+/** Whose rows these are. No patients are listed if there are more than `maxRows`. @param source begins with `from` */
+function summaryOf({ list: { subjects } }: ListQuery, source: RawBuilder<unknown>, maxRows: number) {
+  const all =
+    subjects.length === 0
+      ? sql`select null as s`
+      : sql.join(
+          subjects.map((name) => sql`select ${subjectOf[name]} as s ${source}`),
+          sql` union `,
+        );
+  return sql<RowsSummary>`
+    select count(*)::int as rows, case when count(*) <= ${maxRows} then
+      array(select s from (${all}) as named where s is not null) end as patients ${source}`;
+}
+
+/** Of all rows of a download. */
+export const querySummary = (query: ListQuery, maxRows: number) => summaryOf(query, matching(query), maxRows);
+
+/** Of the rows of a page. */
+export async function summarize(db: Db, query: ListQuery, rows: readonly ListRow[]): Promise<RowsSummary> {
+  const ids = rows.map(({ patient_id = null, delivery_id = null }) => ({ patient_id, delivery_id }));
+  const source = sql`from jsonb_to_recordset(${JSON.stringify(ids)}::jsonb) as shown(patient_id text, delivery_id text)`;
+  const [summary] = await read(db, summaryOf(query, source, pageRows));
+  return summary!;
+}

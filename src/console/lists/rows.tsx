@@ -1,0 +1,102 @@
+import type { ComponentChildren } from 'preact';
+import { formatDay } from '../../common/days.ts';
+import { parseMoment } from '../../common/local-times.ts';
+import type { ViewColumn } from '../../receiver/store/view-columns.ts';
+import { isAliasKind } from '../../reconcile/aliases.ts';
+import { useVisit } from '../ui/context.ts';
+import { type Column, Table } from '../ui/table.tsx';
+import {
+  Amount,
+  Badge,
+  formatCount,
+  Id,
+  linkOf,
+  Moment,
+  Named,
+  Nothing,
+  Phone,
+  words,
+} from '../ui/values.tsx';
+import { columnIn, type List } from './definitions.ts';
+import type { ListRow } from './query.ts';
+
+interface RowsProps {
+  list: List;
+  /** Those that the rows have are shown. */
+  columns: readonly string[];
+  /** Undefined: the query timed out. */
+  rows: readonly ListRow[] | undefined;
+  label?: string;
+  empty?: ComponentChildren;
+  printed?: ComponentChildren;
+  /** In place of the column's label. */
+  head?: (column: ViewColumn) => ComponentChildren;
+}
+
+/** Rows of a list, each value by the kind of its column. */
+export function Rows({ list, columns, rows, label = list.title, head, ...table }: RowsProps) {
+  const shown = columns
+    .filter((name) => !rows?.[0] || Object.hasOwn(rows[0], name))
+    .map((name) => columnIn(list, name));
+  return (
+    <Table
+      {...{ label, rows }}
+      {...table}
+      columns={shown.map((column): Column<ListRow> => {
+        const { name, label, kind } = column;
+        const place = ['title', 'amount', 'note', 'badge'][list.phone.indexOf(name)];
+        const classes = [
+          ['amount', 'count', 'figure'].includes(kind) && 'n',
+          ['text', 'person'].includes(kind) && 'wide',
+          place && `at-${place}`,
+        ];
+        const cell = (row: ListRow) => <Value {...{ list, column, row }} />;
+        return [head?.(column) ?? label, cell, classes.filter(Boolean).join(' ')];
+      })}
+    />
+  );
+}
+
+function Value({ list, column, row }: { list: List; column: ViewColumn; row: ListRow }) {
+  const href = list.links[column.name]?.(row);
+  const content = row[column.name]?.trim() ? (
+    <Plain {...{ list, column, row }} />
+  ) : href ? (
+    'No number'
+  ) : (
+    <Nothing />
+  );
+  return href ? <a href={href}>{content}</a> : content;
+}
+
+function Plain({ list, column: { name, kind }, row }: { list: List; column: ViewColumn; row: ListRow }) {
+  const { patientHref } = useVisit();
+  const value = row[name]!;
+  const title = list.words[name]?.(value) ?? list.choices[name]?.[value];
+  if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
+  switch (kind) {
+    case 'amount':
+      return name === 'due_amount' && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
+    case 'count':
+    case 'figure':
+      return <>{formatCount(value)}</>;
+    case 'day':
+      return <>{formatDay(value)}</>;
+    case 'moment':
+      return <Moment at={parseMoment(value)} exact={list.isExact ?? false} />;
+    case 'state':
+      return <Badge state={value} />;
+    case 'code':
+      return <>{title ?? words(value)}</>;
+    case 'phone':
+      return <Phone number={value} />;
+    case 'person':
+      if (!row.patient_id) return <>{value}</>;
+      return <a href={patientHref([`p:platform:${row.patient_id.trim()}`])}>{value}</a>;
+    case 'id':
+    case 'reference':
+      return <Id id={value} />;
+    default:
+      return linkOf(value, name) ?? <>{value}</>;
+  }
+}

@@ -1,0 +1,295 @@
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
+import { z } from 'zod';
+import { addDays, addMonths, daysBetween, formatDay, monthEnd, monthStart } from '../../common/days.ts';
+import { formatLocal } from '../../common/local-times.ts';
+import { aliasKinds } from '../../reconcile/aliases.ts';
+import { GroupTabs, PlaceChip } from '../lists/list-page.tsx';
+import { findUnknown } from '../lists/query.ts';
+import { read as all, readBusinesses, textArray } from '../lists/read.ts';
+import type { Page } from '../page.ts';
+import { named, oneOf, parseForm } from '../read-form.ts';
+import { createRecall } from '../recall.ts';
+import { Chip, Faults } from '../ui/chips.tsx';
+import { hrefTo, type Values, visitOf } from '../ui/context.ts';
+import { Bars, shareColumn } from '../ui/pictures.tsx';
+import { sendPage } from '../ui/send-page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import {
+  Amount,
+  formatAmount,
+  formatChange,
+  formatCount,
+  Named,
+  Nothing,
+  Sums,
+  titled,
+} from '../ui/values.tsx';
+
+const shownMonths = 13;
+const keptMs = 600_000;
+
+const keys = {
+  day: sql`day::text`,
+  month: sql`to_char(day, 'YYYY-MM-01')`,
+  doctor: sql`nullif(doctor_id, '')`,
+  clinic: sql`nullif(clinic_id, '')`,
+};
+type Grouping = keyof typeof keys;
+
+interface Selection {
+  businesses: readonly string[];
+  clinic?: string | undefined;
+  doctor?: string | undefined;
+}
+
+interface Billed {
+  key: string | null;
+  receipts: number;
+  billed: number;
+  due: number;
+}
+
+interface Taken extends Billed {
+  collected: number;
+  refunds: number;
+}
+
+/** What was billed in some days, by the day of issue, and collected, by the day on which the money came. */
+function readTaken(db: Db, by: Grouping, from: string, to: string, selection: Selection) {
+  const where = conditionsOf(from, to, selection);
+  return all(
+    db,
+    sql<Taken>`
+      select key, sum(collected)::float8 as collected, -sum(refunds)::float8 as refunds, sum(receipts)::int as receipts,
+        sum(billed)::float8 as billed, sum(due)::float8 as due
+      from (
+        select ${keys[by]} as key, 0 as collected, 0 as refunds, 1 as receipts, net_amount as billed, due_amount as due
+        from reporting.receipts where ${where} and not reporting.is_failed(status)
+        union all
+        select ${keys[by]}, amount, least(amount, 0), 0, 0, 0 from reporting.payments where ${where}
+      ) taken group by key`,
+  );
+}
+
+const readMonths = (db: Db, from: string, to: string, selection: Selection) =>
+  all(
+    db,
+    sql<Billed>`
+      select ${keys.month} as key, sum(receipts)::int as receipts, sum(billed)::float8 as billed, sum(due)::float8 as due
+      from (
+        select day, count(*) as receipts, coalesce(sum(net_amount), 0) as billed, coalesce(sum(due_amount), 0) as due
+        from reporting.receipts where ${conditionsOf(from, to, selection)} and not reporting.is_failed(status) group by day
+      ) days group by 1`,
+  );
+
+const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: Selection) => sql`
+  business_id = any(${textArray(businesses)}) and day between ${from}::date and ${to}::date
+  ${clinic ? sql`and clinic_id = ${clinic}` : sql``} ${doctor ? sql`and doctor_id = ${doctor}` : sql``}`;
+
+export const takings: Page = (routes, { config, families, read }) => {
+  const recallMonths = createRecall<Billed[]>(keptMs);
+  const recallLast = createRecall<Taken[]>(keptMs);
+  const shape = {
+    by: oneOf(Object.keys(keys) as Grouping[]),
+    month: z.string().regex(/^(19|2\d)\d\d-(0[1-9]|1[0-2])$/, 'Enter a month such as 2026-11.'),
+    business: named('business'),
+    clinic: named('clinic'),
+    doctor: named('doctor'),
+  };
+
+  routes.get('/takings', 'viewer', async (req, res) => {
+    const { aliases } = visitOf(res);
+    const { data, entered, faults } = parseForm(req.query, shape, aliases);
+    const today = formatLocal(Date.now(), config.reportTimezone).slice(0, 10);
+    const thisMonth = monthStart(today);
+    const month = data.month ? `${data.month}-01` : thisMonth;
+    if (month > today) faults.month ??= 'This month is yet to come.';
+    const { by = 'day' } = data;
+    const to = month === thisMonth ? today : monthEnd(month);
+    const before = addMonths(month, -1);
+    // As many days of the month before, where this one is not over.
+    const sameDay = addDays(before, daysBetween(month, to));
+    const toBefore = month === thisMonth && sameDay < month ? sameDay : monthEnd(before);
+    const months = Array.from({ length: shownMonths }, (_, n) => addMonths(thisMonth, n + 1 - shownMonths));
+    const { several, taken } = await read(async (db) => {
+      const businesses = await readBusinesses(db);
+      const several = businesses.length > 1;
+      Object.assign(faults, await findUnknown(db, data, businesses, { families, aliases }));
+      if (Object.keys(faults).length > 0) return { several };
+      const selection = { ...data, businesses: data.business ? [data.business] : businesses };
+      const grouping = by === 'month' ? 'day' : by;
+      const key = JSON.stringify([selection.businesses, data.clinic, data.doctor]);
+      const taken = {
+        billed: await recallMonths(key, () => readMonths(db, months[0]!, today, selection)),
+        rows: await readTaken(db, grouping, month, to, selection),
+        last: await recallLast(`${grouping} ${before} ${toBefore} ${key}`, () =>
+          readTaken(db, grouping, before, toBefore, selection),
+        ),
+      };
+      return { several, taken };
+    });
+    const page = { path: '/takings', entered, faults };
+    const choices = months.toReversed().map((at) => [at.slice(0, 7), nameOfMonth(at)] as const);
+    const kinds = aliasKinds.filter((kind) => several || kind !== 'business');
+    const bar = (
+      <>
+        <Chip {...page} label="Month" names={['month']} chosen={nameOfMonth(month)} choices={choices} />
+        {kinds.map((kind) => (
+          <PlaceChip key={kind} {...page} kind={kind} />
+        ))}
+      </>
+    );
+    if (!taken) return sendPage(res, 'Takings', <Faults faults={faults} />, { status: 400, bar });
+    const lastName = toBefore === monthEnd(before) ? nameOfMonth(before) : daysOf(before, toBefore);
+    const shown = { ...taken, by, entered, month, to, months, lastName };
+    sendPage(res, 'Takings', <Takings {...shown} />, { bar });
+  });
+};
+
+const nameOfMonth = (day: string) => formatDay(day).replace(/^1 /, '');
+const daysOf = (from: string, to: string) => `${formatDay(from).split(' ')[0]} to ${formatDay(to)}`;
+
+interface TakingsProps {
+  by: Grouping;
+  entered: Values;
+  month: string;
+  /** The last day of it, or today. */
+  to: string;
+  rows: readonly Taken[];
+  /** As many days of the month before, and what they are called. */
+  last: readonly Taken[];
+  lastName: string;
+  months: readonly string[];
+  billed: readonly Billed[];
+}
+
+function Takings(props: TakingsProps) {
+  const { by, entered, rows, last, lastName, month, months, billed } = props;
+  const sum = (name: Exclude<keyof Taken, 'key'>, of = rows) =>
+    of.reduce((total, row) => total + row[name], 0);
+  const change = formatChange(sum('collected'), sum('collected', last));
+  const compared = change ? `, ${change} against ${lastName}` : '';
+  return (
+    <>
+      <GroupTabs group="takings" current={`By ${by}`} entered={entered} />
+      <div class="hero">
+        <Sums
+          sums={[
+            { value: formatAmount(sum('collected')), label: `collected${compared}` },
+            { value: formatAmount(sum('refunds')), label: 'of it went back' },
+            { value: formatAmount(sum('billed')), label: `billed, ${formatCount(sum('receipts'))} receipts` },
+            { value: formatAmount(sum('due')), label: 'of it due' },
+          ]}
+        />
+        <Bars
+          about={`Billed in each of the last ${shownMonths} months, and what is due of it`}
+          bars={months.map((at) => {
+            const { billed: value = 0, due = 0 } = billed.find(({ key }) => key === at) ?? {};
+            const label = `${nameOfMonth(at)}: ${formatAmount(value)} billed, ${formatAmount(due)} due`;
+            return { label, value, failed: due, isNow: at === month };
+          })}
+        />
+      </div>
+      {by === 'day' && <Days {...props} />}
+      {by === 'month' && <Months {...props} />}
+      {(by === 'doctor' || by === 'clinic') && <Places {...props} kind={by} />}
+      <p class="note">
+        Collected: what came in less what went back, on the day on which it did, also for older receipts.
+        Billed, and what is due of it: by the day of the receipt. Failed receipts are left out.
+      </p>
+    </>
+  );
+}
+
+const empty = 'Nothing was billed or collected in this month.';
+const newestFirst = <Row extends Billed>(rows: readonly Row[]) =>
+  rows.toSorted((one, other) => other.key!.localeCompare(one.key!));
+const collectedColumn: Column<Taken> = [
+  'Collected',
+  (row) => <Amount value={row.collected} />,
+  'n at-amount',
+];
+const dueColumn: Column<Taken> = ['Due', ({ due }) => <Amount value={due || null} />, 'n'];
+
+const placesOf = ({ business, clinic, doctor }: Values): Values => ({ business, clinic, doctor });
+
+function Days({ rows, entered }: TakingsProps) {
+  const linkTo = (list: string, day: string, text: string) => (
+    <a href={hrefTo(list, { ...placesOf(entered), from: day, to: day })}>{text}</a>
+  );
+  return (
+    <Table
+      label="Takings by day"
+      rows={newestFirst(rows)}
+      empty={empty}
+      columns={[
+        ['Day', ({ key }) => linkTo('/payments', key!, formatDay(key!)), 'at-title'],
+        shareColumn(rows, ({ collected }) => collected),
+        collectedColumn,
+        ['Of it went back', ({ refunds }) => <Amount value={refunds || null} />, 'n'],
+        ['Receipts', ({ key, receipts }) => linkTo('/receipts', key!, formatCount(receipts)), 'n at-note'],
+        ['Billed', ({ billed }) => <Amount value={billed} />, 'n at-badge'],
+        dueColumn,
+      ]}
+    />
+  );
+}
+
+function Months({ billed, entered }: TakingsProps) {
+  const hrefOf = (month: string) => hrefTo('/takings', { ...entered, by: 'day', month: month.slice(0, 7) });
+  return (
+    <Table
+      label="Billed by month"
+      rows={newestFirst(billed)}
+      empty="Nothing was billed in these months."
+      columns={[
+        ['Month', ({ key }) => <a href={hrefOf(key!)}>{nameOfMonth(key!)}</a>, 'at-title'],
+        ['Receipts', ({ receipts }) => formatCount(receipts), 'n at-note'],
+        ['Billed', ({ billed }) => <Amount value={billed} />, 'n at-amount'],
+        ['Paid until now', ({ billed, due }) => <Amount value={billed - due} />, 'n'],
+        ['Due', ({ due }) => <Amount value={due} />, 'n at-badge'],
+      ]}
+    />
+  );
+}
+
+function Places({
+  rows,
+  last,
+  lastName,
+  kind,
+  month,
+  to,
+  entered,
+}: TakingsProps & { kind: 'doctor' | 'clinic' }) {
+  const lastOf = (place: Taken) => last.find(({ key }) => key === place.key);
+  const gone = last
+    .filter(({ key }) => !rows.some((row) => row.key === key))
+    .map(({ key }) => ({ key, collected: 0, refunds: 0, receipts: 0, billed: 0, due: 0 }));
+  const hrefOf = (id: string) => hrefTo('/payments', { ...placesOf(entered), from: month, to, [kind]: id });
+  return (
+    <Table
+      label={`Takings by ${kind}`}
+      rows={[...rows, ...gone].toSorted((one, other) => other.collected - one.collected)}
+      empty={empty}
+      columns={[
+        [
+          titled(kind),
+          ({ key }) => (key ? <Named kind={kind} id={key} href={hrefOf(key)} /> : `No ${kind}`),
+          'at-title',
+        ],
+        shareColumn(rows, ({ collected }) => collected),
+        collectedColumn,
+        [lastName, (row) => <Amount value={lastOf(row)?.collected ?? 0} />, 'n'],
+        [
+          'Change',
+          (row) => formatChange(row.collected, lastOf(row)?.collected ?? 0) ?? <Nothing />,
+          'n at-badge',
+        ],
+        ['Billed', ({ billed }) => <Amount value={billed} />, 'n'],
+        [`Billed, ${lastName}`, (row) => <Amount value={lastOf(row)?.billed ?? 0} />, 'n'],
+        dueColumn,
+      ]}
+    />
+  );
+}

@@ -1,0 +1,121 @@
+import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import { addDays } from '../../common/days.ts';
+import { viewColumn } from '../../receiver/store/view-columns.ts';
+import { listNamed } from '../lists/definitions.ts';
+import { type AgeSum, type ListQuery, type ListRow, queryRows, readAges } from '../lists/query.ts';
+import { read as all, textArray, unlessTimeout } from '../lists/read.ts';
+
+/** The days that the picture shows, with today. */
+export const shownDays = 14;
+/** The same weekdays before today that are "usual". */
+export const usualWeeks = 8;
+
+export interface Collected {
+  clinic: string | null;
+  /** Days before today. */
+  ago: number;
+  whole: number;
+  /** Up to this time of the day. */
+  soFar: number;
+}
+
+interface Billed {
+  clinic: string | null;
+  net: number;
+  due: number;
+}
+
+interface DayCount {
+  expected: number;
+  cancelled: number;
+}
+
+/** Undefined: the query timed out. */
+export interface Figures {
+  collected: Collected[] | undefined;
+  billed: Billed[] | undefined;
+  ages: AgeSum[] | undefined;
+  expected: DayCount | undefined;
+  next: ListRow[] | undefined;
+  newest: ListRow[] | undefined;
+}
+
+interface Part {
+  limit: number;
+  where?: RawBuilder<unknown>;
+}
+
+const read = <Row>(db: Db, query: RawBuilder<Row>) => unlessTimeout(all(db, query));
+
+/** @param ago days before today */
+const readCollected = (db: Db, ago: readonly number[]) =>
+  read(
+    db,
+    sql<Collected>`
+      select nullif(clinic_id, '') as clinic, reporting.today() - day as ago, sum(amount)::float8 as whole,
+        coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time <= (now() at time zone reporting.timezone())::time), 0)::float8
+          as "soFar"
+      from reporting.payments
+      where day = any(array(select reporting.today() - n from unnest(${ago}::int[]) n))
+      group by 1, day`,
+  );
+
+const daysBefore = [
+  ...Array.from({ length: shownDays - 1 }, (_, n) => n + 1),
+  ...Array.from({ length: usualWeeks - 1 }, (_, n) => 7 * (n + 2)),
+];
+
+/** What was collected on the days before today, also up to this time of the day. */
+export const readCollectedBefore = (db: Db) => readCollected(db, daysBefore);
+
+export async function readFigures(
+  db: Db,
+  base: Pick<ListQuery, 'businesses' | 'isPersonal'>,
+  today: string,
+): Promise<Figures> {
+  const isTodays = sql`business_id = any(${textArray(base.businesses)}) and day = reporting.today()`;
+  const personal = base.isPersonal ? ['name', 'mobile', 'patient_id'] : [];
+  const readRows = (name: string, from: string, special: string[], part: Part) => {
+    const query = { ...base, list: listNamed(name), filter: { from, to: today } };
+    const columns = ['business_id', 'state', ...special, ...personal].map(viewColumn);
+    return read(db, queryRows(query, columns, part));
+  };
+  const ofReceipt = ['receipt_id', 'receipt_number', 'issued_at', 'net_amount', 'delivery_id'];
+  const isNext = sql`starts_at > now() - interval '30 minutes' and state in ('booked', 'ongoing')`;
+  const [collected, billed, ages, expected, next, newest] = await Promise.all([
+    readCollected(db, [0]),
+    read(
+      db,
+      sql<Billed>`
+        select nullif(clinic_id, '') as clinic, coalesce(sum(net_amount), 0)::float8 as net, coalesce(sum(due_amount), 0)::float8 as due
+        from reporting.receipts where ${isTodays} and not reporting.is_failed(status) group by 1`,
+    ),
+    unlessTimeout(readAges(db, { ...base, list: listNamed('unpaid'), filter: {} })),
+    read(
+      db,
+      sql<DayCount>`
+        select (count(*) filter (where state not like 'cancelled%'))::int as expected,
+          (count(*) filter (where state like 'cancelled%'))::int as cancelled
+        from reporting.schedule where ${isTodays}`,
+    ),
+    readRows('appointments', today, ['appointment_id', 'starts_at', 'doctor_id'], {
+      limit: 6,
+      where: isNext,
+    }),
+    readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),
+  ]);
+  return { collected, billed, ages, expected: expected?.[0], next, newest };
+}
+
+export interface Silent {
+  business: string;
+  since: string;
+}
+
+/** Businesses that have sent nothing for longer than usual. It reads months of callbacks: not for each page. */
+export const readSilent = (db: Db) =>
+  read(
+    db,
+    sql<Silent>`select business_id as business, reporting.day(max(now() - present_gap))::text as since from reporting.silence
+      group by business_id having bool_and(out_of_the_ordinary) limit 5`,
+  );

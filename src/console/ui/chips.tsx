@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { hrefTo, type Values } from './context.ts';
+import { Field, type FormField, Hidden } from './forms.tsx';
+
+export interface Choice {
+  name: string;
+  href: string;
+  current?: boolean;
+}
+
+interface ChipProps {
+  /** Of the page, below /console, with what its address has. */
+  path: string;
+  entered: Values;
+  /** What it filters by. */
+  label: string;
+  /** The fields of the address that it sets; choices set the first one. */
+  names: readonly string[];
+  choices?: readonly (readonly [value: string, title: string])[];
+  /** What is typed in place of a choice. */
+  fields?: readonly FormField[];
+  faults?: Values;
+  /** Shown in place of the title of what is chosen. */
+  chosen?: string | undefined;
+}
+
+/** A filter: closed, it shows what is chosen; open, what can be. */
+export function Chip({
+  path,
+  entered,
+  label,
+  names,
+  choices = [],
+  fields = [],
+  faults = {},
+  chosen,
+}: ChipProps) {
+  const without = {
+    ...entered,
+    page: undefined,
+    ...Object.fromEntries(names.map((name) => [name, undefined])),
+  };
+  const [first = ''] = names;
+  const value = entered[first];
+  const shown = chosen ?? choices.find(([choice]) => choice === value)?.[1] ?? value;
+  return (
+    <span class={shown ? 'chip on' : 'chip'}>
+      <details name="chips" open={names.some((name) => faults[name])}>
+        <summary>
+          {shown ? <span class="unseen">{label}: </span> : label}
+          {shown}
+        </summary>
+        <div class="popup">
+          <ul>
+            {choices.map(([choice, title]) => (
+              <li key={choice}>
+                <a
+                  href={hrefTo(path, { ...without, [first]: choice })}
+                  aria-current={choice === value ? 'true' : undefined}
+                >
+                  {title}
+                </a>
+              </li>
+            ))}
+          </ul>
+          {fields.length > 0 && (
+            <form method="get" action={hrefTo(path)}>
+              <Hidden values={without} />
+              {fields.map((field) => (
+                <Field key={field.name} {...field} value={entered[field.name]} fault={faults[field.name]} />
+              ))}
+              <button type="submit">Show</button>
+            </form>
+          )}
+        </div>
+      </details>
+      {names.some((name) => entered[name]) && (
+        <a href={hrefTo(path, without)} aria-label={`Remove the filter ${label}`}>
+          ×
+        </a>
+      )}
+    </span>
+  );
+}
+
+/** Pages beside each other, of which one is open. */
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Choice[] }) {
+  if (tabs.length < 2) return null;
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ name, href, current }) => (
+        <a key={href} href={href} aria-current={current ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** In place of a list of which a filter cannot be read. */
+export function Faults({ faults }: { faults: Values }): ComponentChildren {
+  return (
+    <p class="warning" role="alert">
+      {Object.values(faults).join(' ')}
+    </p>
+  );
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren } from 'preact';
+import type { Column } from './table.tsx';
+
+interface BarsProps {
+  /** What the picture shows, in a sentence. */
+  about: string;
+  /** The label is for a pointer and for screen readers, such as "28 Nov: ₹26,076"; `failed` is a part of the value. */
+  bars: readonly { label: string; value: number; failed?: number; isNow?: boolean }[];
+  /** A line across, such as what is usual. */
+  usual?: number | undefined;
+}
+
+const [step, gap, height] = [20, 4, 72];
+
+/** A bar for each value, drawn by the server: no script, no library. */
+export function Bars({ about, bars, usual = 0 }: BarsProps) {
+  const width = bars.length * step;
+  const most = Math.max(1, usual, ...bars.map(({ value }) => value));
+  const heightOf = (value: number) => Math.round((Math.max(0, value) / most) * (height - 2));
+  const block = (index: number, from: number, to: number, kind: 'now' | 'bad' | undefined) => {
+    const place = { x: index * step + gap / 2, width: step - gap, y: height - to };
+    return <rect class={kind} fill="currentColor" {...place} height={Math.max(0, to - from)} />;
+  };
+  const size = { viewBox: `0 0 ${width} ${height}`, width: '100%', height, preserveAspectRatio: 'none' };
+  return (
+    <figure class="picture">
+      <svg {...size} role="img" aria-label={about}>
+        {bars.map(({ label, value, failed = 0, isNow }, index) => (
+          <g key={index}>
+            <title>{label}</title>
+            {/* The whole column is the target of a pointer. */}
+            <rect x={index * step} width={step} height={height} fill="transparent" />
+            {block(index, 0, heightOf(value), isNow ? 'now' : undefined)}
+            {failed > 0 && block(index, heightOf(value - failed), Math.max(3, heightOf(value)), 'bad')}
+          </g>
+        ))}
+        {usual > 0 && (
+          <path
+            d={`M0 ${height - heightOf(usual)}h${width}`}
+            class="soft"
+            stroke="currentColor"
+            stroke-dasharray="6 6"
+          />
+        )}
+      </svg>
+      <ul class="unseen">
+        {bars.map(({ label }, index) => (
+          <li key={index}>{label}</li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+/** How much of the greatest a value is, beside it in a table. */
+export function Meter({ value, most, label }: { value: number; most: number; label: string }) {
+  const share = Math.round((Math.max(0, value) / Math.max(1, most)) * 100);
+  return (
+    <svg width="100%" height="8" role="img" aria-label={`${label}: ${share} % of the greatest`}>
+      <rect width="100%" height="8" rx="4" fill="currentColor" fill-opacity="0.12" />
+      <rect class="now" width={`${share}%`} height="8" rx="4" fill="currentColor" />
+    </svg>
+  );
+}
+
+export function shareColumn<Row>(rows: readonly Row[], amountOf: (row: Row) => number): Column<Row> {
+  const most = Math.max(...rows.map(amountOf));
+  return ['Share', (row) => <Meter value={amountOf(row)} most={most} label="Share" />];
+}
+
+interface Step {
+  at: ComponentChildren;
+  what: ComponentChildren;
+  note?: ComponentChildren;
+}
+
+export function Timeline({ steps }: { steps: readonly Step[] }) {
+  return (
+    <ol class="timeline">
+      {steps.map(({ at, what, note }, index) => (
+        <li key={index}>
+          {what} <small>{at}</small> {note && <small>· {note}</small>}
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,128 @@
+import { titled } from '../../common/words.ts';
+
+/** What a kind of column holds. Personal: it may identify a patient. Summed: a total adds it. */
+const kinds = {
+  // Ids that have a name, see receiver.aliases.
+  business: {},
+  clinic: {},
+  doctor: {},
+  /** An id of a record, a callback or a place. */
+  id: {},
+  /** An id that may say whose it is. */
+  reference: { personal: true },
+  /** The number on the paper. */
+  number: {},
+  day: {},
+  moment: {},
+  interval: {},
+  /** In rupees. */
+  amount: { summed: true },
+  count: { summed: true },
+  /** A number whose sum says nothing. */
+  figure: {},
+  /** Of 1. */
+  share: {},
+  flag: {},
+  /** A short text of the platform, or of the receiver. */
+  code: {},
+  state: {},
+  text: { personal: true },
+  person: { personal: true },
+  phone: { personal: true },
+  link: { personal: true },
+  json: { personal: true },
+} as const satisfies Record<string, { personal?: true; summed?: true }>;
+
+export type ColumnKind = keyof typeof kinds;
+
+/** Every column of the views of `reporting`, by its kind. Roles without personal data read those alone whose kind is not personal. */
+const columns: Record<ColumnKind, string> = {
+  business: 'business_id owner',
+  clinic: 'clinic_id facility_id',
+  doctor: 'doctor_id',
+  id: `id receipt_id first_receipt_id appointment_id aid admission_id prescription_id form_id booking_id care_context_id
+    clearance_id estimate_id event_id delivery_id example_delivery quarantine_id client_id service_id actor_id hip_id hip_code req_id
+    partner_clinic_id partner_doctor_id archive`,
+  reference: `patient_id partner_patient_id partner_appointment_id payment_id transaction_reference abha_address abha_number
+    inpatient_number flavour current_version previous_version`,
+  number: 'receipt_number',
+  day: 'day oldest_day newest_day',
+  moment: `issued_at updated_at deleted_at booked_at starts_at completed_at modified_at created_at prescribed_at requested_at paid_at
+    admitted_at happened_at estimated_at event_time received_at stored_at last_received_at replayed_at first_seen last_seen from_at
+    until_at hour`,
+  interval: 'present_gap',
+  amount: `gross_amount item_discount_amount additional_discount_amount discount_amount net_amount paid_amount due_amount
+    deleted_net_amount requested_amount billed_amount estimated_amount amount`,
+  count: `receipts deleted_receipts consent_forms review_requests payment_requests appointments booked ongoing completed
+    completed_without_prescription cancelled cancelled_by_patient cancelled_by_doctor cancelled_by_staff no_show aborted rescheduled
+    other open_clearances received applied failed waiting quarantined duplicates reconciled times_received count minutes`,
+  figure: `days_outstanding days_since_admission copy_number version additional_discount_value quantity rate retry_count
+    expected_callbacks completion_average_hours completion_median_hours`,
+  share: 'completed_share cancelled_share no_show_share rescheduled_share without_prescription_share',
+  flag: 'has_ended is_open out_of_the_ordinary',
+  code: `event last_event kind type stage family reason source action actor additional_discount_type clearance_type
+    open_clearance_types`,
+  state: 'status state',
+  text: `remarks department value field error link_error due_date vaccines new_value alias doctor_name`,
+  person: 'name patient_name billing_name',
+  phone: 'mobile billing_phone',
+  link: 'pdf_url print_pdf_url send_pdf_url payment_link booking_link google_review_link',
+  json: `patient_ids custom_attributes workflow_data partner_meta added_by attendee bed billing category completed_by data discount doctor
+    duration facility insurance made_by medico_legal_case patient procedures rateplan refer slot`,
+};
+
+const labels: Record<string, string> = {
+  aid: 'Appointment',
+  amount: 'Amount',
+  booked_at: 'Booked',
+  clinic_id: 'Clinic',
+  copy_number: 'Entry',
+  days_outstanding: 'Days',
+  days_since_admission: 'Days',
+  doctor_id: 'Doctor',
+  facility_id: 'Clinic',
+  gross_amount: 'Amount',
+  inpatient_number: 'Number',
+  mobile: 'Phone',
+  name: 'Patient',
+  net_amount: 'Billed',
+  owner: 'Business',
+  patient_id: 'Patient id',
+  pdf_url: 'PDF',
+  receipt_number: 'Receipt',
+  starts_at: 'Time',
+};
+
+export interface ViewColumn {
+  name: string;
+  /** For people. */
+  label: string;
+  kind: ColumnKind;
+  personal: boolean;
+  summed: boolean;
+}
+
+export type ViewColumnFacts = Pick<ViewColumn, 'label' | 'kind'>;
+
+/** A column that is no view's. */
+export const columnOf = (name: string, { label, kind }: ViewColumnFacts): ViewColumn => {
+  const { personal = false, summed = false }: { personal?: boolean; summed?: boolean } = kinds[kind];
+  return { name, label, kind, personal, summed };
+};
+
+export const viewColumns: ReadonlyMap<string, ViewColumn> = new Map(
+  (Object.keys(columns) as ColumnKind[]).flatMap((kind) =>
+    columns[kind].split(/\s+/).map((name): [string, ViewColumn] => {
+      const label = labels[name] ?? titled(name.replace(/_(amount|at|id)$/, ''));
+      return [name, columnOf(name, { label, kind })];
+    }),
+  ),
+);
+
+/** The facts about a column of a view; one that is not listed is a text, and personal. */
+export const viewColumn = (name: string): ViewColumn =>
+  viewColumns.get(name) ?? { name, label: titled(name), kind: 'text', personal: true, summed: false };
+
+export const publicViewColumns: readonly string[] = [...viewColumns.values()]
+  .filter(({ personal }) => !personal)
+  .map(({ name }) => name);

@@ -1,0 +1,71 @@
+import { logAccess } from '../../src/receiver/store/log-access.ts';
+import { coreOf } from '../support/core.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { openApp, type Visitor, visitAs } from './support.ts';
+
+const database = useReceiverDatabase();
+const actor = { id: 'priya-1', name: 'Priya' };
+const asha = ['p:platform:asha-4711'];
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+let officer: Visitor;
+beforeAll(async () => {
+  const { app } = openApp(database);
+  officer = await visitAs(app, database, ['privacy']);
+  const core = coreOf(database);
+  const list = { list: 'receipts', range: 'last_month', personal: true };
+  await logAccess(core, { actor, action: 'list', filter: list, ids: { business: 'b1' }, rows: 200 });
+  await logAccess(core, { actor: { id: 'ravi-2' }, action: 'reveal', subjects: asha, rows: 1 });
+  await logAccess(core, {
+    actor,
+    action: 'quarantine drop',
+    filter: { quarantine: '00000000-0000-8000-8000-000000000000' },
+  });
+});
+
+it('says in words who did what, and reading it is an entry', async () => {
+  const { text } = await officer.get('/access-log').expect(200);
+  expect(textOf(text)).toMatch(
+    /Priya opened a list 200 – (?=.*list receipts)(?=.*range last month)(?=.*one business)(?=.*personal)/,
+  );
+  expect(text).toContain('href="/console/rejected/00000000-0000-8000-8000-000000000000"');
+  const [last] = await database.rows(
+    'select action, rows from public.access_log order by entry desc limit 1',
+  );
+  expect(last).toEqual({ action: 'audit', rows: 3 });
+  const ofPriya = textOf((await officer.get('/access-log?person=priya-1')).text);
+  expect(ofPriya).toContain('deleted rejected messages');
+  expect(ofPriya).not.toContain('ravi-2');
+  expect(textOf((await officer.get('/access-log?action=reveal&range=last_7_days')).text)).toContain(
+    'ravi-2 opened names 1 1',
+  );
+});
+
+it('finds who has seen a patient, by an address without the id, and tells no typed text to the log', async () => {
+  const found = await officer.post('/access-log', { patient: 'platform:asha-4711' }).expect(303);
+  const address = found.headers.location!.replace('/console', '');
+  const page = textOf((await officer.get(address).expect(200)).text);
+  expect(page).toContain('ravi-2 opened names');
+  expect(page).not.toContain('opened a list 200');
+  const stranger = await officer.post('/access-log', { patient: 'platform:nobody' }).expect(303);
+  expect((await officer.get(stranger.headers.location!.replace('/console', ''))).text).toContain(
+    'Nothing matches',
+  );
+  await officer.get('/access-log?person=CANARY').expect(200);
+  const [last] = await database.rows('select filter from public.access_log order by entry desc limit 1');
+  expect(last).toEqual({ filter: { list: 'access-log' } });
+  await officer.get('/access-log?action=CANARY').expect(400);
+  await officer.get('/access-log?patient=CANARY').expect(400);
+  const log = JSON.stringify(await database.rows('select filter, subjects from public.access_log'));
+  expect(log).not.toMatch(/CANARY|asha|nobody/);
+});
+
+it('is for the role privacy, and shows nothing where it cannot be written', async () => {
+  const { app } = openApp(database);
+  await (await visitAs(app, database, ['desk', 'operator'])).get('/access-log').expect(403);
+  await database.rows('alter table public.access_log rename to gone');
+  try {
+    expect((await officer.get('/access-log').expect(500)).text).not.toContain('Priya');
+  } finally {
+    await database.rows('alter table public.gone rename to access_log');
+  }
+});

@@ -1,0 +1,193 @@
+import { formatLocal } from '../../src/common/local-times.ts';
+import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
+import { coreOf, mergeAll } from '../support/core.ts';
+import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { openApp, visitAs } from './support.ts';
+
+const database = useReceiverDatabase('test');
+const now = Math.floor(Date.now() / 1000);
+
+const callback = (event: string, data: object, business_id = 'b1') => ({
+  ...{ event, event_time: now - 60, business_id },
+  data,
+});
+const receipt = (receipt_id: unknown, data: object = {}, business_id = 'b1') =>
+  callback('receipt.created', { receipt_id, ...data }, business_id);
+
+/** Stores callbacks that have arrived so many hours ago, and merges them. @returns their ids */
+async function store(callbacks: object[], hoursAgo = 0): Promise<string[]> {
+  const arrival = (Date.now() - hoursAgo * 3_600_000 - 1_000) * 1_000;
+  const deliveries = callbacks.map((one, index) => deliveryOf(one, arrival + index));
+  await insertDeliveries(database.pool, deliveries, 60_000);
+  await mergeAll(coreOf(database));
+  return deliveries.map(({ id }) => id);
+}
+
+/** Sends callbacks that are rejected. @returns their bodies */
+async function reject(...callbacks: object[]): Promise<string[]> {
+  const intake = openIntake(database);
+  const bodies = callbacks.map((one) => JSON.stringify(one));
+  for (const body of bodies)
+    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
+  await intake.close();
+  return bodies;
+}
+
+const rejectedIds = async () =>
+  (
+    await database.rows('select id from receiver.quarantine where replayed_at is null order by received_at')
+  ).map(({ id }) => String(id));
+const entries = () =>
+  database.rows('select action, subjects, filter, rows from public.access_log order by entry');
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+it('Callbacks counts what arrived in the chosen time, and lists it by its records', async () => {
+  await store([receipt(1, { receipt_number: 'JA-2671' })]);
+  await store([callback('mcert.created', { id: 'c-1' }, 'b2')], 30);
+  await store([receipt(3), receipt(4)], 24 * 20);
+  await reject(receipt('none'));
+  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
+  const shown = async (query: string) => textOf((await visitor.get(`/callbacks${query}`).expect(200)).text);
+  const today = await shown('');
+  expect(today).toContain('2 received 1 applied · 0 waiting · 0 failed · 1 rejected');
+  expect(today).toContain('receipt.created JA-2671');
+  expect(today).not.toContain('mcert.created');
+  const [, record] = /href="\/console(\/records[^"]*)">JA-2671/.exec((await visitor.get('/callbacks')).text)!;
+  expect((await visitor.get(record!.replace('&amp;', '&')).expect(200)).text).toContain('Receipt JA-2671');
+  expect(await shown('?range=last_7_days')).toContain('3 received 2 applied');
+  expect(await shown('?range=last_30_days')).toContain('5 received 4 applied');
+  expect(await shown('?range=last_30_days&family=receipt')).toContain('4 received 3 applied');
+  expect(await shown('?range=last_30_days&business=b2')).toContain('1 received 1 applied');
+  const day = formatLocal(Date.now() - 20 * 86_400_000, 'Asia/Kolkata').slice(0, 10);
+  expect(await shown(`?from=${day}&to=${day}`)).toContain('2 received 2 applied');
+});
+
+it('what failed or was rejected for one cause is looked at, and tried again, at once', async () => {
+  const { app } = openApp(database);
+  await database.rows('alter table receipts add constraint c check (amount_paid <> 2)');
+  await store([receipt(1, { amount_paid: 2 }), receipt(2, { amount_paid: 2 }, 'b2'), receipt(3)]);
+  await reject(receipt('none'), receipt('nothing'), { event: 'receipt.created' });
+  await database.rows(
+    `insert into receiver.aliases (kind, id, alias, updated_by) values ('business', 'b1', 'Sunrise', 'x')`,
+  );
+  const viewer = await visitAs(app, database, ['viewer']);
+  const operator = await visitAs(app, database, ['operator']);
+
+  const { text } = await operator.get('/callbacks').expect(200);
+  const todo = textOf(/To do.*?<\/table>/s.exec(text)![0]);
+  expect(todo).toMatch(/2 failed receipt\.created: .*23514.* 2 businesses/);
+  expect(todo).toMatch(/2 rejected receipt\.created: receipt_id .* Sunrise/);
+  expect((await viewer.get('/callbacks')).text).not.toContain('Try again');
+  const causeOf = (state: string) => new RegExp(`/${state}[^"]*cause=([0-9a-f]{32})`).exec(text)![1]!;
+  const [failure, rejection] = [causeOf('callbacks'), causeOf('rejected')];
+  const rowsOf = async (path: string) => (await viewer.get(path).expect(200)).text.match(/<tr/g)!.length - 2;
+  expect(await rowsOf(`/callbacks?range=all&state=failed&cause=${failure}`)).toBe(2);
+  expect(await rowsOf(`/rejected?cause=${rejection}`)).toBe(2);
+
+  await viewer.post('/callbacks/again', { cause: failure }).expect(403);
+  await database.rows('alter table receipts drop constraint c');
+  const again = await operator.post('/callbacks/again', { cause: failure }).expect(303);
+  expect(again.headers.location).toBe('/console/callbacks?again=2');
+  expect(textOf((await operator.get('/callbacks?again=2')).text)).toContain('2 callbacks are tried again.');
+  await mergeAll(coreOf(database));
+  expect(await database.rows('select receipt_id from receipts order by 1')).toHaveLength(3);
+
+  const repaired = `convert_to(replace(convert_from(body, 'UTF8'), '"none"', '9'), 'UTF8')`;
+  await database.rows(`update receiver.quarantine set body = ${repaired}`);
+  const tried = await operator.post('/rejected/again', { cause: rejection }).expect(303);
+  expect(tried.headers.location).toBe('/console/callbacks?accepted=1&refused=1&left=0');
+  expect(textOf((await operator.get('/callbacks?accepted=1&refused=1&left=0')).text)).toContain(
+    '1 message accepted. 1 message rejected again',
+  );
+  await mergeAll(coreOf(database));
+  expect(await database.rows('select receipt_id from receipts where receipt_id = 9')).toHaveLength(1);
+  expect((await entries()).map(({ action }) => action)).toEqual(['replay', 'quarantine replay']);
+});
+
+it('messages of a business of which nothing was accepted are listed alone, and a cause is no text', async () => {
+  await reject(receipt('none', {}, 'stranger'), receipt('none'));
+  const { app } = openApp(database);
+  const operator = await visitAs(app, database, ['operator']);
+  const { text } = await operator.get('/rejected?business=stranger').expect(200);
+  expect(text).toContain('<b>1</b> message');
+  for (const path of ['/callbacks/again', '/rejected/again'])
+    await operator.post(path, { cause: 'Asha Rao' }).expect(400);
+  expect(await entries()).toEqual([]);
+  await operator.get('/callbacks?from=1900-01-01&to=2999-12-31').expect(200);
+});
+
+it('a rejected message is corrected, and what is wrong with a correction is shown beside what was typed', async () => {
+  const { app } = openApp(database);
+  const [body] = await reject(receipt('CANARY', { name: 'Asha', net_amount: 12.5 }));
+  const [id] = await rejectedIds();
+  const officer = await visitAs(app, database, ['privacy']);
+  const shown = await officer.get(`/rejected/${id}`).expect(200);
+  expect(shown.text).toContain('  &quot;data&quot;: {\n    &quot;receipt_id&quot;: &quot;CANARY&quot;');
+  const typed = body!.replace('"CANARY"', '"still none"');
+  const refused = await officer.post(`/rejected/${id}/corrected`, { message: typed }).expect(422);
+  expect(refused.text).toContain('still none');
+  expect(textOf(refused.text)).toMatch(/nothing was changed: .*receipt_id/);
+  const message = body!.replace('"CANARY"', '8').replaceAll(',', ',\r\n');
+  const accepted = await officer.post(`/rejected/${id}/corrected`, { message }).expect(303);
+  const callbackPage = accepted.headers.location!.replace('/console', '');
+  expect((await officer.get(callbackPage).expect(200)).text).toContain('Asha');
+  expect(await rejectedIds()).toEqual([]);
+  expect((await officer.get('/rejected')).text).toContain('Nothing matches');
+  await officer.post(`/rejected/${id}/corrected`, { message }).expect(400);
+  const operator = await visitAs(app, database, ['operator']);
+  await operator.post(`/rejected/${id}/delete`).expect(303);
+  await operator.get(`/rejected/${id}`).expect(404);
+});
+
+it('a message is shown to those who may see it, after its entry; others see it without what is personal', async () => {
+  const { app } = openApp(database);
+  const [paid, account] = await store([
+    receipt(7, { name: 'CANARY', mobile: '9876543210', patient_oid: 'CANARY-P', CANARY: 1 }),
+    callback('abha.created', { abha_address: 'CANARY@abdm', oid: 'CANARY-P', entries: 'CONTENT' }),
+  ]);
+  await reject({ ...receipt('CANARY', { patient_oid: 'CANARY-P' }), event: 'receipt.created' });
+  const [id] = await rejectedIds();
+  const messages = [`/callbacks/${paid}`, `/callbacks/${account}`, `/rejected/${id}`];
+  for (const role of ['viewer', 'operator'] as const) {
+    const visitor = await visitAs(app, database, [role]);
+    for (const page of [...messages, '/callbacks', '/callbacks?state=applied', '/rejected', '/health']) {
+      const { status, text } = await visitor.get(page);
+      expect([page, status]).toEqual([page, 200]);
+      expect(text).not.toMatch(/CANARY|9876543210|CONTENT/);
+    }
+    await visitor.post(`/rejected/${id}/corrected`, { message: '{}' }).expect(403);
+  }
+  expect(await entries()).toEqual([]);
+  const refused = await (await visitAs(app, database, ['operator']))
+    .post(`/rejected/${id}/again`)
+    .expect(422);
+  expect(refused.text).not.toContain('CANARY');
+
+  const desk = await visitAs(app, database, ['desk']);
+  for (const page of messages) {
+    const { text } = await desk.get(page).expect(200);
+    expect(text).toContain('CANARY');
+    expect(text).not.toContain('CONTENT');
+  }
+  const written = (await entries()).slice(-3);
+  expect(written.map(({ action }) => action)).toEqual(['reveal', 'reveal', 'body']);
+  for (const { subjects } of written) expect(subjects).not.toEqual([]);
+  expect(JSON.stringify(written)).not.toContain('CANARY');
+  await database.rows('alter table public.access_log rename to gone');
+  for (const page of messages) expect((await desk.get(page).expect(500)).text).not.toContain('CANARY');
+});
+
+it('pages of the list follow each other without a gap', async () => {
+  const ids = await store(Array.from({ length: 230 }, (_, n) => receipt(n)));
+  const older = await store([receipt(1000)], 24 * 3);
+  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
+  const listed: string[] = [];
+  let next: string | undefined = '/callbacks?range=last_7_days';
+  while (next) {
+    const { text }: { text: string } = await visitor.get(next).expect(200);
+    listed.push(...Array.from(text.matchAll(/<a href="\/console\/callbacks\/([^"]+)"/g), ([, id]) => id!));
+    next = /<a href="\/console([^"]+)">Next/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+  }
+  expect(listed).toEqual([...ids.toReversed(), ...older]);
+});

@@ -1,0 +1,153 @@
+import { formatAmount } from '../../../src/common/words.ts';
+import { lists } from '../../../src/console/lists/definitions.ts';
+import { apply } from '../../db/apply.ts';
+import { receiptCallback, samples } from '../../support/callbacks.ts';
+import { useReceiverDatabase } from '../../support/receiver-database.ts';
+import { openApp, type Visitor, visitAs } from '../support.ts';
+
+const database = useReceiverDatabase();
+const now = Math.floor(Date.now() / 1000);
+const receipt = (receipt_id: number, data: object, event = 'receipt.created') =>
+  receiptCallback({
+    event,
+    event_time: now,
+    data: { receipt_id, created_at: now, clinic_id: 'c-1', ...data },
+  });
+
+let desk: Visitor;
+let officer: Visitor;
+beforeAll(async () => {
+  await apply(database, [
+    receipt(1, { net_amount: 700, amount_paid: 300, amount_due: 400, receipt_status: 'SUCCESS' }),
+    receipt(2, { net_amount: 90_000, receipt_status: 'Failed', receipt_number: 'F-2' }),
+    receipt(3, { net_amount: 5_000, receipt_number: 'D-3', created_at: now - 40 * 86_400 }),
+    { ...receipt(3, {}, 'receipt.deleted'), event_time: now + 1, data: { receipt_id: 3 } },
+    { ...receipt(4, { net_amount: 11, created_at: now - 500 * 86_400 }), event_time: now - 500 * 86_400 },
+    {
+      ...receipt(5, {
+        net_amount: 1,
+        amount_paid: 0,
+        amount_due: 1,
+        created_at: now - 50 * 86_400,
+        payment_link: `https://pay.invalid/${'x'.repeat(400)}`,
+      }),
+      business_id: 'other',
+    },
+    samples.admission({ event_time: now - 500 * 86_400, data: { admission_date: now - 500 * 86_400 } }),
+  ]);
+  const { app } = openApp(database);
+  desk = await visitAs(app, database, ['desk']);
+  officer = await visitAs(app, database, ['privacy']);
+});
+
+/** The numbers above the rows. */
+const sumsOf = (html: string) =>
+  [.../<ul class="sums">.*?<\/ul>/s.exec(html)![0].matchAll(/<b>(.*?)<\/b>/g)]
+    .map(([, sum]) => sum)
+    .join(' ');
+
+it.each(lists.map(({ name }) => name))(
+  '%s opens for all days, sorted by any of its columns, and as a file',
+  async (name) => {
+    const list = lists.find((one) => one.name === name)!;
+    for (const column of list.columns) await officer.get(`/${name}?range=all&sort=-${column}`).expect(200);
+    const { text } = await officer.get(`/${name}/csv?range=all`).expect(200);
+    await officer.get(`/${name}?range=all&at=2026-01-01T00:00`).expect(200);
+    for (const column of [...list.columns, ...list.also])
+      expect(text.split('\r\n')[0]!.split(',')).toContain(column);
+    await officer.get(`/${name}/xlsx?range=all`).expect(200);
+  },
+);
+
+it('a role that sees no names cannot sort by them', async () => {
+  const viewer = await visitAs(openApp(database).app, database, ['viewer']);
+  for (const path of ['/receipts', '/receipts/csv', '/unpaid'])
+    for (const column of ['name', '-mobile'])
+      await viewer.get(`${path}?range=all&sort=${column}`).expect(400);
+  await viewer.get('/receipts?range=all&sort=net_amount').expect(200);
+});
+
+it('a link is whole, however long it is', async () => {
+  const { text } = await desk.get('/unpaid').expect(200);
+  expect(text).toContain(`href="https://pay.invalid/${'x'.repeat(400)}"`);
+});
+
+it('links of Takings keep the places that are chosen', async () => {
+  const { text } = await desk.get('/takings?clinic=c-1').expect(200);
+  expect(text).toMatch(/\/payments\?clinic=c-1&amp;from=/);
+});
+
+it('a list of receipts has failed ones, and its sums leave them out', async () => {
+  const { text } = await desk.get('/receipts?range=today').expect(200);
+  expect(sumsOf(text)).toBe('2 ₹700 ₹300 ₹400');
+  expect(text).toContain('1 receipt is failed, and in no sum');
+  const failed = await desk.get('/receipts?state=failed').expect(200);
+  expect(failed.text).toContain('F-2');
+  expect(failed.text).not.toContain('₹700');
+  expect((await desk.get('/receipts?state=part_paid').expect(200)).text).not.toContain('F-2');
+});
+
+it('a deleted receipt is listed on the day on which it was deleted', async () => {
+  const { text } = await desk.get('/deleted?range=today').expect(200);
+  expect(text).toContain('D-3');
+  expect(sumsOf(text)).toContain('1 ₹5,000');
+  expect((await desk.get('/receipts?range=all').expect(200)).text).not.toContain('D-3');
+});
+
+it('receipts are listed as they were at a moment', async () => {
+  const { text } = await desk.get('/receipts?range=all&at=2020-01-01T00:00').expect(200);
+  expect(text).toContain('Nothing matches');
+  const at = new Date(now * 1000 + 8 * 3_600_000).toISOString().slice(0, 16);
+  expect(sumsOf((await desk.get(`/receipts?range=all&at=${at}`).expect(200)).text)).toContain('4 ₹712');
+});
+
+it.each([
+  ['receipts', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
+  ['takings', 'doctor=Dr%20No', 'No doctor is called Dr No.'],
+  ['unpaid', 'business=Sunrice', 'No business is called Sunrice.'],
+  ['admissions', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
+  ['receipts', 'from=2030-01-01', 'This day is yet to come.'],
+  ['receipts', 'from=2026-02-02&to=2026-02-01', 'This is before 2 Feb 2026.'],
+  ['takings', 'month=2030-01', 'This month is yet to come.'],
+])('%s?%s is answered with what is wrong, and with no sum', async (name, query, message) => {
+  const { text } = await desk.get(`/${name}?${query}`).expect(400);
+  expect(text).toContain(message);
+  expect(text).not.toContain('₹');
+  if (name !== 'takings') await desk.get(`/${name}/csv?${query}`).expect(400);
+});
+
+it('a clinic, doctor or business that some record or name has is a filter, also without rows', async () => {
+  await database.rows(
+    `insert into receiver.aliases (kind, id, alias, updated_by) values ('clinic', 'c-9', 'Lakeside', 'x')`,
+  );
+  for (const query of ['clinic=c-1', 'clinic=lakeside', 'clinic=c-9', 'doctor=doctor-1', 'business='])
+    for (const name of ['receipts', 'admissions', 'takings']) await desk.get(`/${name}?${query}`).expect(200);
+});
+
+it('the days from one on are those until today, whatever the range was', async () => {
+  const day = new Date(now * 1000 - 86_400_000).toISOString().slice(0, 10);
+  const { text } = await desk.get(`/receipts?range=last_month&from=${day}`).expect(200);
+  expect(sumsOf(text)).toMatch(/^2 /);
+});
+
+it('a page behind the last one leads to the last one', async () => {
+  await desk
+    .get('/receipts?range=today&page=49')
+    .expect(303)
+    .expect('Location', '/console/receipts?range=today&page=1');
+});
+
+it('who is admitted is shown however long ago it began', async () => {
+  expect(sumsOf((await desk.get('/admissions').expect(200)).text)).toMatch(/^1 /);
+});
+
+it.each([
+  ['450.5', '₹450.50'],
+  ['100.005', '₹100.01'],
+  ['0.00499999999999999999', '₹0'],
+  ['-0.001', '₹0'],
+  ['-12', '-₹12'],
+  ['123456.005000000000000000000000000001', '₹1,23,456.01'],
+])('an amount of %s is shown as %s', (value, shown) => {
+  expect(formatAmount(value)).toBe(shown);
+});
