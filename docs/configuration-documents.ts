@@ -92,24 +92,28 @@ function configuration(groups: VariableGroup[]): string {
 
 # Configuration
 
-Set variables in the environment or in a file \`.env\`; [.env.example](../.env.example) is one with all of them. They are
-checked at the start: every error is printed, and the process ends with 78, as it does if a variable of version 1 is set that went: the
-message says what to use instead. An empty value counts as unset. A variable spelt nearly like one of these is named.
+Set variables in the environment or in a file \`.env\`; [.env.example](../.env.example) is one with all of them. The start checks them: it
+prints every error and ends with 78, also for a variable of version 1 that went, with what to use instead. An empty value counts as unset.
+A variable spelt nearly like one of these is named. A family is a kind of record.
 
-Blanks and line ends around a value are cut. Quotes around one end the start: \`docker run --env-file\` keeps them. Only in \`.env\` they
-are syntax, and needed where a value has a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start with 78,
-and so does \`FAMILIES\` in a \`.env\` that belongs to another user (not root).
+Blanks and line ends around a value are cut. Quotes around one end the start: only in \`.env\` they are syntax, and needed where a value has
+a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too, and so does \`FAMILIES\` in a \`.env\` that
+belongs to another user (not root).
 
 ${parts.join('\n\n')}
+
+[README](../README.md) · Next: [security](security.md)
 `;
 }
+
+const firstSentence = (text: string) => text.split(/\. (?=[A-Z])/)[0]!;
 
 function readme(text: string, groups: VariableGroup[]): string {
   const fromRoot = (document: string) => document.replace(link, (whole) => whole.replace('](', '](docs/'));
   const variables = groups
     .flatMap(variablesOf)
     .filter(({ first }) => first)
-    .map((variable) => ({ ...variable, description: fromRoot(variable.description) }));
+    .map((variable) => ({ ...variable, description: fromRoot(firstSentence(variable.description)) }));
   return replacePart(text, 'variables', variableTable(variables));
 }
 

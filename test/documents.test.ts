@@ -51,6 +51,19 @@ it('the documents have a table of every error status with its meaning, and no ot
   expect(rows.map(([, status, meaning]) => [status, meaning])).toEqual(Object.entries(errorStatuses));
 });
 
+it('the way on from docs/getting-started.md passes every page of docs, each with the way back', () => {
+  const ways = /\n\[README\]\(\.\.\/README\.md\) · Next: \[.+\]\((.+)\)\n$/;
+  const passed: string[] = [];
+  for (let page = 'getting-started.md'; page !== '../CONTRIBUTING.md'; ) {
+    expect(passed).not.toContain(page);
+    passed.push(page);
+    const text = read(`docs/${page}`);
+    expect(text).toMatch(ways);
+    page = ways.exec(text)![1]!;
+  }
+  expect(passed.toSorted()).toEqual(readdirSync('docs').filter((name) => name.endsWith('.md')));
+});
+
 it('README.md names every document of docs', () => {
   const missing = readdirSync('docs').filter(
     (name) => /\.(md|json)$/.test(name) && !read('README.md').includes(`](docs/${name}`),
