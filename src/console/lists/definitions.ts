@@ -308,6 +308,7 @@ export const lists: readonly List[] = [
     columns: 'event_time kind name mobile doctor_id pdf_url',
     also: 'business_id family record day patient_id delivery_id',
     links: toRecord('event_time', '', 'record'),
+    words: { kind: (value) => (value === 'mcert' ? 'medical certificate' : words(value)) },
     order: 'event_time desc, delivery_id',
     newestDayFirst: true,
     filters: ['state', 'business', 'doctor'],

@@ -199,7 +199,7 @@ export function ListTabs({ list, entered, range }: Pick<ListProps, 'entered' | '
 
 export function ListPage(props: ListPageProps) {
   const { query, rows } = props;
-  const { aliases } = useVisit();
+  const { aliases, timezone } = useVisit();
   const { list } = query;
   return (
     <>
@@ -213,7 +213,7 @@ export function ListPage(props: ListPageProps) {
         columns={columnsOf(query).map(({ name }) => name)}
         empty="Nothing matches. Choose other days, or remove a filter."
         head={(column) => <Head {...props} column={column} />}
-        printed={describeSelection(query, aliases)}
+        printed={describeSelection(query, aliases, timezone)}
       />
       <Pages {...props} />
     </>

@@ -39,7 +39,7 @@ export function Named({ kind, id, href }: { kind: AliasKind; id: string | null |
   if (!id) return <Nothing />;
   const alias = aliases?.[kind].get(id);
   const name = alias ? <span title={id}>{alias}</span> : id.trim() ? <Id id={id} /> : 'blank';
-  return href ? <a href={href}>{name}</a> : <>{name}</>;
+  return href ? <a href={href}>{name}</a> : name;
 }
 
 const tones = {

@@ -99,6 +99,7 @@ it('receipts are listed as they were at a moment', async () => {
   expect(text).toContain('Nothing matches');
   const at = new Date(now * 1000 + 8 * 3_600_000).toISOString().slice(0, 16);
   expect(sumsOf((await desk.get(`/receipts?range=all&at=${at}`).expect(200)).text)).toContain('4 ₹712');
+  expect((await desk.get(`/receipts?at=${at}`)).text).toMatch(/<tr class="printed">.*· as of /);
 });
 
 it.each([
