@@ -33,12 +33,6 @@ export function parseMoment(text: string): Date | undefined {
   return day ? new Date(Date.parse(`${day}T${clock}Z`) - aheadMs) : undefined;
 }
 
-export function formatInterval(text: string): string {
-  const total = parseInterval(text);
-  if (total === undefined) return text;
-  return total < 0 ? `−${formatDuration(-total * 1000)}` : formatDuration(total * 1000);
-}
-
 /** A duration in its two largest units: 3 d 4 h. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
@@ -66,12 +60,3 @@ export function parseLocal(text: string, timezone: string): Date | undefined {
 
 /** The UTC offset of a time zone at a whole second, in milliseconds. */
 const offset = (moment: number, timezone: string) => Date.parse(`${formatLocal(moment, timezone)}Z`) - moment;
-
-/** An interval that PostgreSQL wrote, such as 1 day 02:03:04.5, in seconds; undefined for one of months. */
-export function parseInterval(text: string): number | undefined {
-  const [, days = '0', sign = '', hours, minutes, seconds] =
-    /^(?:(-?\d+) days? ?)?(?:(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?$/.exec(text) ?? [];
-  if (hours === undefined && days === '0') return undefined;
-  const time = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60 + Number(seconds ?? 0);
-  return Number(days) * 86_400 + (sign ? -time : time);
-}

@@ -5,6 +5,9 @@ import { BadInput } from './page.ts';
 
 export const text = z.string().max(500, 'is too long.');
 
+/** The hash of a cause: what is typed is none. */
+export const cause = z.string().regex(/^[0-9a-f]{32}$/, 'Unknown cause.');
+
 export const guid = z.guid('An id must be a UUID.');
 
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>

@@ -34,7 +34,7 @@ export interface List {
   tab: readonly [of: string, name: string];
   /** The least role. Reading a list of `privacy` is an entry of the access log for everybody. */
   role: Role;
-  /** Of its entries in the access log. */
+  /** What its entries in the access log are called. */
   action: string;
   /** What it reads: a view, or a query on views. */
   source: Sql;

@@ -152,7 +152,7 @@ const uncut: readonly ColumnKind[] = [
   'moment',
   'interval',
 ];
-/** Of a page: a record's own page has all of it. No id of a record or a patient is longer. */
+/** Characters of a text on a page: a record's own page has all of them. No id of a record or a patient is longer. */
 const maxOnPage = 250;
 
 /** Cuts a text: a field may have a hundred thousand characters, and a page or a batch has hundreds of rows. */
@@ -283,10 +283,10 @@ function summaryOf({ list: { subjects } }: ListQuery, source: RawBuilder<unknown
       array(select s from (${all}) as named where s is not null) end as patients ${source}`;
 }
 
-/** Of all rows of a download. */
+/** Whose rows a download has. */
 export const querySummary = (query: ListQuery, maxRows: number) => summaryOf(query, matching(query), maxRows);
 
-/** Of the rows of a page. */
+/** Whose rows a page has. */
 export async function summarize(db: Db, query: ListQuery, rows: readonly ListRow[]): Promise<RowsSummary> {
   const ids = rows.map(({ patient_id = null, delivery_id = null }) => ({ patient_id, delivery_id }));
   const source = sql`from jsonb_to_recordset(${JSON.stringify(ids)}::jsonb) as shown(patient_id text, delivery_id text)`;

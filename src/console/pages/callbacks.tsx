@@ -11,7 +11,7 @@ import { hasPublicKey } from '../../inbox/read-record.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import type { ListQuery } from '../lists/query.ts';
 import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
-import { guid, readForm } from '../read-form.ts';
+import { cause, guid, readForm } from '../read-form.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Bars } from '../ui/pictures.tsx';
@@ -30,10 +30,9 @@ import {
 import { RecordLink } from './records.tsx';
 import { describeFaults, eventOf } from './rejected.tsx';
 
-/** Of a picture. */
 const maxDays = 400;
-export const causeHash = z.string().regex(/^[0-9a-f]{32}$/, 'Unknown cause.');
 
+const forms = { id: guid, cause };
 const count = z.coerce.number().int().min(0);
 /** What became of another try. */
 const outcome = { again: count, accepted: count, refused: count, left: count };
@@ -42,7 +41,7 @@ const outcome = { again: count, accepted: count, refused: count, left: count };
 export const callbacks: Page = (routes, context) => {
   const { db, families, logAccess } = context;
   routes.post('/callbacks/again', 'operator', async (req, res) => {
-    const { id, cause } = readForm(req.body, { id: guid, cause: causeHash });
+    const { id, cause } = readForm(req.body, forms);
     if (!id && !cause) throw new BadInput('The callback is missing.');
     await logAccess(res, { action: 'replay', filter: { delivery: id, cause } });
     const again = await replayDeliveries(db, id ? { ids: [id] } : { cause });

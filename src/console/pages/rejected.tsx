@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { z } from 'zod';
 import { canonicalJson, withDecimals } from '../../callbacks/exact-json.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import { families } from '../../callbacks/families/index.ts';
@@ -16,7 +15,7 @@ import {
 } from '../../inbox/replay.ts';
 import { reasons } from '../lists/wording.ts';
 import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
-import { readForm } from '../read-form.ts';
+import { cause as causeHash, readForm } from '../read-form.ts';
 import { hrefTo, useMay } from '../ui/context.ts';
 import { PostButton, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
@@ -72,7 +71,7 @@ export const rejected: Page = (routes, core) => {
   );
 
   routes.post('/rejected/again', 'operator', async (req, res) => {
-    const { cause } = readForm(req.body, { cause: z.string().regex(/^[0-9a-f]{32}$/, 'Unknown cause.') });
+    const { cause } = readForm(req.body, { cause: causeHash });
     if (!cause) throw new BadInput('The cause is missing.');
     const found = await listQuarantine(db, { cause }, maxProblems);
     const ids = found.slice(0, maxTried).map(({ id }) => id);
