@@ -13,7 +13,7 @@ const groups: Record<string, Record<string, [about: string, example: string]>> =
   Look: {
     find: ['find records by number, id, phone number or name', 'find JA-2671'],
     sql: ['read with SQL; without a statement: the views', `sql 'select count(*) from receipts'`],
-    quarantine: ['list, show, replay or drop refused bodies', 'quarantine list --reason invalid'],
+    quarantine: ['list, show, replay or drop rejected messages', 'quarantine list --reason invalid'],
     drugs: ['search the platform’s drugs and laboratory tests', 'drugs paracetamol --limit 3'],
   },
   Patients: {

@@ -4,8 +4,7 @@ import { arrivedBefore, arrivedSince, type SenderFilter } from './list-deliverie
 
 export interface Period {
   since: Date;
-  /** Undefined: until now. */
-  until?: Date;
+  until: Date;
   /** In what steps it is counted. */
   unit: 'hour' | 'day';
 }
@@ -28,14 +27,14 @@ export async function readArrivals(
   { since, until, unit }: Period,
   { family, business }: SenderFilter,
 ): Promise<Arrivals[]> {
-  const last = until ? sql`${until}::timestamptz - interval '1 second'` : sql`now()`;
+  const last = sql`${until}::timestamptz - interval '1 second'`;
   const unitOf = (at: RawBuilder<unknown>) => sql`${sql.raw(`reporting.${unit}`)}(${at})`;
   const [type, beginning] =
     unit === 'hour' ? ['timestamptz', 'step'] : ['date', 'step::timestamp at time zone reporting.timezone()'];
   const conditions = sql.join(
     [
       arrivedSince(since),
-      ...(until ? [arrivedBefore(until)] : []),
+      arrivedBefore(until),
       ...(family === undefined ? [] : [sql`family = ${family}`]),
       ...(business === undefined ? [] : [sql`business_id = ${business}`]),
     ],

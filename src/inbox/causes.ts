@@ -10,7 +10,7 @@ export interface Cause {
   /** Its hash: see `causeOfFailure` and `causeOfRejection`. */
   cause: string;
   family: string;
-  /** Of a rejected body: any word. */
+  /** Any word, if the body was rejected. */
   event: string | null;
   /** Null: they failed. */
   reason: QuarantineReason | null;

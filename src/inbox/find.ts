@@ -57,7 +57,7 @@ export interface Person {
   last: Date;
 }
 
-/** A delivery, or a body of the quarantine, with this id. */
+/** The callback, or the rejected message, with this id. */
 export interface Message {
   kind: 'delivery' | 'quarantine';
   id: string;

@@ -11,8 +11,6 @@ export interface QuarantineFilter extends SenderFilter {
   ids?: readonly string[] | undefined;
   reason?: QuarantineReason | undefined;
   cause?: string | undefined;
-  /** Only bodies behind this one in the list. */
-  before?: string | undefined;
   /** Also those that were replayed. */
   replayed?: boolean | undefined;
 }
@@ -34,7 +32,7 @@ export const causeOfRejection = sql<string>`
 
 /** The last to arrive first. */
 export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number): Promise<QuarantinedBody[]> {
-  const { ids, reason, family, business, cause, before, replayed } = filter;
+  const { ids, reason, family, business, cause, replayed } = filter;
   return db
     .selectFrom('receiver.quarantine')
     .select(['id', 'path', 'family', 'business_id', 'reason', 'errors', 'acknowledged', 'count'])
@@ -44,11 +42,6 @@ export function listQuarantine(db: Db, filter: QuarantineFilter, limit?: number)
     .$if(family !== undefined, (query) => query.where('family', '=', family!))
     .$if(business !== undefined, (query) => query.where('business_id', '=', business!))
     .$if(cause !== undefined, (query) => query.where(causeOfRejection, '=', cause!))
-    .$if(before !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(last_received_at, id) < (select q.last_received_at, q.id from receiver.quarantine q where q.id = ${before})`,
-      ),
-    )
     .$if(!replayed, (query) => query.where('replayed_at', 'is', null))
     .orderBy('last_received_at', 'desc')
     .orderBy('id', 'desc')

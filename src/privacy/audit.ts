@@ -8,8 +8,6 @@ export interface AccessFilter {
   subjects?: readonly string[] | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
-  /** Only entries before this one. */
-  before?: string | undefined;
 }
 
 export interface AccessEntry extends Omit<Selectable<Tables['public.access_log']>, 'subjects'> {
@@ -29,7 +27,7 @@ export const isAbout = (subjects: readonly string[]) =>
 /** Entries of the access log, newest first. */
 export async function listAccess(
   db: Db,
-  { actor, action, subjects, since, until, before }: AccessFilter,
+  { actor, action, subjects, since, until }: AccessFilter,
   limit: number,
 ): Promise<AccessEntry[]> {
   let query = db
@@ -41,7 +39,6 @@ export async function listAccess(
   if (subjects) query = query.where(isAbout(subjects));
   if (since) query = query.where('at', '>=', since);
   if (until) query = query.where('at', '<', until);
-  if (before !== undefined) query = query.where('entry', '<', before);
   return query.orderBy('entry', 'desc').limit(limit).execute();
 }
 

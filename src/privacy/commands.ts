@@ -80,7 +80,7 @@ function addPatientCommands(program: Command, onCore: OnCore): void {
     .option('--dry-run', 'show what would be erased, and change nothing')
     .option(
       '--also <id>',
-      'a callback or a body of the quarantine with an id as text, as the dry run lists them (repeatable)',
+      'a callback or a rejected message with an id as text, as the dry run lists them (repeatable)',
       (id, others: string[]) => [...others, parseUuid(id)],
       [],
     )
@@ -174,7 +174,7 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
   erasures
     .command('show')
     .description(
-      'print what is withheld of an erasure, as it was: a JSON object for each callback and refused body',
+      'print what is withheld of an erasure, as it was: a JSON object for each callback and rejected message',
     )
     .argument('<id>', 'its certificate', parseUuid)
     .action(

@@ -58,7 +58,7 @@ export async function erasePatient(
   const existing = (await stored.execute()).map((row) => row.id);
   const unknown = ids.filter((selected) => !existing.includes(selected));
   if (unknown.length > 0)
-    throw new Error(`No callback and no body of the quarantine has the id ${unknown.join(', ')}`);
+    throw new Error(`No callback and no rejected message has the id ${unknown.join(', ')}`);
   const deliveries = ids.map((selected) => `d:${selected}`);
   await inGate(core.pool, stepMs, async (client) => {
     await client.query(addErasure, [id, subjects, deliveries, actor.id]);

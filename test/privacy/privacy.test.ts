@@ -103,7 +103,7 @@ it('what a person has named for an erasure is reduced alone and for good; an unk
   });
   const subjects = await identifyPatient(core, actor, ['CANARY-A']);
   await expect(erasePatient(core, actor, subjects, { also: [randomUUID()] })).rejects.toThrow(
-    'No callback and no body',
+    'No callback and no rejected message',
   );
   expect(await database.rows('select from receiver.erasures')).toEqual([]);
   await erasePatient(core, actor, subjects, { also: [note!] });

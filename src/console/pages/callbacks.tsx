@@ -236,7 +236,7 @@ function Detail({ delivery, families }: DetailProps) {
                 {formatTimes(times - 1)}, the last at <Moment at={delivery.last_received_at} exact />
               </>
             ) : undefined,
-          Id: <span class="id">{id}</span>,
+          Id: id,
         }}
       />
       <h2>Message</h2>

@@ -18,10 +18,10 @@ import {
   summarize,
 } from '../lists/query.ts';
 import { readBusinesses } from '../lists/read.ts';
-import { type ListRequest, listHref, readListRequest } from '../lists/request.ts';
+import { type ListRequest, readListRequest } from '../lists/request.ts';
 import { BadInput, hasRole, type Page, TooManyDownloads } from '../page.ts';
 import { Faults } from '../ui/chips.tsx';
-import { visitOf } from '../ui/context.ts';
+import { hrefTo, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { AboveLog } from './access-log.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
@@ -83,10 +83,7 @@ export const listPages: Page = (routes, context) => {
       const { length: rows } = shown.rows;
       if (rows === 0 && shown.totals.rows > 0) {
         const last = `${Math.ceil(shown.totals.rows / pageRows)}`;
-        return res.redirect(
-          303,
-          `${listHref(list, { ...entered })}${Object.keys(entered).length > 1 ? '&' : '?'}page=${last}`,
-        );
+        return res.redirect(303, hrefTo(`/${list.name}`, { ...entered, page: last }));
       }
       if (list.role === 'privacy' || columnsOf(query).some(({ personal }) => personal))
         await logAccess(res, { action: list.action, subjects, ...loggedOf(request, query, rows), rows });

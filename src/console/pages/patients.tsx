@@ -201,7 +201,7 @@ function Erasures({ erasures }: { erasures: readonly Certificate[] }) {
 interface PatientProps {
   subjects: readonly string[];
   patient: privacy.Profile;
-  /** Of the patient's page. */
+  /** The address of the patient's page. */
   address: string;
 }
 

@@ -124,7 +124,7 @@ interface VersionsProps {
 interface BodyProps extends VersionsProps {
   businessId: string;
   row: Row;
-  /** Of a receipt. */
+  /** Each state of a receipt; empty for other families. */
   changes: readonly Change[];
 }
 

@@ -9,7 +9,7 @@ export interface Choice {
 }
 
 interface ChipProps {
-  /** Of the page, below /console, with what its address has. */
+  /** The path of the page, below /console; `entered` is the rest of its address. */
   path: string;
   entered: Values;
   /** What it filters by. */

@@ -107,7 +107,7 @@ export function Amount({ value }: { value: number | string | null | undefined })
 export function Phone({ number }: { number: string | null | undefined }) {
   if (!number) return <Nothing />;
   const digits = number.replace(/[^\d+]/g, '');
-  // Of India: as people say it.
+  // A number of India is shown as people say it.
   const [, one, other] = /^(?:\+?91|0)?(\d{5})(\d{5})$/.exec(digits) ?? [];
   return digits.length < 6 ? number : <a href={`tel:${digits}`}>{one ? `${one} ${other}` : number}</a>;
 }

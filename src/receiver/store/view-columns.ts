@@ -121,7 +121,7 @@ export const viewColumns: ReadonlyMap<string, ViewColumn> = new Map(
 
 /** The facts about a column of a view; one that is not listed is a text, and personal. */
 export const viewColumn = (name: string): ViewColumn =>
-  viewColumns.get(name) ?? { name, label: titled(name), kind: 'text', personal: true, summed: false };
+  viewColumns.get(name) ?? columnOf(name, { label: titled(name), kind: 'text' });
 
 export const publicViewColumns: readonly string[] = [...viewColumns.values()]
   .filter(({ personal }) => !personal)
