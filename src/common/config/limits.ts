@@ -31,7 +31,8 @@ export const times = {
   /** Limit of requests in flight during a stop. */
   stopMs: 10_000,
   metricsCacheMs: 5_000,
-  /** A job costs far more than an id in it. */
+  /** Pause after a job, for each delivery in it and in all: it costs far more than an id in it, and a lone callback hardly waits. */
+  jobMsPerDelivery: 5,
   jobEveryMs: 100,
   /** Limit of a job, longer than any merge: one that hangs frees its place. */
   jobMs: 45_000,

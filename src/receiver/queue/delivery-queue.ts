@@ -93,13 +93,14 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
   let next = new Map<string, readonly string[]>();
   let isWaiting = false;
   let adding: Promise<void> | undefined;
-  let lastAddedAt = Number.NEGATIVE_INFINITY;
+  let nextAt = 0;
 
   const notify = async () => {
-    const restMs = lastAddedAt + times.jobEveryMs - performance.now();
+    const restMs = nextAt - performance.now();
     await (restMs > 0 ? pause(restMs, closing.signal) : undefined);
     isWaiting = false;
-    lastAddedAt = performance.now();
+    const added = [...next.values()].flat().length;
+    nextAt = performance.now() + Math.min(added * times.jobMsPerDelivery, times.jobEveryMs);
     const jobs = Array.from(next, ([family, ids]) => ({
       name: 'merge' as const,
       data: { ids, families: [family] },
