@@ -39,7 +39,7 @@ const hex = (value: number, digits: number) => value.toString(16).padStart(digit
  */
 export function receiptCallback(series: number, number: number): string {
   const updates = number % 6 === 5;
-  const receipt = series * 10_000_000 + (updates ? number - 5 : number);
+  const receipt = series * 1_000_000 + (updates ? number - 5 : number);
   const created = firstTime + receipt * 17;
   const updated = updates ? created + 40_000 : created;
   const business = `64f0${hex(receipt % 10, 20)}`;

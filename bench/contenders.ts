@@ -16,12 +16,11 @@ export interface Contender {
   name: string;
   /** Creates the tables that its programs expect. */
   prepare: (stores: Stores, bench: BenchStores) => Promise<unknown>;
-  /** Undefined: `floor` is measured. */
-  receiver?: Program;
+  receiver: Program;
   /** Makes rows of what the receiver acknowledged. */
   worker?: Program;
-  /** How many acknowledged callbacks are not applied. */
-  waiting?: (stores: Stores, bench: BenchStores) => Promise<number>;
+  /** How many acknowledged callbacks are not applied. @param isLast what is left is given up */
+  waiting?: (stores: Stores, bench: BenchStores, isLast: boolean) => Promise<number>;
   /** How many seconds to wait until all is applied. */
   drainSeconds?: number;
 }
@@ -75,13 +74,14 @@ export function receiverOf(name: string, folder: string): Contender {
   };
 }
 
+const createReceipts = () => {
+  const columns = Object.entries(receiptColumns).map(([column, type]) => `${column} ${type}`);
+  return `create table receipts (${columns.join(', ')}, primary key (business_id, receipt_id));`;
+};
+
 const oneByOne = (name: string, concurrency: number): Contender => ({
   name,
-  prepare: ({ databaseUrl }, { query }) => {
-    const columns = Object.entries(receiptColumns).map(([column, type]) => `${column} ${type}`);
-    const text = `create table receipts (${columns.join(', ')}, primary key (business_id, receipt_id))`;
-    return query(text, databaseUrl);
-  },
+  prepare: ({ databaseUrl }, { query }) => query(createReceipts(), databaseUrl),
   receiver: { command: program('express.ts'), env: ({ redisUrl }) => ({ REDIS_URL: redisUrl }) },
   worker: {
     command: program('worker.ts'),
@@ -91,9 +91,11 @@ const oneByOne = (name: string, concurrency: number): Contender => ({
       CONCURRENCY: String(concurrency),
     }),
   },
-  waiting: async ({ redisUrl }) => {
+  waiting: async ({ redisUrl }, _bench, isLast) => {
     const queue = new Queue('receipts', { connection: { url: redisUrl } });
     const { failed, ...counts } = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+    // The next burst is that of another contender.
+    if (isLast) await queue.drain();
     await queue.close();
     if (failed) throw new Error(`${failed} jobs failed.`);
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -101,19 +103,38 @@ const oneByOne = (name: string, concurrency: number): Contender => ({
   drainSeconds: 2,
 });
 
-/** What the receiver is compared with: a job and an upsert for each callback, the least that storing costs, and HTTP. */
+const floor = (name: string, merges: boolean): Contender => {
+  const env = ({ databaseUrl }: Stores) => ({ DATABASE_URL: databaseUrl, ...(merges && { MERGES: 'yes' }) });
+  const tables = `create table callbacks (id uuid primary key, business text, record bigint, version text collate "C", body jsonb);
+    create index on callbacks (business, record); create table waiting (ids uuid[]);
+    create aggregate merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}'); ${createReceipts()}`;
+  return {
+    name,
+    prepare: ({ databaseUrl }, { query }) =>
+      query(
+        merges
+          ? tables
+          : 'create table callbacks (id uuid primary key, business text, record bigint, version text, body jsonb)',
+        databaseUrl,
+      ),
+    receiver: { command: program('floor.ts'), env },
+    ...(merges && {
+      worker: { command: program('merge-floor.ts'), env },
+      waiting: async ({ databaseUrl }, { query }) =>
+        Number(await query('select coalesce(sum(cardinality(ids)), 0) from waiting', databaseUrl)),
+    }),
+  };
+};
+
+/** What the receiver is compared with: the least that storing and merging cost, a job and an upsert for each callback, and HTTP. */
 export const others: Contender[] = [
+  floor('durable floor', false),
+  floor('merge floor', true),
   oneByOne('one by one, 50 jobs at a time', 50),
   oneByOne('one by one, BullMQ’s default', 1),
-  { name: 'durable floor, no HTTP', prepare: async () => {} },
   {
     name: 'bare Express, stores nothing',
     prepare: async () => {},
     receiver: { command: program('express.ts'), env: () => ({}) },
   },
 ];
-
-export const floor = (seconds: number, group: number, series: number): Program => ({
-  command: [...program('floor.ts'), String(seconds), String(group), String(series)],
-  env: ({ databaseUrl }) => ({ DATABASE_URL: databaseUrl }),
-});

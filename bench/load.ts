@@ -1,12 +1,17 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { receiptCallback } from './callbacks.ts';
 
 export interface LoadOrder {
   url: string;
   connections: number;
   seconds: number;
+  /** Default: the next one on a connection as soon as the last is answered. */
+  perSecond?: number;
+  /** Default: as many as are answered. */
+  requests?: number;
   /** Each series has other receipts. */
   series: number;
 }
@@ -35,9 +40,16 @@ const maxPerSecond = 30_000;
  *
  * @throws Error when a response is not 200, or no request is left
  */
-export async function sendLoad({ url, connections, seconds, series }: LoadOrder): Promise<LoadFigures> {
+export async function sendLoad({
+  url,
+  connections,
+  seconds,
+  series,
+  perSecond,
+  requests: count,
+}: LoadOrder): Promise<LoadFigures> {
   const { host, hostname, port } = new URL(url);
-  const requests = Array.from({ length: maxPerSecond * seconds }, (_, number) =>
+  const requests = Array.from({ length: count ?? (perSecond ?? maxPerSecond) * seconds }, (_, number) =>
     requestOf(host, receiptCallback(series, number)),
   );
   const sockets = Array.from({ length: connections }, () => connect(Number(port), hostname).setNoDelay());
@@ -47,15 +59,21 @@ export async function sendLoad({ url, connections, seconds, series }: LoadOrder)
   let next = 0;
   let acknowledged = 0;
   const began = Date.now();
-  const end = performance.now() + seconds * 1000;
+  const started = performance.now();
+  const end = started + seconds * 1000;
   const sendOn = async (socket: Socket) => {
-    for (let sent = performance.now(); sent < end; sent = performance.now()) {
-      const request = requests[next++];
+    for (let now = performance.now(); now < end; now = performance.now()) {
+      const number = next++;
+      const request = requests[number];
+      if (!request && (count || perSecond)) return;
       if (!request) throw new Error(`The load has no more than ${maxPerSecond} requests per second.`);
+      // Late ones count from when they were due.
+      const sent = perSecond ? started + (number / perSecond) * 1000 : now;
+      if (sent > now) await pause(sent - now);
       socket.write(request);
       await responseOn(socket);
       acknowledged += 1;
-      const now = performance.now();
+      now = performance.now();
       if (now <= end) latencies.push(now - sent);
     }
   };

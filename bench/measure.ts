@@ -1,92 +1,103 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Contender, floor, type Program } from './contenders.ts';
+import { receiptCallback } from './callbacks.ts';
+import type { Contender, Program } from './contenders.ts';
 import type { LoadFigures, LoadOrder } from './load.ts';
 import type { BenchStores, Stores } from './stores.ts';
 
-export interface BenchOptions {
-  seconds: number;
-  rounds: number;
-  connections: number;
-}
-
-/** Of one contender in one round. */
-export interface Measurement {
-  /** 200s per second, while its worker applies them. */
+/** Rates are per second; CPU, in microseconds, and bytes per callback. */
+export interface Burst {
+  /** 200s, while the worker applies them. */
   acknowledged: number;
-  /** Rows per second, from the first request until nothing waits. */
+  /** Rows, from the first request until nothing waits. */
   applied?: number;
-  /** Bytes per callback. */
+  p50: number;
+  p99: number;
+  receiver?: number;
+  worker?: number;
+  postgres?: number;
   wal?: number;
   disk?: number;
-  p50?: number;
-  p99?: number;
 }
 
-const warmupSeconds = 0.5;
+/** A contender that runs, on stores of its own: it costs nothing while others are measured. */
+export interface Running {
+  contender: Contender;
+  burst: (seconds: number) => Promise<Burst>;
+  /** Sends at a rate, whatever the answers. */
+  pace: (perSecond: number, seconds: number) => Promise<LoadFigures>;
+  /** @returns milliseconds from a callback, sent while nothing else is, until its row is there */
+  sendAlone: (count: number) => Promise<number[]>;
+}
 
-/** Measures contenders, each on stores of its own. */
+const warmupSeconds = 1;
+const alonePauseMs = 100;
+
 export class Bench {
   private readonly load = fork(join(import.meta.dirname, 'load.ts'), { execArgv: ['--import', 'tsx'] });
-  private readonly running = new Set<ChildProcess>();
+  private readonly children = new Set<ChildProcess>();
   private readonly stores: BenchStores;
-  private readonly options: BenchOptions;
+  private readonly connections: number;
   private series = 0;
 
-  constructor(stores: BenchStores, options: BenchOptions) {
+  constructor(stores: BenchStores, connections: number) {
     this.stores = stores;
-    this.options = options;
+    this.connections = connections;
   }
 
-  async measure(contender: Contender, database: string, template: string): Promise<Measurement> {
-    const stores = await this.stores.fresh(database, template);
-    if (!contender.receiver) return this.measureFloor(stores);
-    const receiver = await this.start(contender.receiver, stores);
-    const worker = contender.worker && (await this.start(contender.worker, stores));
-    const { seconds, connections } = this.options;
-    const load = { url: receiver.url, connections };
-    await this.send({ ...load, seconds: warmupSeconds });
-    const waitingBefore = await this.drain(contender, stores);
-    const before = await this.usage(stores);
-    const { perSecond: acknowledged, p50, p99, ...sent } = await this.send({ ...load, seconds });
-    const left = await this.drain(contender, stores);
-    const elapsed = (Date.now() - sent.began) / 1000;
-    const after = await this.usage(stores);
-    await worker?.stop();
-    await receiver.stop();
-    if (!contender.waiting) return { acknowledged, p50, p99 };
-    const rows = waitingBefore + sent.acknowledged - left;
+  async start(contender: Contender): Promise<Running> {
+    const stores = await this.stores.fresh();
+    await contender.prepare(stores, this.stores);
+    const { url, pid } = await this.run(contender.receiver, stores);
+    const worker = contender.worker && (await this.run(contender.worker, stores));
+    const pids = { receiver: pid, ...(worker && { worker: worker.pid }) };
+    const send = (order: Pick<LoadOrder, 'seconds' | 'perSecond' | 'requests'>) =>
+      this.send({ url, connections: this.connections, ...order });
+    await send({ seconds: warmupSeconds });
+    await this.drain(contender, stores);
     return {
-      acknowledged,
-      applied: rows / elapsed,
-      wal: (after.wal - before.wal) / rows,
-      disk: (after.disk - before.disk) / rows,
-      p50,
-      p99,
+      contender,
+      burst: async (seconds) => {
+        const before = await this.usage(stores, pids);
+        const { acknowledged: count, perSecond: acknowledged, p50, p99, began } = await send({ seconds });
+        const left = await this.drain(contender, stores);
+        const applied = (count - left) / ((Date.now() - began) / 1000);
+        const after = await this.usage(stores, pids);
+        const used = Object.entries(after).map(
+          ([name, value]) => [name, (value - (before[name] ?? 0)) / count] as const,
+        );
+        return { acknowledged, ...(contender.waiting && { applied }), p50, p99, ...sumOfBackends(used) };
+      },
+      pace: (perSecond, seconds) => send({ seconds, perSecond }),
+      sendAlone: async (count) => {
+        const times: number[] = [];
+        await this.stores.connected(stores, async (query) => {
+          for (let n = 0; n < count; n += 1) {
+            await pause(alonePauseMs);
+            const { business_id, data } = JSON.parse(receiptCallback(this.series + 1, 0));
+            const began = performance.now();
+            await send({ seconds: 10, requests: 1 });
+            while (
+              !(await query(
+                `select 1 from receipts where business_id = '${business_id}' and receipt_id = ${data.receipt_id}`,
+              ))
+            )
+              await pause(1);
+            times.push(performance.now() - began);
+          }
+        });
+        return times.toSorted((a, b) => a - b);
+      },
     };
   }
 
-  /** Ends what still runs. */
   stop(): void {
     this.load.kill();
-    for (const child of this.running) child.kill('SIGKILL');
-  }
-
-  private async measureFloor(stores: Stores): Promise<Measurement> {
-    const { seconds, connections } = this.options;
-    const before = await this.usage(stores);
-    const child = this.spawn(floor(seconds, connections, ++this.series), stores);
-    const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
-    const { stored } = JSON.parse(line) as { stored: number };
-    const after = await this.usage(stores);
-    return {
-      acknowledged: stored / seconds,
-      wal: (after.wal - before.wal) / stored,
-      disk: (after.disk - before.disk) / stored,
-    };
+    for (const child of this.children) child.kill('SIGKILL');
   }
 
   private async send(order: Omit<LoadOrder, 'series'>): Promise<LoadFigures> {
@@ -101,54 +112,65 @@ export class Bench {
     if (!waiting) return 0;
     const deadline = Date.now() + drainSeconds * 1000;
     for (;;) {
-      const left = await waiting(stores, this.stores);
-      if (left === 0 || Date.now() > deadline) return left;
-      await pause(25);
+      const isLast = Date.now() > deadline;
+      const left = await waiting(stores, this.stores, isLast);
+      if (left === 0 || isLast) return left;
+      await pause(10);
     }
   }
 
-  private async usage({ databaseUrl }: Stores) {
+  /** Bytes, and microseconds of a CPU; those of PostgreSQL by process. */
+  private async usage(
+    { databaseUrl }: Stores,
+    pids: Record<string, number>,
+  ): Promise<Record<string, number>> {
     const { query } = this.stores;
+    const backends = await query(
+      `select array_agg(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()
+       and datname = '${new URL(databaseUrl).pathname.slice(1)}'`,
+    );
+    const all = {
+      ...pids,
+      ...Object.fromEntries(((backends ?? []) as number[]).map((pid) => [`${backend}${pid}`, pid])),
+    };
     return {
       wal: Number(await query(`select pg_current_wal_insert_lsn() - '0/0'`)),
       disk: Number(await query('select pg_database_size(current_database())', databaseUrl)),
+      ...Object.fromEntries(Object.entries(all).map(([name, pid]) => [name, cpuOf(pid)])),
     };
   }
 
-  private spawn({ command, env, cwd }: Program, stores: Stores): ChildProcess {
+  /** Starts a program, and waits for its line "ready". */
+  private async run({ command, env, cwd }: Program, stores: Stores) {
     const { PATH, HOME } = process.env;
     const child = spawn(command[0]!, command.slice(1), {
       cwd,
       env: { PATH, HOME, NODE_ENV: 'production', ...env(stores) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    this.running.add(child);
-    child.once('exit', () => this.running.delete(child));
-    return child;
-  }
-
-  /** Starts a program, and waits for its line "ready". */
-  private async start(program: Program, stores: Stores) {
-    const child = this.spawn(program, stores);
-    const exited = once(child, 'exit');
+    this.children.add(child);
     const lines: string[] = [];
-    const ready = new Promise<{ url: string }>((resolve, reject) => {
+    return new Promise<{ url: string; pid: number }>((resolve, reject) => {
       createInterface({ input: child.stdout! }).on('line', (line) => {
-        if (line.includes('"msg":"ready"')) resolve(JSON.parse(line));
+        if (line.includes('"msg":"ready"')) resolve({ ...JSON.parse(line), pid: child.pid! });
         if (lines.push(line) > 20) lines.shift();
       });
-      exited.then(
-        () => reject(new Error(`${program.command.join(' ')} ended:\n${lines.join('\n')}`)),
-        reject,
-      );
+      child.once('exit', () => reject(new Error(`${command.join(' ')} ended:\n${lines.join('\n')}`)));
     });
-    const { url } = await ready;
-    const stop = async () => {
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), 15_000);
-      await exited;
-      clearTimeout(timer);
-    };
-    return { url, stop };
   }
+}
+
+const backend = 'backend ';
+const sumOfBackends = (used: (readonly [name: string, value: number])[]) => {
+  const ofBackends = used.filter(([name]) => name.startsWith(backend)).map(([, value]) => value);
+  const postgres = ofBackends.reduce((sum, value) => sum + value, 0);
+  return { ...Object.fromEntries(used.filter(([name]) => !name.startsWith(backend))), postgres };
+};
+
+/** In microseconds, of all its threads: the clock of Linux ticks a hundred times a second. */
+function cpuOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return Number.NaN;
+  const times = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/schedstat`, 'utf8'));
+  return times.reduce((sum, time) => sum + Number(time.split(' ')[0]) / 1000, 0);
 }

@@ -1,19 +1,22 @@
 import { Command } from 'commander';
 import { others, receiverOf } from './contenders.ts';
-import { Bench, type BenchOptions, type Measurement } from './measure.ts';
+import { Bench, type Burst, type Running } from './measure.ts';
 import { startStores } from './stores.ts';
 
-interface Options extends BenchOptions {
+interface Options {
+  rounds: number;
+  seconds: number;
+  connections: number;
   against?: string;
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const options = new Command('npm run bench --')
   .description(
-    'Measures the receiver beside others on the same machine, in turns. Only the ratios can be compared.',
+    'Measures the receiver beside others on the same machine, in alternating bursts. Only the ratios can be compared.',
   )
-  .option('--rounds <number>', 'rounds, each with all', Number, 3)
-  .option('--seconds <number>', 'seconds of each load', Number, 2)
+  .option('--rounds <number>', 'rounds, each with a burst of all', Number, 12)
+  .option('--seconds <number>', 'seconds of a burst', Number, 3)
   .option('--connections <number>', 'connections of the load', Number, 64)
   .option(
     '--against <folder>',
@@ -26,37 +29,47 @@ const contenders = [
   receiverOf('receiver', '.'),
   ...(options.against ? [receiverOf('the other', options.against)] : others),
 ];
-const figures = {
+const columns: Record<keyof Burst, string> = {
   acknowledged: 'acknowledged/s',
   applied: 'applied/s',
+  p50: 'p50 ms',
+  p99: 'p99 ms',
+  receiver: 'µs receiver',
+  worker: 'µs worker',
+  postgres: 'µs PostgreSQL',
   wal: 'WAL bytes',
   disk: 'disk bytes',
 };
-const latencies = { p50: 'p50 ms', p99: 'p99 ms' };
-const columns = { ...figures, ...latencies };
-type Figure = keyof typeof columns;
+const figures = Object.keys(columns) as (keyof Burst)[];
 
-const rounds: Measurement[][] = contenders.map(() => []);
 const stores = await startStores();
-const bench = new Bench(stores, options);
+const bench = new Bench(stores, options.connections);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stop().then(() => process.exit(1)));
 try {
-  for (const [index, contender] of contenders.entries())
-    await contender.prepare(await stores.fresh(`template_${index}`), stores);
+  const running: Running[] = [];
+  for (const contender of contenders) running.push(await bench.start(contender));
+  const bursts: Burst[][] = contenders.map(() => []);
   for (let round = 0; round < options.rounds; round += 1) {
     // Each round begins with another one.
     const order = contenders.map((_, index) => (index + round) % contenders.length);
-    for (const index of order)
-      rounds[index]!.push(await bench.measure(contenders[index]!, 'bench', `template_${index}`));
-    say(`\nround ${round + 1}`);
-    printTable((index) => rounds[index]![round]!);
+    for (const index of order) bursts[index]!.push(await running[index]!.burst(options.seconds));
+    say(`round ${round + 1} of ${options.rounds}`);
   }
-  say('\nall rounds: the mean, and in brackets the ratio of the receiver to the row (median of the rounds)');
-  printTable(
-    (index) => meanOf(rounds[index]!),
-    (index, figure) => medianRatio(index, figure),
-  );
+  say('\nThe mean of a burst; CPU and bytes per callback:');
+  print(bursts, (values) => number(mean(values)));
+  say('\nThe receiver to the others, with the interval of 95 %:');
+  print(bursts.slice(1), (values, figure) => {
+    const ratios = values.map((value, round) => bursts[0]![round]![figure]! / value);
+    return `${mean(ratios).toFixed(2)} ±${margin(ratios).toFixed(2)}`;
+  });
+  const [receiver] = running;
+  const half = mean(bursts[0]!.map(({ acknowledged }) => acknowledged)) / 2;
+  const { p50, p99 } = await receiver!.pace(Math.round(half), 10);
+  say(`\nAt half of its load, ${number(half)}/s: p50 ${number(p50)} ms, p99 ${number(p99)} ms`);
+  const alone = await receiver!.sendAlone(200);
+  const at = (share: number) => number(alone[Math.floor(alone.length * share)]!);
+  say(`A lone callback until its row: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`);
 } finally {
   await stop();
 }
@@ -66,47 +79,30 @@ async function stop(): Promise<void> {
   await stores.stop();
 }
 
-/** A line for each contender. The ratio is that of the receiver, the first, to the contender. */
-function printTable(
-  row: (contender: number) => Measurement,
-  ratioOf = (contender: number, figure: Figure) => ratio(row(0)[figure], row(contender)[figure]),
-): void {
-  const names = Object.keys(columns) as Figure[];
-  const lines = [
-    ['', ...names.map((name) => columns[name])],
-    ...contenders.map(({ name }, index) => [
-      name,
-      ...names.map((figure) => cell(row(index)[figure], index === 0 ? undefined : ratioOf(index, figure))),
-    ]),
-  ];
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  for (const [first, ...rest] of lines)
-    say(
-      [first!.padEnd(widths[0]!), ...rest.map((text, column) => text.padStart(widths[column + 1]!))].join(
-        '  ',
-      ),
-    );
+/** A line for each of the last contenders. */
+function print(bursts: Burst[][], cellOf: (values: number[], figure: keyof Burst) => string): void {
+  const lines = bursts.map((all, index) => [
+    contenders.at(index - bursts.length)!.name,
+    ...figures.map((figure) => {
+      const values = all.map((burst) => burst[figure] ?? Number.NaN);
+      return values.some(Number.isNaN) || mean(values) < 1 ? '–' : cellOf(values, figure);
+    }),
+  ]);
+  const table = [['', ...figures.map((figure) => columns[figure])], ...lines];
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((line) => line[column]!.length)));
+  for (const [first, ...rest] of table)
+    say([first!.padEnd(widths[0]!), ...rest.map((text, n) => text.padStart(widths[n + 1]!))].join('  '));
 }
 
-function cell(value: number | undefined, ratio: number | undefined): string {
-  if (value === undefined) return '–';
-  const text = value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
-  return ratio === undefined ? text : `${text} (${ratio.toFixed(2)})`;
+function mean(values: number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function meanOf(measurements: Measurement[]): Measurement {
-  const mean = (figure: Figure) =>
-    measurements.reduce((sum, measurement) => sum + (measurement[figure] ?? Number.NaN), 0) /
-    measurements.length;
-  const all = (Object.keys(columns) as Figure[]).map((figure) => [figure, mean(figure)] as const);
-  return Object.fromEntries(all.filter(([, value]) => !Number.isNaN(value))) as unknown as Measurement;
+function margin(values: number[]): number {
+  const variance = values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1);
+  return 2 * Math.sqrt(variance / values.length);
 }
 
-function medianRatio(contender: number, figure: Figure): number | undefined {
-  const all = rounds[contender]!.map((other, round) => ratio(rounds[0]![round]![figure], other[figure]));
-  return all.toSorted((a, b) => a! - b!)[Math.floor(all.length / 2)];
-}
-
-function ratio(ours: number | undefined, theirs: number | undefined): number | undefined {
-  return ours === undefined || theirs === undefined ? undefined : ours / theirs;
+function number(value: number): string {
+  return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
 }

@@ -13,11 +13,18 @@ export interface Stores {
   redisUrl: string;
 }
 
+type Query = (text: string, databaseUrl?: string) => Promise<unknown>;
+
 export interface BenchStores {
   /** Runs a statement, on the server's own database or on the one of this address. @returns the first value */
-  query: (text: string, databaseUrl?: string) => Promise<unknown>;
-  /** An empty Redis, and a new database: a copy of `template` where one is named. */
-  fresh: (name: string, template?: string) => Promise<Stores>;
+  query: Query;
+  /** Runs statements on one connection. */
+  connected: (
+    stores: Stores,
+    run: (query: (text: string) => Promise<unknown>) => Promise<void>,
+  ) => Promise<void>;
+  /** A new database, and an empty one of Redis. */
+  fresh: () => Promise<Stores>;
   stop: () => Promise<void>;
 }
 
@@ -31,7 +38,7 @@ export async function startStores(): Promise<BenchStores> {
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'shared_buffers=512MB', '-c', 'max_wal_size=8GB', '-c', 'autovacuum_naptime=5min'],
+    postgresFlags: ['-c', 'shared_buffers=512MB', '-c', 'max_wal_size=8GB', '-c', 'checkpoint_timeout=1h'],
     onLog: () => {},
     onError: () => {},
   });
@@ -46,20 +53,27 @@ export async function startStores(): Promise<BenchStores> {
   await redis.ping();
 
   const urlOf = (name: string) => `postgresql://postgres:password@127.0.0.1:${port}/${name}`;
-  const query = async (text: string, databaseUrl = urlOf('postgres')) => {
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
-    const { rows } = await client.query({ text, rowMode: 'array' }).finally(() => client.end());
+  const first = async (client: pg.Client, text: string) => {
+    const { rows } = await client.query({ text, rowMode: 'array' });
     return rows?.[0]?.[0];
   };
+  const query: Query = async (text, databaseUrl = urlOf('postgres')) => {
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    return first(client, text).finally(() => client.end());
+  };
+  let count = 0;
   return {
     query,
-    fresh: async (name, template = 'template0') => {
-      await query(`drop database if exists ${name} with (force)`);
-      await query(`create database ${name} template ${template}`);
-      await query('checkpoint');
-      await redis.flushall();
-      return { databaseUrl: urlOf(name), redisUrl: `redis://127.0.0.1:${redisPort}` };
+    connected: async ({ databaseUrl }, run) => {
+      const client = new pg.Client(databaseUrl);
+      await client.connect();
+      await run((text) => first(client, text)).finally(() => client.end());
+    },
+    fresh: async () => {
+      const name = `bench_${++count}`;
+      await query(`create database ${name} template template0`);
+      return { databaseUrl: urlOf(name), redisUrl: `redis://127.0.0.1:${redisPort}/${count}` };
     },
     stop: async () => {
       redis.disconnect();
