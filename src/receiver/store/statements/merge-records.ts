@@ -85,7 +85,7 @@ const dueRecords = (family: Family) => `${dueDeliveries(family, '$3', '$4')}, st
   where exists (select from current_tables) and id = any(array(select id from due))
 ), withheld as materialized (
   select id, business_id, record_id from receiver.withheld
-  where exists (select from current_tables) and id = any(array(select id from due where id <> all(array(select id from stored))))
+  where exists (select from current_tables) and id = any(array(select id from due where id not in (select id from stored)))
 ), callbacks as materialized (
   select * from stored union all select * from withheld
 ), records as materialized (
@@ -101,7 +101,7 @@ const requestedRecords = `records as materialized (
 
 // A pending row whose callback was deleted by hand would be due for ever.
 const readOfDue = `
-  union all select id, true from due where exists (select from current_tables) and id <> all(array(select id from callbacks))
+  union all select id, true from due where exists (select from current_tables) and id not in (select id from callbacks)
   union all select w.id, true from withheld w join locked_records k using (business_id, record_id) where k.is_locked
   union all select c.id, false from callbacks c join locked_records k using (business_id, record_id) where not k.is_locked`;
 
@@ -175,7 +175,7 @@ with current_tables as materialized (
   returning ${returned}, ${row('t')} as after, t.deleted_at is not null as is_deleted
 ), deleted_rows as (
   delete from ${table} t using locked_records k
-  where ${isDue ? 'exists (select from withheld) and ' : ''}k.is_locked and ${isRow} and k.n <> all(array(select n from versions))
+  where ${isDue ? 'exists (select from withheld) and ' : ''}k.is_locked and ${isRow} and k.n not in (select n from versions)
   returning ${returned}
 ), read_deliveries as materialized (
   select id, true as is_read from versions ${isDue ? readOfDue : ''}
