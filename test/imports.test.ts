@@ -33,7 +33,7 @@ const allowed = table({
 /** The parts of a room, from the ground: each imports only parts before it. */
 const orders = table({
   receiver: 'store gate metrics.ts queue intake worker http stores.ts receiver.ts feature.ts',
-  callbacks: `exact-json.ts times.ts families callback.ts authoring.ts rejection.ts plain-digest.ts identify.ts delivery.ts
+  callbacks: `exact-json.ts times.ts families callback.ts authoring.ts rejection.ts identify.ts delivery.ts
     subjects.ts cut-secrets.ts unstorable.ts parse.ts read-callback.ts reduce.ts`,
 });
 

@@ -104,8 +104,6 @@ interface Order {
   /** The position of each value, and the text before it. */
   places: readonly number[];
   heads: readonly string[];
-  /** The keys are ASCII, and in the order of the text: JSON.parse moves keys that are numbers to the front. */
-  isPlain: boolean;
 }
 
 // Callbacks of one event have their keys in the same order, so the last order of each number of keys is cached. Senders choose
@@ -114,13 +112,12 @@ const orders: Order[] = [];
 const maxKeys = 100;
 const maxKeyLength = 40;
 
-export function sortedOrder(keys: readonly string[]): Order {
+function sortedOrder(keys: readonly string[]): Order {
   const last = orders[keys.length];
   if (last && isSame(last.keys, keys)) return last;
   const places = [...keys.keys()].sort((a, b) => (keys[a]! < keys[b]! ? -1 : 1));
   const heads = places.map((place, at) => `${at === 0 ? '{' : ','}${JSON.stringify(keys[place])}:`);
-  const isPlain = keys.every((key) => /^[ !#-[\]-~]*$/.test(key) && !/^\d+$/.test(key));
-  const order = { keys, places, heads, isPlain };
+  const order = { keys, places, heads };
   if (keys.length <= maxKeys && keys.every(({ length }) => length <= maxKeyLength))
     orders[keys.length] = order;
   return order;

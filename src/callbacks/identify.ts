@@ -3,7 +3,6 @@ import type { AnyCallback } from './callback.ts';
 import { canonicalJson } from './exact-json.ts';
 import { classOf, eventClasses, type Family, keyFieldOf } from './families/family.ts';
 import { keyText } from './families/field.ts';
-import { isMember } from './plain-digest.ts';
 import { isAfterEvent, readTime } from './times.ts';
 
 const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id', 'business_id', 'data']);
@@ -11,7 +10,7 @@ const members: ReadonlySet<string> = new Set(['event', 'event_time', 'client_id'
 const membersWithTransaction: ReadonlySet<string> = new Set([...members, 'transaction_id', 'partition_id']);
 
 /** The members of the envelope that identify a callback. Not `timestamp`: a resend may carry a new one. */
-export const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string> =>
+const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string> =>
   key === undefined || Object.values(fields).some(({ fromEnvelope }) => fromEnvelope)
     ? membersWithTransaction
     : members;
@@ -19,11 +18,15 @@ export const identifyingMembers = ({ key, fields }: Family): ReadonlySet<string>
 /** Hexadecimal SHA-256 of the canonical JSON of what identifies a callback. */
 export function digestOf(callback: unknown, family: Family): string {
   const wanted = identifyingMembers(family);
-  const identifying = Object.entries(Object(callback)).filter(
-    ([name, value]) => wanted.has(name) && isMember(name, value),
-  );
-  return hashOf('sha256', canonicalJson(Object.fromEntries(identifying)));
+  const identifying: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(Object(callback)))
+    if (wanted.has(name) && !(isEmpty(value) && ids.has(name))) identifying[name] = value;
+  return hashOf('sha256', canonicalJson(identifying));
 }
+
+/** An empty one counts as absent. */
+const ids: ReadonlySet<string> = new Set(['client_id', 'business_id']);
+const isEmpty = (value: unknown) => value == null || value === '';
 
 /**
  * A UUID of version 8 (RFC 9562).

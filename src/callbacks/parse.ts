@@ -10,8 +10,7 @@ import {
   takesEveryEvent,
 } from './families/family.ts';
 import { idFault } from './families/field.ts';
-import { digestOf, identifyingMembers, idOf } from './identify.ts';
-import { plainDigest } from './plain-digest.ts';
+import { digestOf, idOf } from './identify.ts';
 import { type FieldError, InvalidCallback, NotJson, pointer } from './rejection.ts';
 import { lacksOffset, readTime } from './times.ts';
 import { findUnstorable, findUnstorableNumbers } from './unstorable.ts';
@@ -66,14 +65,13 @@ export function createParse(families: readonly Family[], readsOwn: boolean) {
     const json = body.toString('utf8');
     const parsed = parseJson(json);
     const family = route(eventOf(parsed), expected);
-    const digest = family && plainDigest(body, parsed, identifyingMembers(family));
-    const value = withEvent(digest === undefined ? exactly(json, parsed) : parsed);
+    const value = withEvent(exactly(json, parsed));
     const validator = family && takesEveryEvent(family) ? otherSchema : schema;
     const { callback, unfitFields } = validate(validator, value, family);
     const eventMs = readTime(callback.event_time);
     if (eventMs == null)
       throw InvalidCallback.at('/event_time', lacksOffset(callback.event_time) ? withoutOffset : noTime);
-    const id = idOf(eventMs, digest ?? digestOf(value, family!));
+    const id = idOf(eventMs, digestOf(value, family!));
     const isAsReceived = isSame(value, callback);
     return { callback, isAsReceived, unfitFields, family: family!, eventMs, id };
   };
