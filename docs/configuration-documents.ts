@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callbackEvents, type Family, pathsOf, takesEveryEvent } from '../src/callbacks/families/family.ts';
 import { type VariableGroup, variableGroups } from '../src/common/config/environment-schema.ts';
+import { secretNames } from '../src/common/config/variables.ts';
 
 interface Variable {
   name: string;
@@ -99,6 +100,10 @@ A variable spelt nearly like one of these is named. A family is a kind of record
 Blanks and line ends around a value are cut. Quotes around one end the start: only in \`.env\` they are syntax, and needed where a value has
 a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too, and so does \`FAMILIES\` in a \`.env\` that
 belongs to another user (not root).
+
+A secret, or an address with one, may come from a file, such as one of Docker or Kubernetes: \`<NAME>_FILE\` names the file of
+${secretNames.map((name) => `\`${name}\``).join(', ')}. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from
+\`.env\` and files; the log says how many were added and removed.
 
 ${parts.join('\n\n')}
 

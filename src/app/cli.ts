@@ -17,6 +17,7 @@ import { addStartCommands } from './start.ts';
 
 const EX_CONFIG = 78;
 const paths = families.map(pathsOf);
+const given = { ...process.env };
 const env = await readEnvironment(process.env, paths).catch(async (error) =>
   process.exit(await reportError(error)),
 );
@@ -25,7 +26,7 @@ const program = new Command('receiver')
   .description('Receives a health platform’s callbacks and applies them to PostgreSQL.')
   .version(version)
   .showHelpAfterError();
-addStartCommands(program, env);
+addStartCommands(program, env, () => readEnvironment({ ...given }, paths));
 addFeatureCommands(program, onCoreOf(env));
 // The commands above parse the configuration, and report all its errors at once.
 const parsing = program.commands.length;

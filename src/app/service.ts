@@ -44,8 +44,17 @@ export async function migrateService({ config, families }: Service, log: Log): P
   return result.made;
 }
 
-/** @returns its address. @throws the first error, or the signal's reason */
-export function startService(service: Service, log: Log, signal: AbortSignal): Promise<Parts<string>> {
+export interface RunningService {
+  url: string;
+  access: ReceiverState['access'];
+}
+
+/** @throws the first error, or the signal's reason */
+export function startService(
+  service: Service,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Parts<RunningService>> {
   const { config, families } = service;
   const start = async (onStop: OnStop) => {
     const error = await findBindError(config.port, config.host); // before a database is made
@@ -64,7 +73,7 @@ export function startService(service: Service, log: Log, signal: AbortSignal): P
     const endTasks = startTasks(tasks, core.db, log);
     // A task may take its time to end.
     onStop(() => Promise.all([stopServing(), endTasks()]));
-    return url;
+    return { url, access: state.access };
   };
   return startParts(start, log, signal);
 }

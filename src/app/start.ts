@@ -1,15 +1,20 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { InvalidConfiguration } from '../common/config/config.ts';
 import type { Environment } from '../common/config/environment-schema.ts';
 import { createLog, endLog, type Log, printWithLog } from '../common/log.ts';
 import { print } from '../common/terminal.ts';
 import { greeting, provideAdminToken } from './greeting.ts';
-import { migrateService, readService, type Service, startService } from './service.ts';
+import { migrateService, type RunningService, readService, type Service, startService } from './service.ts';
 
 const timeoutMs = 20_000;
 
 /** `receiver start`, `receiver migrate` */
-export function addStartCommands(program: Command, env: Environment): void {
+export function addStartCommands(
+  program: Command,
+  env: Environment,
+  readAgain: () => Promise<Environment>,
+): void {
   program
     .command('start')
     .description('run the receiver (ROLE: all, receiver or worker)')
@@ -25,7 +30,7 @@ export function addStartCommands(program: Command, env: Environment): void {
       });
       const signal = abortOnSignal(log);
       try {
-        await run(service, log, signal);
+        await run(service, log, signal, readAgain);
         log.info('stopped');
         await exit(log, 0);
       } catch (error) {
@@ -47,7 +52,12 @@ export function addStartCommands(program: Command, env: Environment): void {
 }
 
 /** Until the signal is aborted, which may be before the receiver is ready. */
-async function run(service: Service, log: Log, signal: AbortSignal): Promise<void> {
+async function run(
+  service: Service,
+  log: Log,
+  signal: AbortSignal,
+  readAgain: () => Promise<Environment>,
+): Promise<void> {
   const { families } = service;
   const generated = provideAdminToken(service.config);
   const config = generated ? { ...service.config, adminToken: generated.token } : service.config;
@@ -55,13 +65,40 @@ async function run(service: Service, log: Log, signal: AbortSignal): Promise<voi
     if (error !== signal.reason) throw error;
   });
   if (!running) return;
-  const { result: url, stop } = running;
+  const {
+    result: { url, access },
+    stop,
+  } = running;
+  onReload(() => reload(readAgain, access, log));
   log.info({ role: config.role, url }, 'ready');
   // In production the paths may be secret, and the output is usually stored.
   if (config.role !== 'worker' && !config.production)
     printWithLog(greeting(url, config, families, generated));
   if (!signal.aborted) await once(signal, 'abort');
   await stop();
+}
+
+/** Reads SIGNING_KEYS and ALLOWED_IPS again: a key is changed without a stop. */
+async function reload(
+  readAgain: () => Promise<Environment>,
+  access: RunningService['access'],
+  log: Log,
+): Promise<void> {
+  try {
+    const { config } = await readService(await readAgain());
+    const changed = access?.update(config.authentication) ?? [];
+    log.info({ changed }, 'SIGNING_KEYS and ALLOWED_IPS were read again');
+  } catch (error) {
+    const problems = error instanceof InvalidConfiguration ? error.problems : [(error as Error).message];
+    log.error({ problems }, 'SIGNING_KEYS and ALLOWED_IPS stay as they were');
+  }
+}
+
+/** A terminal that is closed sends the signal, too: then it is a stop. */
+const isOnTerminal = process.stdin.isTTY || process.stdout.isTTY;
+
+function onReload(run: () => Promise<void>): void {
+  if (!isOnTerminal) process.removeAllListeners('SIGHUP').on('SIGHUP', () => void run());
 }
 
 async function exit(log: Log, code: number): Promise<never> {

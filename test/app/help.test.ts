@@ -6,7 +6,7 @@ import { addFeatureCommands, onCoreOf } from '../../src/app/service.ts';
 import { addStartCommands } from '../../src/app/start.ts';
 
 const program = new Command('receiver');
-addStartCommands(program, {});
+addStartCommands(program, {}, async () => ({}));
 addFeatureCommands(program, onCoreOf({}));
 addClientCommands(program, {});
 addSandboxCommands(program, {}, onCoreOf({}));

@@ -1,19 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { callbacks } from '../../src/sandbox/history.ts';
 import { registeredUrls, sendCallbacks } from '../../src/sandbox/sender.ts';
-import { paths } from '../support/callbacks.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
 import { createEmptyDatabase } from '../support/database.ts';
 import { deliveryOf } from '../support/intake.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
+import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase('test');
@@ -29,6 +30,38 @@ it('SIGTERM stops every role, with exit code 0', async () => {
     ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
   );
   expect(await Promise.all(services.map((service) => service.end('SIGTERM')))).toEqual([0, 0, 0]);
+});
+
+it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty; callbacks go on', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-keys-'));
+  const file = join(folder, 'keys');
+  const [before, after] = ['0f1e2d3c4b5a6978', '8796a5b4c3d2e1f0'];
+  writeFileSync(file, before);
+  const service = await spawnService({ DATABASE_URL: database.url, SIGNING_KEYS_FILE: file });
+  const body = JSON.stringify(receiptCallback());
+  const statusOf = async (key: string) =>
+    (
+      await fetch(service.url + paths.receipt, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'x-webhook-signature': sign(key, body) },
+      })
+    ).status;
+  const isSaid = (text: string) => until(() => service.output().includes(text));
+  expect(await statusOf(after)).toBe(401);
+  writeFileSync(file, `${before},${after}`);
+  service.child.kill('SIGHUP');
+  await isSaid('SIGNING_KEYS: 1 added, 0 removed');
+  expect([await statusOf(before), await statusOf(after)]).toEqual([200, 200]);
+  writeFileSync(file, 'short');
+  service.child.kill('SIGHUP');
+  await isSaid('stay as they were');
+  writeFileSync(file, after);
+  service.child.kill('SIGHUP');
+  await isSaid('SIGNING_KEYS: 0 added, 1 removed');
+  expect([await statusOf(before), await statusOf(after)]).toEqual([401, 200]);
+  expect(service.output()).not.toMatch(new RegExp(`${before}|${after}|short`));
+  rmSync(folder, { recursive: true });
 });
 
 it('a bad configuration ends with exit code 78 and a line for each error', async () => {

@@ -1,6 +1,6 @@
 import leven from 'leven';
 import { type Environment, variableNames } from './environment-schema.ts';
-import type { FamilyPaths } from './variables.ts';
+import { type FamilyPaths, secretNames } from './variables.ts';
 
 const documentedPath = 'register the documented path of the family, or EVENTS_PATH, which takes every event';
 const families =
@@ -26,7 +26,6 @@ export const formerVariables: Readonly<Record<string, string>> = {
   REQUEST_LOG: 'use the access log of the proxy',
   METRICS_PORT: 'scrape /metrics at PORT',
   ALERT_REJECTIONS_PER_MINUTE: 'ten requests in an hour that got the same 401, 403, 413 or 429 are an alert',
-  SERVICE_TOKEN_FILE: 'set SERVICE_TOKEN, or SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET',
   SERVICE_TIMEOUT_MS: 'an attempt may take 10 s, a call 30 s, a read 5 minutes',
   RECONCILE_WITH: 'RECONCILE compares appointments alone',
   RECONCILE_WITH_PER_MINUTE: 'RECONCILE compares appointments alone',
@@ -44,7 +43,7 @@ export function findFormer(env: Environment, families: readonly FamilyPaths[]): 
 }
 
 export function findMisspelt(env: Environment, families: readonly FamilyPaths[]): string[] {
-  const ours = variableNames(families);
+  const ours = [...variableNames(families), ...secretNames.map((name) => `${name}_FILE`)];
   const others = Object.keys(env).filter((name) => env[name] && !ours.includes(name) && !isFormer(name));
   return others.flatMap((name) => {
     const meant = ours.find((other) => leven(name.toUpperCase(), other) <= (other.length > 8 ? 2 : 1));

@@ -1,15 +1,20 @@
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { InvalidConfiguration } from './config.ts';
 import { type Environment, variableNames } from './environment-schema.ts';
-import type { FamilyPaths } from './variables.ts';
+import { type FamilyPaths, secretNames } from './variables.ts';
 
 /** A blank line, a comment, or `NAME=value` on one line. A comment behind a value needs a blank before it. */
 const assignment =
   /^[ \t]*(?:#.*|(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:#.*)?|(?!\s*["'`])[^#\0]*(?:(?<=\s)#.*)?))?$/;
 const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim());
 
-/** The variables of both, trimmed, without empty ones. `env` gets those of `.env`, for libraries. @throws InvalidConfiguration */
+/**
+ * The variables of both, and of the files that `<NAME>_FILE` names, trimmed, without empty ones. `env` gets those of `.env`, for
+ * libraries.
+ *
+ * @throws InvalidConfiguration
+ */
 export async function readEnvironment(env: Environment, families: readonly FamilyPaths[], file = '.env') {
   const ours = variableNames(families);
   const { text, isForeign } = await read(file);
@@ -29,6 +34,16 @@ export async function readEnvironment(env: Environment, families: readonly Famil
     if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
   }
   const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);
+  for (const name of secretNames) {
+    const path = env[`${name}_FILE`]?.trim();
+    if (!path) continue;
+    if (env[name]?.trim()) problems.push(`${name} and ${name}_FILE are both set: remove one`);
+    const secret = await readFile(path, 'utf8').catch(({ code }) => {
+      problems.push(`${name}_FILE must name a file that can be read (${code})`);
+    });
+    if (secret?.trim() === '') problems.push(`${name}_FILE names an empty file`);
+    values.push([name, secret?.trim() ?? '']);
+  }
   for (const [name, value] of values)
     if (ours.includes(name) && [value, ...value.split(',')].some(isQuoted))
       problems.push(`${name} must have no quotes around its value`);

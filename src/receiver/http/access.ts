@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { TenantNotAllowed } from '../../callbacks/rejection.ts';
-import type { Config } from '../../common/config/config.ts';
+import type { AccessRules, Config } from '../../common/config/config.ts';
 import { isUnguessable } from '../../common/config/value-types.ts';
 import type { Log } from '../../common/log.ts';
 import { networkList } from '../../common/networks.ts';
@@ -22,6 +22,11 @@ export interface AccessChecks {
   /** Counts a guess against its address. @returns the error of the response: TooManyRequests where they are used up */
   recordRejection: (req: IncomingMessage, error: unknown) => unknown;
   warning: () => string | undefined;
+  /**
+   * Takes other keys and addresses. @returns what changed, in words
+   * @throws Error where there were none before, or are none now: other paths are served then
+   */
+  update: (rules: Pick<AccessRules, 'signingKeys' | 'allowedIps'>) => string[];
 }
 
 const forwardedIgnored =
@@ -48,10 +53,11 @@ export function createAccessChecks(
 ): AccessChecks {
   const rejections = rateLimit({ points: limits.rejectionsPerMinute, durationS: 60 });
   const header = rules.signatureHeader.toLowerCase();
-  const isAllowedAddress = networkList(rules.allowedIps);
-  const keys = rules.signingKeys.map((key) => createSecretKey(key, 'utf8'));
+  let senders = sendersOf(rules);
   // A sender that is known by its signature or address does not guess clients or businesses.
-  const isSenderKnown = keys.length > 0 || rules.allowedIps.length > 0;
+  const hasKeys = rules.signingKeys.length > 0;
+  const hasAddresses = rules.allowedIps.length > 0;
+  const isSenderKnown = hasKeys || hasAddresses;
   const guesses = [SignatureMissing, SignatureStale, SignatureWrong, AddressNotAllowed];
   const isGuess = (error: unknown) =>
     guesses.some((type) => error instanceof type) || (!isSenderKnown && error instanceof TenantNotAllowed);
@@ -69,8 +75,9 @@ export function createAccessChecks(
       if (rules.trustProxy === 0 && req.headers['x-forwarded-for'] !== undefined) warn(forwardedIgnored);
       if (rules.trustProxy > 0 && !isIP(address)) warn(forwardedMissing);
       if (!isSenderKnown) rejections.check(address);
-      if (rules.allowedIps.length > 0 && !isAllowedAddress(address)) throw new AddressNotAllowed();
-      if (keys.length === 0) return () => {};
+      const { keys, isAllowedAddress } = senders;
+      if (hasAddresses && !isAllowedAddress(address)) throw new AddressNotAllowed();
+      if (!hasKeys) return () => {};
       const value = req.headers[header];
       const text = Array.isArray(value) ? value.join(',') : value;
       const signature = readSignature(text, rules, Date.now(), databaseNow());
@@ -86,7 +93,30 @@ export function createAccessChecks(
       }
     },
     warning: () => warning,
+    update: (others) => {
+      if (hasKeys !== others.signingKeys.length > 0 || hasAddresses !== others.allowedIps.length > 0)
+        throw new Error('Whether there are SIGNING_KEYS or ALLOWED_IPS is decided by a start');
+      const changed = [
+        describeChange('SIGNING_KEYS', senders.rules.signingKeys, others.signingKeys),
+        describeChange('ALLOWED_IPS', senders.rules.allowedIps, others.allowedIps),
+      ];
+      senders = sendersOf(others);
+      return changed.filter((text) => text !== undefined);
+    },
   };
+}
+
+const sendersOf = (rules: Pick<AccessRules, 'signingKeys' | 'allowedIps'>) => ({
+  rules,
+  isAllowedAddress: networkList(rules.allowedIps),
+  keys: rules.signingKeys.map((key) => createSecretKey(key, 'utf8')),
+});
+
+/** Never a key. */
+function describeChange(name: string, before: readonly string[], now: readonly string[]): string | undefined {
+  const added = now.filter((value) => !before.includes(value)).length;
+  const removed = before.filter((value) => !now.includes(value)).length;
+  return added + removed > 0 ? `${name}: ${added} added, ${removed} removed` : undefined;
 }
 
 /** A socket that listens on IPv6 shows 192.0.2.1 as ::ffff:192.0.2.1. */

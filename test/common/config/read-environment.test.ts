@@ -6,6 +6,7 @@ import { families as documentedFamilies } from '../../../src/callbacks/families/
 import { type InvalidConfiguration, parseConfig } from '../../../src/common/config/config.ts';
 import { type Environment, variableNames } from '../../../src/common/config/environment-schema.ts';
 import { readEnvironment } from '../../../src/common/config/read-environment.ts';
+import { secretNames } from '../../../src/common/config/variables.ts';
 import { killProcesses, spawnReceiver } from '../../support/process.ts';
 
 const families = documentedFamilies.map(pathsOf);
@@ -122,6 +123,36 @@ it('the environment wins over .env, but for an empty value, and libraries see bo
   const expected = { NODE_ENV: 'production', ROLE: 'worker', PGSSLMODE: 'require' };
   expect(await read('NODE_ENV=production\nROLE=all\nPGSSLMODE=require', env)).toEqual(expected);
   expect(env).toMatchObject({ NODE_ENV: 'production', PGSSLMODE: 'require' });
+});
+
+it('each secret, or an address with one, may come from a file that <NAME>_FILE names', async () => {
+  const names = Object.keys(valid).filter(
+    (name) => /KEYS|TOKEN|SECRET|_URL$/.test(name) && name !== 'PUBLIC_URL' && name !== 'SERVICE_BASE_URL',
+  );
+  expect([...secretNames].toSorted()).toEqual(names.toSorted());
+  const env: Environment = { ...valid };
+  for (const name of secretNames) {
+    env[`${name}_FILE`] = join(folder, name);
+    writeFileSync(join(folder, name), `${valid[name]}\n`);
+    delete env[name];
+  }
+  expect(parseConfig(await readEnvironment(env, families, file), families)).toEqual(
+    parseConfig(valid, families),
+  );
+});
+
+it('a file of a secret that is missing, empty, or one of two ways to set it, is named without the secret', async () => {
+  writeFileSync(join(folder, 'empty'), '\n');
+  const path = (name: string) => join(folder, name);
+  expect(await read('', { ADMIN_TOKEN_FILE: path('missing') })).toEqual([
+    'ADMIN_TOKEN_FILE must name a file that can be read (ENOENT)',
+  ]);
+  expect(await read('', { SIGNING_KEYS_FILE: path('empty') })).toEqual([
+    'SIGNING_KEYS_FILE names an empty file',
+  ]);
+  expect(await read('', { SMTP_URL: 'smtp://a', SMTP_URL_FILE: path('empty') })).toContain(
+    'SMTP_URL and SMTP_URL_FILE are both set: remove one',
+  );
 });
 
 it('.env of another user loads no code', async () => {
