@@ -47,7 +47,7 @@ export async function findDue(core: Core): Promise<string[]> {
 
 export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);
 
-/** Takes a destination that is due, for one request: until the lease is over, no other process sends to it. */
+/** Takes a destination that is due, for one page: until the lease is over, no other process sends to it. */
 export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
   update(core.db, id)
     .set({ next_at: later(leaseMs) })
@@ -62,14 +62,16 @@ export async function moveTo(db: Db, { id, position }: Destination, next: number
   return moved.numUpdatedRows === 1n;
 }
 
-/** Records that a change was not accepted: it is sent again later, unless this pauses the destination. */
+/** Records that the change after a position was not accepted: it is sent again later, unless this pauses the destination. */
 export async function recordFailure(
   { db, config: { times } }: Core,
   destination: Destination,
+  position: number,
   { outcome, retryAfterMs }: Attempt,
 ): Promise<void> {
   const pauseMs = times.webhookPauseMs * 2 ** destination.attempts * (0.75 + Math.random() / 2);
   const values = {
+    position: String(position),
     outcome,
     attempts: destination.attempts + 1,
     failing_since: sql<Date>`coalesce(failing_since, now())`,

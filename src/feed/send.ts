@@ -4,8 +4,9 @@ import type { Core } from '../receiver/feature.ts';
 import { type Attempt, type Destination, findDue, moveTo, recordFailure, take } from './destinations.ts';
 import { type Change, readHead, readPage } from './read-changes.ts';
 
-/** Changes that were read earlier are not sent: their records may have been erased meanwhile. */
-const maxAgeMs = 5_000;
+/** A page is small: after a crash all of it is sent again. */
+const maxChanges = 50;
+const maxRequests = 8;
 
 /** Sends to each destination in order, until the signal is aborted; none waits for another. @throws the database's error */
 export async function sendChanges(core: Core, signal: AbortSignal): Promise<void> {
@@ -26,31 +27,71 @@ export async function sendChanges(core: Core, signal: AbortSignal): Promise<void
   }
 }
 
-/** Sends until a change is not accepted. The position follows: each change is sent at least once. */
+/** Sends page by page until a change is not accepted. The position follows: each change is sent at least once. */
 async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void> {
   const { db, log } = core;
-  const { webhookMs } = core.config.times;
+  const { webhookMs, webhookPageMs } = core.config.times;
   for (let isMore = true; isMore && !signal.aborted; ) {
-    const destination = await take(core, id, 2 * webhookMs);
+    const deadline = performance.now() + webhookPageMs;
+    const destination = await take(core, id, webhookPageMs + 2 * webhookMs);
     if (!destination) return;
-    const readAt = performance.now();
-    const range = { ...(await readHead(db)), after: Number(destination.position), limit: 1 };
+    // What was not accepted is sent again alone.
+    const limit = destination.attempts > 0 ? 1 : maxChanges;
+    const range = { ...(await readHead(db)), after: Number(destination.position), limit };
     const { changes, next, more } = await readPage(core, destination, { id: 'destination', name: id }, range);
-    if (performance.now() - readAt > maxAgeMs)
-      throw new Error('The database is too slow to send what it has');
-    if (signal.aborted) return;
-    let outcome = destination.outcome;
-    for (const change of changes) {
-      const response = await post(destination, messageOf(change), webhookMs, signal);
-      ({ outcome } = response);
-      if (isAccepted(outcome)) continue;
-      if (signal.aborted) return;
+    const attempts: Attempt[] = [];
+    const count = await sendInOrder(changes, async (change, n) => {
+      // The record may have been erased since it was read.
+      if (signal.aborted || performance.now() > deadline) return false;
+      const attempt = await post(destination, messageOf(change), webhookMs, signal);
+      const accepted = isAccepted(attempt.outcome);
+      if (accepted || !signal.aborted) attempts[n] = attempt;
+      return accepted;
+    });
+    const change = changes[count];
+    const position = change ? Number(change.position) - 1 : next;
+    const failure = attempts[count];
+    if (change && failure) {
       const about = { destination: id, family: change.family, record: change.record_id };
+      const { outcome } = failure;
       log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a webhook was not accepted');
-      return recordFailure(core, destination, response);
+      return recordFailure(core, destination, position, failure);
     }
-    isMore = (await moveTo(db, destination, next, outcome)) && more;
+    if (change && count === 0) {
+      if (signal.aborted) return;
+      throw new Error('The database is too slow to send what it has');
+    }
+    const outcome = attempts[count - 1]?.outcome ?? destination.outcome;
+    isMore = (await moveTo(db, destination, position, outcome)) && (more || change !== undefined);
   }
+}
+
+/**
+ * Sends changes of different records at once, those of one record one after the other, and none behind one that is not
+ * accepted. @returns how many were accepted, up to the first that was not
+ */
+export async function sendInOrder(
+  changes: readonly Change[],
+  send: (change: Change, n: number) => Promise<boolean>,
+): Promise<number> {
+  let [next, end] = [0, changes.length];
+  const sent = new Map<string, Promise<void>>();
+  const sendNext = async () => {
+    while (next < end) {
+      const n = next++;
+      const change = changes[n]!;
+      const record = JSON.stringify([change.family, change.business_id, change.record_id]);
+      const previous = sent.get(record);
+      const sending = (async () => {
+        await previous;
+        if (n < end && !(await send(change, n))) end = Math.min(end, n);
+      })();
+      sent.set(record, sending);
+      await sending;
+    }
+  };
+  await Promise.all(Array.from({ length: maxRequests }, sendNext));
+  return end;
 }
 
 export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);

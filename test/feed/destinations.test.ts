@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -23,7 +23,7 @@ async function startEndpoint() {
     url: '',
     secret: '',
     respond: (res: ServerResponse, _item: Item): unknown => res.end('thanks'),
-    requests: [] as { id: string; type: string; data: Item }[],
+    requests: [] as { id: string; type: string; data: Item; acceptedBefore: number }[],
     accepted: [] as Item[],
     open: 0,
     maxOpen: 0,
@@ -34,7 +34,8 @@ async function startEndpoint() {
       type: string;
       data: Item;
     };
-    endpoint.requests.push({ id: headers['webhook-id']!, ...message });
+    const acceptedBefore = endpoint.accepted.length;
+    endpoint.requests.push({ id: headers['webhook-id']!, ...message, acceptedBefore });
     endpoint.open += 1;
     endpoint.maxOpen = Math.max(endpoint.open, endpoint.maxOpen);
     res.once('close', () => {
@@ -47,6 +48,43 @@ async function startEndpoint() {
 }
 
 type Endpoint = Awaited<ReturnType<typeof startEndpoint>>;
+
+const isAcceptedBy = ({ accepted }: Endpoint, versions: number[]) =>
+  versions.every((one) => accepted.some(({ version }) => version === one));
+
+/** Each request came after all earlier changes of its record had been accepted. */
+async function expectInOrder({ requests, accepted }: Endpoint) {
+  const all = await database.rows('select position::int as version, record_id as id from receiver.changes');
+  const early = requests.filter(({ data: { id, version }, acceptedBefore }) => {
+    const before = all.filter((one) => one.id === id && (one.version as number) < version);
+    const known = accepted.slice(0, acceptedBefore).map((one) => one.version);
+    return before.some((one) => !known.includes(one.version as number));
+  });
+  expect(early).toEqual([]);
+}
+
+const versionsOf = ({ requests }: Endpoint) =>
+  requests.map(({ data }) => data.version).toSorted((a, b) => a - b);
+
+/** Leaves the first requests open. @returns by the id of the record, what answers with a status */
+function hold(endpoint: Endpoint, count: number) {
+  const respondTo = new Map<string, (status: number) => unknown>();
+  endpoint.respond = (res, { id }) => {
+    if (endpoint.requests.length > count) return res.end();
+    return new Promise<void>((resolve) => {
+      respondTo.set(id, (status) => resolve(void res.writeHead(status).end()));
+    });
+  };
+  return respondTo;
+}
+
+/** Of the first destination. */
+const state = async () =>
+  (
+    await database.rows(
+      'select position::int, attempts, outcome from receiver.destinations order by created_at',
+    )
+  )[0]!;
 
 /** It accepts, and its answer never ends. */
 function neverEnd(res: ServerResponse) {
@@ -61,8 +99,8 @@ const run = (core: Core, ...args: string[]): Promise<string> =>
   runCommand(core, addDestinationsCommand, 'destinations', ...args);
 
 /** Adds a destination that gets all receipts. @returns its id */
-async function add(core: Core, endpoint: Endpoint) {
-  const output = await run(core, 'add', endpoint.url, '--families', 'receipt', '--all');
+async function add(core: Core, endpoint: Endpoint, ...options: string[]) {
+  const output = await run(core, 'add', endpoint.url, '--families', 'receipt', '--all', ...options);
   endpoint.secret = /whsec_\S+/.exec(output)![0];
   return /^d-\w+/.exec(output)![0];
 }
@@ -70,6 +108,7 @@ async function add(core: Core, endpoint: Endpoint) {
 /** Sends until the test ends, or the returned function is called. */
 function send(core: Core, times: Partial<Core['config']['times']> = {}) {
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   const config = { ...core.config, times: { ...core.config.times, ...times } };
   const sending = sendChanges({ ...core, config }, stopping.signal);
   const stop = () => {
@@ -80,7 +119,7 @@ function send(core: Core, times: Partial<Core['config']['times']> = {}) {
   return stop;
 }
 
-it('an endpoint that fails in any way, and killed senders, get each change at least once, in order', async () => {
+it('an endpoint that fails in any way, and killed senders, get each change at least once, in order for its record', async () => {
   const core = openCore(database);
   const endpoint = await startEndpoint();
   await add(core, endpoint);
@@ -94,7 +133,7 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
     neverEnd,
   ];
   endpoint.respond = (res) => (random() < 0.7 ? res.end() : ways[Math.floor(random() * ways.length)]!(res));
-  const times = JSON.stringify({ ...core.config.times, webhookMs: 200 });
+  const times = JSON.stringify({ ...core.config.times, webhookMs: 200, webhookPageMs: 300 });
   const file = join(import.meta.dirname, 'send-process.ts');
   for (let round = 1; round <= 4; round++) {
     const sender = spawn(process.execPath, ['--import', 'tsx', file, database.url, times], {
@@ -104,35 +143,144 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
     closeLater(() => sender.kill('SIGKILL'));
     const target = endpoint.requests.length + 20;
     for (let n = 0; n < 25; n++) await change(core, n % 9, { net_amount: round + n / 100 });
-    const last = (await positions(database)).at(-1);
-    await until(() =>
-      round < 4 ? endpoint.requests.length > target : endpoint.accepted.at(-1)?.version === last,
-    );
+    const all = await positions(database);
+    await until(() => (round < 4 ? endpoint.requests.length > target : isAcceptedBy(endpoint, all)));
     sender.kill('SIGKILL');
     await exit;
   }
-  const versions = endpoint.accepted.map(({ version }) => version);
-  expect(versions).toEqual(versions.toSorted((a, b) => a - b));
-  expect([...new Set(versions)]).toEqual(await positions(database));
-  expect(endpoint.requests.length).toBeGreaterThan(versions.length);
+  await expectInOrder(endpoint);
+  expect(endpoint.maxOpen).toBeGreaterThan(1);
+  expect(endpoint.requests.length).toBeGreaterThan(100);
 });
 
-it('a destination that hangs delays no other, and two processes send it one change at a time', async () => {
+it('a destination that hangs delays no other, and two processes send it no change twice', async () => {
   const core = openCore(database);
   const [slow, slower] = [await startEndpoint(), await startEndpoint()];
   const [endless, good] = [await startEndpoint(), await startEndpoint()];
   for (const endpoint of [slow, slower]) endpoint.respond = () => {};
   endless.respond = neverEnd;
   for (const endpoint of [slow, slower, endless, good]) await add(core, endpoint);
-  const stops = [send(core), send(core)];
   for (let id = 1; id <= 30; id++) await change(core, id);
+  const stops = [send(core), send(core)];
   await until(() => good.accepted.length === 30 && endless.accepted.length === 30 && endless.open === 0);
-  expect([good, slow, slower]).toMatchObject([{ maxOpen: 1 }, { requests: [{}] }, { requests: [{}] }]);
+  const all = await positions(database);
+  await until(() => slow.open === 8 && slower.open === 8);
+  // A page of 5 s, and its last request.
+  const leases = `select id from receiver.destinations where next_at > now() + interval '65 seconds'`;
+  expect(await database.rows(leases)).toHaveLength(2);
+  expect(versionsOf(good)).toEqual(all);
+  for (const endpoint of [slow, slower]) expect(versionsOf(endpoint)).toEqual(all.slice(0, 8));
   await Promise.all(stops.map((stop) => stop()));
   await database.rows('update receiver.destinations set next_at = now()');
   send(core, { webhookMs: 50 });
-  await until(() => slow.requests.length > 3);
-  expect(slow.maxOpen).toBe(1);
+  await until(() => slow.requests.length > 8 + 8 + 3);
+  for (const { data } of slow.requests.slice(8 + 8)) expect(data.version).toBe(all[0]);
+  expect(slow.maxOpen).toBe(8);
+});
+
+it('a page is one entry of the access log, which is written before its first change is sent', async () => {
+  const core = openCore(database);
+  const [endpoint, other] = [await startEndpoint(), await startEndpoint()];
+  const id = await add(core, endpoint);
+  await add(core, other, '--public');
+  for (const name of ['A', 'B'])
+    for (let n = 1; n <= 30; n++) await change(core, n, { name, patient_oid: String(n) });
+  const locking = await database.pool.connect();
+  await locking.query('begin; lock table access_log in exclusive mode');
+  send(core);
+  await until(() => other.accepted.length === 60);
+  expect(endpoint.requests).toEqual([]);
+  await locking.query('commit');
+  locking.release();
+  const all = await positions(database);
+  await until(() => isAcceptedBy(endpoint, all));
+  const entries = `select rows, cardinality(subjects) as patients from access_log where actor_name = $1 order by entry`;
+  expect(await database.rows(entries, [id])).toEqual([
+    { rows: 50, patients: 30 },
+    { rows: 10, patients: 10 },
+  ]);
+  expect(versionsOf(endpoint)).toEqual(all);
+  await expectInOrder(endpoint);
+  expect(endpoint.accepted.map(({ record }) => record!.name)).toEqual(all.map(() => 'B'));
+});
+
+it('a change that is not accepted comes again alone, then what follows, and the position is before it meanwhile', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  const respondTo = hold(endpoint, 8);
+  for (let id = 1; id <= 12; id++) await change(core, id);
+  const all = await positions(database);
+  send(core, { webhookPauseMs: 3_600_000, maxWebhookPauseMs: dayMs });
+  await until(() => respondTo.size === 8);
+  for (const id of ['5', '1', '2', '3', '4', '6', '7', '8']) respondTo.get(id)!(id === '5' ? 503 : 200);
+  await until(async () => (await state()).attempts === 1);
+  expect(await state()).toMatchObject({ position: all[3], outcome: '503' });
+  const sent = endpoint.requests.length;
+  const retry = () => database.rows('update receiver.destinations set next_at = now()');
+  endpoint.respond = (res) => res.writeHead(503).end();
+  await retry();
+  await until(async () => (await state()).attempts === 2);
+  endpoint.respond = (res) => res.end();
+  await retry();
+  await until(async () => (await state()).position === all.at(-1));
+  expect(await state()).toMatchObject({ attempts: 0, outcome: '200' });
+  const [first, second, ...others] = endpoint.requests.slice(sent).map(({ data }) => data.version);
+  expect([first, second]).toEqual([all[4], all[4]]);
+  expect(others.toSorted((one, other) => one - other)).toEqual(all.slice(5));
+});
+
+it('what was read some seconds ago is read again before it is sent', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  await add(core, endpoint);
+  const respondTo = hold(endpoint, 8);
+  for (let id = 1; id <= 9; id++) await change(core, id, { name: 'Asha' });
+  send(core);
+  await until(() => respondTo.size === 8);
+  const now = performance.now.bind(performance);
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 6_000);
+  closeLater(() => clock.mockRestore());
+  await change(core, 9, { name: null });
+  for (const respond of respondTo.values()) respond(200);
+  const all = await positions(database);
+  await until(() => isAcceptedBy(endpoint, all));
+  expect(versionsOf(endpoint)).toEqual(all);
+  const names = endpoint.requests.slice(8).map(({ data }) => data.record!.name);
+  expect(names).toEqual([null, null]);
+});
+
+it('a stop ends a page at once, and saves what was accepted', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  const id = await add(core, endpoint);
+  endpoint.respond = (res, item) => Number(item.id) <= 5 && res.end();
+  for (let n = 1; n <= 20; n++) await change(core, n);
+  const stop = send(core);
+  await until(() => endpoint.requests.length === 5 + 8);
+  const stoppedAt = performance.now();
+  await stop();
+  expect(performance.now() - stoppedAt).toBeLessThan(core.config.times.webhookMs / 2);
+  expect(await state()).toMatchObject({ position: (await positions(database))[4], attempts: 0 });
+  expect(await findDue(core)).toEqual([id]);
+});
+
+it('a pause ends with the page', async () => {
+  const core = openCore(database);
+  const endpoint = await startEndpoint();
+  const id = await add(core, endpoint);
+  const respondTo = hold(endpoint, 8);
+  for (let n = 1; n <= 60; n++) await change(core, n);
+  const all = await positions(database);
+  send(core);
+  await until(() => respondTo.size === 8);
+  await run(core, 'pause', id);
+  for (const respond of respondTo.values()) respond(200);
+  await until(async () => (await state()).position === all[49]);
+  const other = await startEndpoint();
+  await add(core, other);
+  await until(() => other.accepted.length === 60);
+  expect(versionsOf(endpoint)).toEqual(all.slice(0, 50));
 });
 
 it('a waiting change is logged and sent as the record is then, with one id for all attempts', async () => {
@@ -185,16 +333,14 @@ it('a change that is refused for days pauses its destination, and can be skipped
     );
   await expect(run(core, 'skip', id)).rejects.toThrow('no change that it has not accepted');
   endpoint.respond = (res, item) => res.writeHead(item.id === '1' ? 422 : 200).end();
-  for (const one of [1, 2]) await change(core, one);
+  for (const id of [1, 2]) await change(core, id);
   send(core, { webhookPauseMs: 3_600_000, maxWebhookPauseMs: dayMs });
-  const attempts = async () =>
-    (await database.rows('select attempts from receiver.destinations'))[0]!.attempts;
-  await until(async () => (await attempts()) === 1);
+  await until(async () => (await state()).attempts === 1);
   expect(await run(core, 'list')).toContain('422');
   expect(await check()).toMatchObject({ status: 'warn', detail: expect.stringContaining('422') });
   await dueSince(2.9);
-  await until(async () => (await attempts()) === 2);
-  expect(endpoint.requests).toHaveLength(2);
+  await until(async () => (await state()).attempts === 2);
+  expect(endpoint.requests).toHaveLength(3);
   const [row] = await database.rows(
     'select extract(epoch from next_at - now())::float / 3600 as hours from receiver.destinations',
   );
@@ -207,8 +353,8 @@ it('a change that is refused for days pauses its destination, and can be skipped
   expect(await findDue(core)).toEqual([]);
   expect(await run(core, 'skip', id)).toContain('receipt 1 is skipped');
   await run(core, 'resume', id);
-  await until(() => endpoint.accepted.length === 1);
-  expect(endpoint.requests.map(({ data }) => data.id)).toEqual(['1', '1', '1', '2']);
+  await until(() => endpoint.accepted.length === 2);
+  expect(endpoint.requests.map(({ data }) => data.id).slice(2)).toEqual(['1', '1', '2']);
 });
 
 it('the last attempt decides about the check, and Retry-After about the next one', async () => {

@@ -61,6 +61,8 @@ export const times = {
   /** Limit of an attempt of a webhook, and how often a worker looks for changes to send. */
   webhookMs: 15_000,
   webhookEveryMs: 1_000,
+  /** Age of a page of changes after which no more of it is sent: its records may have been erased since. */
+  webhookPageMs: 5_000,
   /** Pause after a webhook that was not accepted; it doubles. */
   webhookPauseMs: 5_000,
   maxWebhookPauseMs: 12 * 3_600_000,
