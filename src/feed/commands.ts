@@ -93,7 +93,8 @@ async function test({ config }: Core, destination: Destination): Promise<void> {
 const pause: Action = ({ db }, { id }) => update(db, id).set({ paused: 'command' }).execute();
 
 async function resume(core: Core, destination: Destination): Promise<void> {
-  await moveTo(core.db, destination, Number(destination.position), null);
+  // Without a failure its next time is a lease.
+  if (destination.attempts > 0) await moveTo(core.db, destination, Number(destination.position), null);
   await update(core.db, destination.id)
     .set({ paused: null, place: here(core) })
     .execute();

@@ -265,7 +265,7 @@ it('a stop ends a page at once, and saves what was accepted', async () => {
   expect(await findDue(core)).toEqual([id]);
 });
 
-it('a pause ends with the page', async () => {
+it('a pause ends with the page, and a resume meanwhile sends nothing twice', async () => {
   const core = openCore(database);
   const endpoint = await startEndpoint();
   const id = await add(core, endpoint);
@@ -274,6 +274,9 @@ it('a pause ends with the page', async () => {
   const all = await positions(database);
   send(core);
   await until(() => respondTo.size === 8);
+  await run(core, 'pause', id);
+  await run(core, 'resume', id);
+  expect(await findDue(core)).toEqual([]);
   await run(core, 'pause', id);
   for (const respond of respondTo.values()) respond(200);
   await until(async () => (await state()).position === all[49]);
