@@ -11,6 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const project = `
 import { createServiceClient, loginTokenSource } from 'webhook-receiver/client';
 import { defineFamily, integer, text } from 'webhook-receiver/family';
+import { defineHandler } from 'webhook-receiver/handler';
 import { callbacks, families, sandboxCredentials, sendCallbacks, registeredUrls, startSandbox } from 'webhook-receiver/sandbox';
 
 const sandbox = await startSandbox();
@@ -26,11 +27,29 @@ const fields = { number: integer, note: text };
 // @ts-expect-error no field has that name
 defineFamily({ name: 'wrong', events: {}, path, table: 'wrongs', fields, key: 'id' });
 const invoice = defineFamily({ name: 'invoice', events: {}, path, table: 'invoices', fields, key: 'number' });
-process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.key]));
+declare module 'webhook-receiver/handler' {
+  interface Families { invoice: typeof invoice }
+}
+const handler = defineHandler({
+  name: 'both',
+  families: ['receipt', 'invoice'],
+  run: async (event) => {
+    if (event.family === 'receipt') {
+      const paid: string | null | undefined = event.record?.amount_paid;
+      const kind: 'receipt.created' | 'receipt.updated' | 'receipt.deleted' | undefined = event.callback?.event;
+      return [paid, kind];
+    }
+    // @ts-expect-error an invoice has no amount
+    return [event.record?.note, event.record?.amount_paid];
+  },
+});
+// @ts-expect-error there is no such family
+defineHandler({ name: 'none', families: ['bill'], run: async () => {} });
+process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.key, handler.name]));
 await sandbox.close();
 `;
 
-it('a project of TypeScript uses client, sandbox and family of the packed package, with their types', async () => {
+it('a project of TypeScript uses client, sandbox, family and handler of the packed package, with their types', async () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
   const modules = join(folder, 'node_modules');
   for (const name of [...Object.keys(dependencies), '@types/node']) {
@@ -56,5 +75,5 @@ it('a project of TypeScript uses client, sandbox and family of the packed packag
   ];
   await run(resolve('node_modules/.bin/tsc'), [...options, 'use.ts'], { cwd: folder });
   const { stdout } = await run(process.execPath, ['use.js'], { cwd: folder });
-  expect(JSON.parse(stdout)).toEqual([2, { '401': 3 }, 'number']);
+  expect(JSON.parse(stdout)).toEqual([2, { '401': 3 }, 'number', 'both']);
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Family, takesEveryEvent } from '../callbacks/families/family.ts';
-import type { Config } from '../common/config/config.ts';
+import { type Config, takesCallbacks } from '../common/config/config.ts';
 import { weaknessOf } from '../common/config/value-types.ts';
 import { readOrCreate } from '../common/secrets.ts';
 import { findPlace } from '../embedded/place.ts';
@@ -65,7 +65,7 @@ interface AdminToken {
 
 /** The admin token of a service on the embedded database where ADMIN_TOKEN is unset: generated once, and stored there. */
 export function provideAdminToken(config: Config): AdminToken | undefined {
-  if (config.adminToken || config.databaseUrl || config.role === 'worker') return undefined;
+  if (config.adminToken || config.databaseUrl || !takesCallbacks(config)) return undefined;
   const file = join(config.dataDir, 'admin-token');
   findPlace(config.dataDir); // before a secret is written there
   const { content, isNew } = readOrCreate(file, () => `${randomBytes(18).toString('base64url')}\n`);

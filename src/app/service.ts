@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import express from 'express';
 import { Kysely, PostgresDialect } from 'kysely';
 import { type Family, pathsOf } from '../callbacks/families/family.ts';
 import { type Config, parseConfig } from '../common/config/config.ts';
@@ -8,15 +9,18 @@ import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import { findBindError } from '../embedded/server-process.ts';
 import { startEmbeddedPostgres } from '../embedded/start-embedded.ts';
+import { handlersTask } from '../feed/handlers.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
-import { PortUnavailable } from '../receiver/http/server.ts';
+import { createApp, listen, PortUnavailable } from '../receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
 import { openPool } from '../receiver/store/pools.ts';
-import { makeTables } from '../receiver/store/prepare.ts';
+import { makeTables, prepare } from '../receiver/store/prepare.ts';
 import type { Tables } from '../receiver/store/tables.ts';
 import { createMerge } from '../receiver/worker/merge.ts';
 import { features } from './features.ts';
+import { startHandlersProcess, tellParent } from './handlers-process.ts';
 import { loadFamilies } from './load-families.ts';
+import { loadHandlers } from './load-handlers.ts';
 import { type Parts, startParts } from './start-parts.ts';
 import { startTasks } from './tasks.ts';
 
@@ -62,6 +66,7 @@ export function startService(
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
     const core = openCore(service, 'features', databaseUrl, log);
     onStop(() => core.pool.end());
+    if (config.role === 'handlers') return startHandlers(core, databaseUrl, onStop, signal);
     const routes = (process: ReceiverState) =>
       features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
     const options = { databaseUrl, families, log, routes };
@@ -73,9 +78,28 @@ export function startService(
     const endTasks = startTasks(tasks, core.db, log);
     // A task may take its time to end.
     onStop(() => Promise.all([stopServing(), endTasks()]));
+    if (config.role === 'all' && config.handlers)
+      onStop(await startHandlersProcess(databaseUrl, config.times, log));
     return { url, access: state.access };
   };
   return startParts(start, log, signal);
+}
+
+/** A process that does nothing else: what a handler does hurts no callback. */
+async function startHandlers(
+  core: Core,
+  databaseUrl: string,
+  onStop: OnStop,
+  signal: AbortSignal,
+): Promise<RunningService> {
+  const { config, families, db, log } = core;
+  const handlers = await loadHandlers(config.handlers!, families);
+  await prepare({ config, databaseUrl, families, signal, log });
+  const server = await listen(express.Router(), createApp([], log), config);
+  onStop(server.stop);
+  onStop(startTasks([handlersTask(core, handlers)], db, log));
+  tellParent();
+  return { url: server.url, access: undefined };
 }
 
 export function addFeatureCommands(program: Command, onCore: OnCore): void {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { InvalidConfiguration } from '../common/config/config.ts';
+import { InvalidConfiguration, takesCallbacks } from '../common/config/config.ts';
 import type { Environment } from '../common/config/environment-schema.ts';
 import { createLog, endLog, type Log, printWithLog } from '../common/log.ts';
 import { print } from '../common/terminal.ts';
@@ -70,10 +70,9 @@ async function run(
     stop,
   } = running;
   onReload(() => reload(readAgain, access, log));
-  log.info({ role: config.role, url }, 'ready');
+  log.info({ role: config.role, url }, config.role === 'handlers' ? 'handlers are ready' : 'ready');
   // In production the paths may be secret, and the output is usually stored.
-  if (config.role !== 'worker' && !config.production)
-    printWithLog(greeting(url, config, families, generated));
+  if (takesCallbacks(config) && !config.production) printWithLog(greeting(url, config, families, generated));
   if (!signal.aborted) await once(signal, 'abort');
   await stop();
 }

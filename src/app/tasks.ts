@@ -6,8 +6,7 @@ import { pause } from '../common/timeouts.ts';
 import type { Task } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
-/** A process that is gone keeps its task for this long. */
-const leaseMs = 60_000;
+const defaultLeaseMs = 60_000;
 const maxPauseMs = 60_000;
 
 const later = (ms: number) => sql<Date>`now() + ${ms}::float8 * interval '1 millisecond'`;
@@ -36,7 +35,12 @@ async function repeatHere({ name, everyMs, run }: Task, log: Log, stop: AbortSig
   }
 }
 
-async function repeat({ name, everyMs, run }: Task, db: Db, log: Log, stop: AbortSignal): Promise<void> {
+async function repeat(
+  { name, everyMs, leaseMs = defaultLeaseMs, run }: Task,
+  db: Db,
+  log: Log,
+  stop: AbortSignal,
+): Promise<void> {
   const holder = randomUUID();
   const pauseMs = Math.min(everyMs, maxPauseMs);
   const lease = sql`
@@ -57,7 +61,7 @@ async function repeat({ name, everyMs, run }: Task, db: Db, log: Log, stop: Abor
   while (!stop.aborted) {
     try {
       if ((await lease.execute(db)).numAffectedRows === 1n) {
-        const isDone = await runOnce(run, renew, stop).then(
+        const isDone = await runOnce(run, renew, leaseMs, stop).then(
           () => !stop.aborted,
           (err) => {
             if (!stop.aborted) log.error({ task: name, err }, 'a task failed, and is run again');
@@ -74,7 +78,12 @@ async function repeat({ name, everyMs, run }: Task, db: Db, log: Log, stop: Abor
 }
 
 /** Runs a task while its lease can be renewed. @throws the task's error */
-async function runOnce(run: Task['run'], renew: () => Promise<boolean>, stop: AbortSignal): Promise<void> {
+async function runOnce(
+  run: Task['run'],
+  renew: () => Promise<boolean>,
+  leaseMs: number,
+  stop: AbortSignal,
+): Promise<void> {
   const lost = new AbortController();
   let renewedAt = performance.now();
   const timer = setInterval(() => {

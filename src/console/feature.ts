@@ -1,5 +1,5 @@
 import { type Express, Router } from 'express';
-import type { Config } from '../common/config/config.ts';
+import { type Config, takesCallbacks } from '../common/config/config.ts';
 import type { Check, Feature } from '../receiver/feature.ts';
 
 /** The code of the pages is loaded with the first request: commands do without. */
@@ -7,8 +7,8 @@ export const console: Feature = {
   name: 'console',
   routes: (core) => {
     const router = Router({ caseSensitive: true });
-    const { role, adminToken, oidc } = core.config;
-    if (role === 'worker' || !(adminToken || oidc)) return router;
+    const { adminToken, oidc } = core.config;
+    if (!takesCallbacks(core.config) || !(adminToken || oidc)) return router;
     let opening: Promise<Express> | undefined;
     router.get('/', (_req, res) => res.redirect(303, '/console'));
     router.use('/console', async (req, res, next) => {
@@ -17,7 +17,8 @@ export const console: Feature = {
     });
     return router;
   },
-  checks: async ({ config: { oidc, role } }) => (oidc && role !== 'worker' ? [await checkSignIn(oidc)] : []),
+  checks: async ({ config }) =>
+    config.oidc && takesCallbacks(config) ? [await checkSignIn(config.oidc)] : [],
 };
 
 async function checkSignIn(oidc: NonNullable<Config['oidc']>): Promise<Check> {

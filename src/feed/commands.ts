@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { print, printTable } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { type Destination, here, listDestinations, moveTo, update } from './destinations.ts';
+import { type Destination, handlerPrefix, here, listDestinations, moveTo, update } from './destinations.ts';
 import { familiesInFeed, readHead, readPage } from './read-changes.ts';
 import { isAccepted, post } from './send.ts';
 
@@ -14,7 +14,7 @@ interface AddOptions {
   all?: true;
   insecure?: true;
 }
-type Action = (core: Core, destination: Destination) => Promise<unknown>;
+type Action = (core: Core, destination: Destination, options: { from?: string }) => Promise<unknown>;
 
 export function addDestinationsCommand(program: Command, onCore: OnCore): void {
   const group = program.command('destinations').description('where changes are sent to, as signed webhooks');
@@ -29,18 +29,22 @@ export function addDestinationsCommand(program: Command, onCore: OnCore): void {
     .action(onCore(add));
   group.command('list').description('list them').action(onCore(list));
   const about = (name: string, description: string, run: Action) => {
-    const find = async (core: Core, id: string) => {
+    const find = async (core: Core, id: string, given: { from?: string }) => {
       const destination = (await listDestinations(core)).find((listed) => listed.id === id);
       if (!destination) throw new Error(`There is no destination ${id}: receiver destinations list`);
       const filter = { destination: id };
       await logAccess(core, { actor: commandActor(), action: `destination ${name}`, filter });
-      await run(core, destination);
+      await run(core, destination, given);
     };
-    group.command(`${name} <id>`).description(description).action(onCore(find));
+    return group.command(`${name} <id>`).description(description).action(onCore(find));
   };
   about('test', 'send it a signed message without data, and print the status', test);
   about('pause', 'send it nothing until it is resumed', pause);
-  about('resume', 'continue where it was; confirm it after a move of the database or of PUBLIC_URL', resume);
+  about(
+    'resume',
+    'continue where it was; confirm it after a move of the database or of PUBLIC_URL',
+    resume,
+  ).addOption(new Option('--from <where>', 'begin again, with every record').choices(['beginning']));
   about('skip', 'leave out the next change, which it does not accept', skip);
   about('remove', 'forget it', remove);
 }
@@ -83,6 +87,8 @@ async function list(core: Core): Promise<void> {
 }
 
 async function test({ config }: Core, destination: Destination): Promise<void> {
+  if (destination.id.startsWith(handlerPrefix))
+    throw new Error('It is a function of yours, which only a change of a record calls');
   const body = JSON.stringify({ type: 'destination.test', timestamp: new Date(), data: {} });
   const message = { id: `msg_${randomUUID()}`, body };
   const { outcome } = await post(destination, message, config.times.webhookMs, new AbortController().signal);
@@ -92,11 +98,12 @@ async function test({ config }: Core, destination: Destination): Promise<void> {
 
 const pause: Action = ({ db }, { id }) => update(db, id).set({ paused: 'command' }).execute();
 
-async function resume(core: Core, destination: Destination): Promise<void> {
+async function resume(core: Core, destination: Destination, { from }: { from?: string }): Promise<void> {
+  const position = from ? 0 : Number(destination.position);
   // Without a failure its next time is a lease.
-  if (destination.attempts > 0) await moveTo(core.db, destination, Number(destination.position), null);
+  if (destination.attempts > 0) await moveTo(core.db, destination, position, null);
   await update(core.db, destination.id)
-    .set({ paused: null, place: here(core) })
+    .set({ paused: null, place: here(core), ...(from && { position }) })
     .execute();
 }
 

@@ -5,6 +5,9 @@ import { lastPosition } from './read-changes.ts';
 
 export type Destination = Selectable<Tables['receiver.destinations']>;
 
+/** In front of the name of a handler: such a destination has no address. */
+export const handlerPrefix = 'handler:';
+
 const hourMs = 3_600_000;
 /** How long a destination fails before it is paused. */
 const maxFailingMs = 72 * hourMs;
@@ -28,20 +31,28 @@ const isDue = (core: Core) =>
   sql<boolean>`paused is null and place = ${here(core)}
     and (next_at <= now() or next_at > ${later(core.config.times.maxWebhookPauseMs + hourMs)})`;
 
+// A process that is there takes up the next change at once.
+const isLate = sql<boolean>`
+  url like ${`${handlerPrefix}%`} and next_at < ${later(-hourMs)} and exists (
+    select from receiver.changes c where c.position > destinations.position and family = any(families) and at < ${later(-hourMs)})`;
+
 export const listDestinations = (core: Core) =>
   core.db
     .selectFrom('receiver.destinations')
     .selectAll()
     .select(sql<boolean>`place = ${here(core)}`.as('isHere'))
+    .select(isLate.as('isLate'))
     .orderBy('created_at')
     .limit(1_000)
     .execute();
 
-export async function findDue(core: Core): Promise<string[]> {
+/** @param ids of handlers; undefined: addresses */
+export async function findDue(core: Core, ids?: readonly string[]): Promise<string[]> {
   const due = core.db
     .selectFrom('receiver.destinations')
     .where(isDue(core))
-    .where('position', '<', lastPosition);
+    .where('position', '<', lastPosition)
+    .where(ids ? sql<boolean>`id = any(${ids}::text[])` : sql<boolean>`url not like ${`${handlerPrefix}%`}`);
   return (await due.select('id').limit(1_000).execute()).map(({ id }) => id);
 }
 
@@ -83,21 +94,36 @@ export async function recordFailure(
 }
 
 export const checkDestinations = async (core: Core): Promise<Check[]> =>
-  (await listDestinations(core)).map(({ id, paused, isHere, outcome, failing_since: since }): Check => {
-    const detail = `The last attempt: ${outcome ?? 'none yet'}`;
-    const check = { name: 'destination', about: id, detail, ...(since && { since }) };
-    const command = (name: string) => `receiver destinations ${name} ${id}`;
-    if (paused === 'command')
-      return { ...check, status: 'warn', title: 'Webhooks are paused by a command', todo: command('resume') };
-    if (!isHere) {
-      const title =
-        'Webhooks were confirmed with another PUBLIC_URL, or in a database of which this may be a copy';
-      const todo = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
-      return { ...check, status: 'fail', title, todo };
-    }
-    if (!paused && !since)
-      return { ...check, status: 'ok', title: outcome ? 'Webhooks are accepted' : 'No webhook was sent yet' };
-    const title = `Webhooks are not accepted${paused ? ', and are paused' : ''}`;
-    const todo = `Mend the endpoint, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
-    return { ...check, status: paused ? 'fail' : 'warn', title, todo };
-  });
+  (await listDestinations(core)).map(
+    ({ id, paused, isHere, isLate, outcome, failing_since: since }): Check => {
+      const detail = `The last attempt: ${outcome ?? 'none yet'}`;
+      const check = { name: 'destination', about: id, detail, ...(since && { since }) };
+      const command = (name: string) => `receiver destinations ${name} ${id}`;
+      if (paused === 'command')
+        return {
+          ...check,
+          status: 'warn',
+          title: 'Nothing is sent: paused by a command',
+          todo: command('resume'),
+        };
+      if (!isHere) {
+        const title =
+          'Nothing is sent: confirmed with another PUBLIC_URL, or in a database of which this may be a copy';
+        const todo = `If this one replaces it: ${command('resume')}. If it is a copy: ${command('remove')}`;
+        return { ...check, status: 'fail', title, todo };
+      }
+      if (!paused && !since && isLate)
+        return {
+          ...check,
+          status: 'fail',
+          title: 'No process calls the handler',
+          todo: `Start one with HANDLERS, or: ${command('remove')}`,
+        };
+      if (!paused && !since)
+        return { ...check, status: 'ok', title: outcome ? 'Changes are accepted' : 'No change was sent yet' };
+      const title = `Changes are not accepted${paused ? ', and it is paused' : ''}`;
+      const mend = id.startsWith(handlerPrefix) ? 'handler' : 'endpoint';
+      const todo = `Mend the ${mend}, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
+      return { ...check, status: paused ? 'fail' : 'warn', title, todo };
+    },
+  );

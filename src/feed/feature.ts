@@ -4,7 +4,7 @@ import { createChangesRoute } from './changes-route.ts';
 import { addDestinationsCommand } from './commands.ts';
 import { checkDestinations } from './destinations.ts';
 import { trimChanges } from './read-changes.ts';
-import { sendChanges } from './send.ts';
+import { sendWebhooks } from './send.ts';
 
 export const feed: Feature = {
   name: 'feed',
@@ -13,7 +13,7 @@ export const feed: Feature = {
     {
       name: 'destinations',
       everyMs: core.config.times.webhookEveryMs,
-      run: (signal) => sendChanges(core, signal),
+      run: (signal) => sendWebhooks(core, signal),
     },
     { name: 'changes', everyMs: dayMs, run: (signal) => trimChanges(core, signal) },
   ],

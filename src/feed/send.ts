@@ -8,18 +8,40 @@ import { type Change, readHead, readPage } from './read-changes.ts';
 const maxChanges = 50;
 const maxRequests = 8;
 
+/** How changes reach some of the destinations. */
+export interface Transport {
+  /** Undefined: those that are addresses. */
+  ids?: readonly string[];
+  /** Of an attempt. */
+  limitMs: number;
+  /** @throws the database's error */
+  deliver: (destination: Destination, change: Change, signal: AbortSignal) => Promise<Attempt>;
+}
+
+/** A process that is gone keeps its page for so long: until its last attempts have ended. */
+export const leaseMs = ({ config: { times } }: Core, { limitMs }: Transport): number =>
+  times.webhookPageMs + 2 * limitMs;
+
+/** Sends webhooks to all addresses, until the signal is aborted. @throws the database's error */
+export function sendWebhooks(core: Core, signal: AbortSignal): Promise<void> {
+  const { webhookMs } = core.config.times;
+  const deliver: Transport['deliver'] = (destination, change, ending) =>
+    post(destination, messageOf(change), webhookMs, ending);
+  return sendChanges(core, { limitMs: webhookMs, deliver }, signal);
+}
+
 /** Sends to each destination in order, until the signal is aborted; none waits for another. @throws the database's error */
-export async function sendChanges(core: Core, signal: AbortSignal): Promise<void> {
+export async function sendChanges(core: Core, transport: Transport, signal: AbortSignal): Promise<void> {
   const running = new Map<string, Promise<void>>();
   const start = (id: string) => {
-    const sending = sendTo(core, id, signal)
-      .catch((err) => core.log.limited('warn', { destination: id }, 'webhooks are delayed', { err }))
+    const sending = sendTo(core, id, transport, signal)
+      .catch((err) => core.log.limited('warn', { destination: id }, 'a destination is delayed', { err }))
       .finally(() => running.delete(id));
     running.set(id, sending);
   };
   try {
     while (!signal.aborted) {
-      for (const id of await findDue(core)) if (!running.has(id)) start(id);
+      for (const id of await findDue(core, transport.ids)) if (!running.has(id)) start(id);
       await pause(core.config.times.webhookEveryMs, signal);
     }
   } finally {
@@ -28,12 +50,12 @@ export async function sendChanges(core: Core, signal: AbortSignal): Promise<void
 }
 
 /** Sends page by page until a change is not accepted. The position follows: each change is sent at least once. */
-async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void> {
+async function sendTo(core: Core, id: string, transport: Transport, signal: AbortSignal): Promise<void> {
   const { db, log } = core;
-  const { webhookMs, webhookPageMs } = core.config.times;
+  const { webhookPageMs } = core.config.times;
   for (let isMore = true; isMore && !signal.aborted; ) {
     const deadline = performance.now() + webhookPageMs;
-    const destination = await take(core, id, webhookPageMs + 2 * webhookMs);
+    const destination = await take(core, id, leaseMs(core, transport));
     if (!destination) return;
     // What was not accepted is sent again alone.
     const limit = destination.attempts > 0 ? 1 : maxChanges;
@@ -43,7 +65,7 @@ async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void
     const count = await sendInOrder(changes, async (change, n) => {
       // The record may have been erased since it was read.
       if (signal.aborted || performance.now() > deadline) return false;
-      const attempt = await post(destination, messageOf(change), webhookMs, signal);
+      const attempt = await transport.deliver(destination, change, signal);
       const accepted = isAccepted(attempt.outcome);
       if (accepted || !signal.aborted) attempts[n] = attempt;
       return accepted;
@@ -54,7 +76,7 @@ async function sendTo(core: Core, id: string, signal: AbortSignal): Promise<void
     if (change && failure) {
       const about = { destination: id, family: change.family, record: change.record_id };
       const { outcome } = failure;
-      log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a webhook was not accepted');
+      log.warn({ ...about, attempts: destination.attempts + 1, outcome }, 'a change was not accepted');
       return recordFailure(core, destination, position, failure);
     }
     if (change && count === 0) {
@@ -94,7 +116,9 @@ export async function sendInOrder(
   return end;
 }
 
-export const isAccepted = (outcome: string): boolean => /^2\d\d$/.test(outcome);
+/** The outcome of a function. */
+export const done = 'done';
+export const isAccepted = (outcome: string): boolean => outcome === done || /^2\d\d$/.test(outcome);
 
 /**
  * Sends a message once, signed after the Standard Webhooks specification. It follows no redirect, and reads nothing of the

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { takesCallbacks } from '../common/config/config.ts';
 import { printable } from '../common/terminal.ts';
 import type { Check, Core, RunningCore, Task } from '../receiver/feature.ts';
 import { type Channel, type Message, NotSent, openChannels } from './channels.ts';
@@ -46,7 +47,7 @@ async function recordFindings({ db, config }: Core, channels: readonly Channel[]
   const names = channels.map(({ name }) => name);
   // A check that could not be read may still be wrong. A worker has no access checks.
   const isComplete = !faults.some(({ name }) => name === unreadable);
-  const unknown = config.role === 'worker' ? 'access' : '';
+  const unknown = takesCallbacks(config) ? '' : 'access';
   await sql`
     with faults as (
       select name, coalesce(about, '') as about, status, title

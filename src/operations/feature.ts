@@ -1,3 +1,4 @@
+import { takesCallbacks } from '../common/config/config.ts';
 import { dayMs } from '../common/days.ts';
 import type { Feature, Task } from '../receiver/feature.ts';
 import { createOutageAlert, sendAlerts } from './alerts.ts';
@@ -15,9 +16,9 @@ export const operations: Feature = {
   commands: addOperationsCommands,
   checks: readDatabaseChecks,
   tasks: (core) => {
-    const { role, alerts } = core.config;
+    const { alerts } = core.config;
     const tasks: Task[] = [{ name: 'trim', everyMs: dayMs, run: () => trim(core.db) }];
-    if (role !== 'worker')
+    if (takesCallbacks(core.config))
       tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
     if (openChannels(alerts).length === 0) return tasks;
     const run = (signal: AbortSignal) => sendAlerts(core, signal);

@@ -1,4 +1,4 @@
-import type { Config } from '../common/config/config.ts';
+import { type Config, takesCallbacks } from '../common/config/config.ts';
 import { withTimeout } from '../common/timeouts.ts';
 import type { Check, RunningCore } from '../receiver/feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
@@ -38,7 +38,7 @@ export async function readReadiness({ config, process: state }: RunningCore): Pr
     fallback: fallback && checkFallback(fallback),
     drain: fallback && takes && hasRedis && (await checkDrain(fallback, readinessMs)),
     clock: await checkClock(state),
-    access: config.role !== 'worker' && checkAccess(config, state),
+    access: takesCallbacks(config) && checkAccess(config, state),
   };
   const list = Object.entries(checks).flatMap(([name, check]) => (check ? [{ name, ...check }] : []));
   return { ready: takes || spills, checks: list };

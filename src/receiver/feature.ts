@@ -30,6 +30,8 @@ export interface Task {
   everyMs: number;
   /** `any`: also with the role `receiver`; `each`: in every process, also without the database. Default: one worker at a time. */
   processes?: 'any' | 'each';
+  /** A process that is gone keeps the task for so long; default: a minute. */
+  leaseMs?: number;
   /** @param signal is aborted when the process stops, or another may have taken the task over */
   run: (signal: AbortSignal) => Promise<unknown>;
 }

@@ -1,6 +1,6 @@
 import express from 'express';
 import type { Family } from '../callbacks/families/family.ts';
-import type { Config } from '../common/config/config.ts';
+import { type Config, merges, takesCallbacks } from '../common/config/config.ts';
 import type { Log } from '../common/log.ts';
 import { type AccessChecks, configuredChecks, createAccessChecks } from './http/access.ts';
 import { createCallbacks } from './http/handle-callback.ts';
@@ -47,7 +47,7 @@ export async function startReceiver(
   onStop: OnStop,
 ): Promise<{ url: string; state: ReceiverState; stopServing: () => Promise<void> }> {
   const { databaseUrl, families, log } = options;
-  const { redisUrl, role, times } = config;
+  const { redisUrl, times } = config;
   if (redisUrl) await checkRedis(redisUrl, log);
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
@@ -63,7 +63,7 @@ export async function startReceiver(
   onStop(stores.close);
   const { circuit, clock, queue, fallback, drainSource } = stores;
 
-  const workerPool = role === 'receiver' ? undefined : open('worker');
+  const workerPool = merges(config) ? open('worker') : undefined;
   let worker: Worker | undefined;
   if (workerPool) {
     const merge = createMerge({ pool: workerPool, families, log });
@@ -91,7 +91,7 @@ function serve(
   intake: Intake,
 ): Promise<Server> {
   let callbacks = express.Router();
-  if (config.role !== 'worker') {
+  if (takesCallbacks(config)) {
     const access = createAccessChecks(config, state.clock.now, log);
     callbacks = createCallbacks({ config, access, intake, log });
     state.access = access;

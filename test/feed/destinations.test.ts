@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { addDestinationsCommand } from '../../src/feed/commands.ts';
 import { checkDestinations, findDue } from '../../src/feed/destinations.ts';
-import { sendChanges } from '../../src/feed/send.ts';
+import { sendWebhooks } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { createCopy } from '../support/database.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -110,7 +110,7 @@ function send(core: Core, times: Partial<Core['config']['times']> = {}) {
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const config = { ...core.config, times: { ...core.config.times, ...times } };
-  const sending = sendChanges({ ...core, config }, stopping.signal);
+  const sending = sendWebhooks({ ...core, config }, stopping.signal);
   const stop = () => {
     stopping.abort();
     return sending;

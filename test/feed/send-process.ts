@@ -2,7 +2,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { families } from '../../src/callbacks/families/index.ts';
 import { createLog } from '../../src/common/log.ts';
-import { sendChanges } from '../../src/feed/send.ts';
+import { sendWebhooks } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
 import type { Tables } from '../../src/receiver/store/tables.ts';
@@ -12,4 +12,4 @@ const pool = openPool(process.argv[2]!, log, { name: 'sender', connections: 4, c
 const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 const config = { times: JSON.parse(process.argv[3]!) };
 const core = { config, families, db, pool, log } as unknown as Core;
-await sendChanges(core, new AbortController().signal);
+await sendWebhooks(core, new AbortController().signal);

@@ -10,7 +10,9 @@ import { client, type FamilyPaths } from './variables.ts';
 export interface Config {
   host: string;
   port: number;
-  role: 'all' | 'receiver' | 'worker';
+  role: 'all' | 'receiver' | 'worker' | 'handlers';
+  /** A folder with handlers; undefined: there are none. */
+  handlers: string | undefined;
   production: boolean;
   logLevel: string;
   databaseUrl: string | undefined;
@@ -68,6 +70,10 @@ export interface AccessRules {
 /** The roles of values of the claims, of e-mail addresses and of domains. */
 type RolesMap = readonly { role: Role; value: string }[];
 
+export const takesCallbacks = ({ role }: Pick<Config, 'role'>): boolean =>
+  role === 'all' || role === 'receiver';
+export const merges = ({ role }: Pick<Config, 'role'>): boolean => role === 'all' || role === 'worker';
+
 /** All faults of the environment, one line each, which starts with the variable's name. */
 export class InvalidConfiguration extends Error {
   readonly problems: string[];
@@ -88,11 +94,11 @@ const noDatabase =
   'DATABASE_URL must be set in production: the embedded PostgreSQL is for a first start and trials. `receiver move` copies its ' +
   'data to a server, see docs/backup.md';
 
-function areOnlyPathsChecked({ production, role, authentication }: Config): boolean {
+function areOnlyPathsChecked(config: Config): boolean {
   // Lists of clients and businesses are filters: senders write those ids themselves.
-  const { signingKeys, allowedIps, allowUnauthenticated } = authentication;
+  const { signingKeys, allowedIps, allowUnauthenticated } = config.authentication;
   const isOpen = signingKeys.length === 0 && allowedIps.length === 0;
-  return production && role !== 'worker' && isOpen && !allowUnauthenticated;
+  return config.production && takesCallbacks(config) && isOpen && !allowUnauthenticated;
 }
 
 /** @throws InvalidConfiguration where a variable of version 1 is set */
@@ -114,6 +120,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   const oidc = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
   if (oidc.some((name) => values[name])) need(oidc, `sign-in by OpenID Connect needs ${oidc.join(', ')}`);
   if (values.NODE_ENV?.toLowerCase() === 'production' && !values.DATABASE_URL) problems.push(noDatabase);
+  if (values.ROLE === 'handlers') need(['HANDLERS'], 'ROLE=handlers calls what is in that folder');
   if (values.DIRECT_DATABASE_URL)
     need(['DATABASE_URL'], 'DIRECT_DATABASE_URL is another address of that database');
   const login = values.SERVICE_TOKEN ? [] : ['SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET'];
@@ -181,6 +188,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     host: e.HOST,
     port: e.PORT,
     role: e.ROLE,
+    handlers: e.HANDLERS,
     production: e.NODE_ENV === 'production',
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,

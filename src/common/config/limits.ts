@@ -63,6 +63,12 @@ export const times = {
   webhookEveryMs: 1_000,
   /** Age of a page of changes after which no more of it is sent: its records may have been erased since. */
   webhookPageMs: 5_000,
+  /** Limit of a call of a handler; the process of handlers that says nothing for so long is ended, and started again after a pause. */
+  handlerMs: 60_000,
+  handlersSilentMs: 60_000,
+  handlersRestartMs: 1_000,
+  /** How long a process that has ended keeps others from calling the handlers. */
+  handlersLeaseMs: 10_000,
   /** Pause after a webhook that was not accepted; it doubles. */
   webhookPauseMs: 5_000,
   maxWebhookPauseMs: 12 * 3_600_000,

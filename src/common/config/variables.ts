@@ -81,9 +81,11 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on'),
   PORT: integer(0, 65_535).default(8080).describe('Port to listen on').meta(first),
   ROLE: z
-    .enum(['all', 'receiver', 'worker'], 'must be all, receiver or worker')
+    .enum(['all', 'receiver', 'worker', 'handlers'], 'must be all, receiver, worker or handlers')
     .default('all')
-    .describe('`all`, `receiver` (takes callbacks) or `worker` (merges them)'),
+    .describe(
+      '`all`, `receiver` (takes callbacks), `worker` (merges them) or `handlers` (calls those of `HANDLERS`)',
+    ),
   TRUST_PROXY: integer(0, 10)
     .default(0)
     .describe(
@@ -97,6 +99,14 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .optional()
     .describe(
       'A folder with [families of your own](callbacks.md#families-of-your-own), a module each. Every process needs the same',
+    ),
+
+  HANDLERS: z
+    .string()
+    .optional()
+    .describe(
+      'A folder with [handlers](handlers.md), functions of your own that are called for changes, a module each. `all` runs them in a ' +
+        'process of their own; where there is none, one with `ROLE=handlers` does',
     ),
 
   NODE_ENV: z

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, Server as Listener } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
-import type { Config } from '../../common/config/config.ts';
+import { type Config, takesCallbacks } from '../../common/config/config.ts';
 import type { Log } from '../../common/log.ts';
 import { requests } from '../metrics.ts';
 import { NotFound, sendJson, sendProblem } from './responses.ts';
@@ -37,8 +37,8 @@ export async function listen(
   app: express.Express,
   config: Config,
 ): Promise<Server> {
-  const { role, times, limits } = config;
-  const stopDelayMs = role === 'worker' ? 0 : times.stopDelayMs;
+  const { times, limits } = config;
+  const stopDelayMs = takesCallbacks(config) ? times.stopDelayMs : 0;
   let stopping: Promise<void> | undefined;
   let requestedAt = Number.NEGATIVE_INFINITY;
   const server = createServer({

@@ -41,6 +41,7 @@ const valid: Record<string, string> = {
   CONSENT_FORMS_PATH: '/forms',
   REVIEW_REQUESTS_PATH: '/reviews',
   FAMILIES: 'families',
+  HANDLERS: 'handlers',
   NODE_ENV: 'production',
   SIGNING_KEYS: 'a1b2c3d4e5f60718,b1b2c3d4e5f60718',
   SIGNATURE_HEADER: 'X-Ours',

@@ -1,0 +1,73 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { InvalidConfiguration } from '../common/config/config.ts';
+import type { Times } from '../common/config/limits.ts';
+import type { Log } from '../common/log.ts';
+
+const EX_CONFIG = 78;
+const aliveEveryMs = 1_000;
+
+/**
+ * Runs the handlers in a process of their own, so that what they do hurts no callback: it is started again when it has ended, and
+ * ended when it no longer says that it lives.
+ *
+ * @returns what stops it. @throws InvalidConfiguration where a module is wrong, of which the process has told
+ */
+export async function startHandlersProcess(
+  databaseUrl: string,
+  times: Times,
+  log: Log,
+): Promise<() => Promise<void>> {
+  const { DATABASE_URL_FILE: _, ...others } = process.env;
+  const env = { ...others, ROLE: 'handlers', DATABASE_URL: databaseUrl, HOST: '127.0.0.1', PORT: '0' };
+  let isStopping = false;
+  let running: ChildProcess;
+  const start = () => {
+    running = fork(process.argv[1]!, ['start'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    let heardAt = performance.now();
+    running.on('message', () => {
+      heardAt = performance.now();
+    });
+    const child = running;
+    const watch = setInterval(() => {
+      if (performance.now() - heardAt < times.handlersSilentMs) return;
+      log.error({ handlersPid: child.pid }, 'the handlers do not respond, and are ended');
+      child.kill('SIGKILL');
+    }, aliveEveryMs);
+    child.once('exit', (code, signal) => {
+      clearInterval(watch);
+      if (!isStopping) log.error({ code, signal }, 'the process of the handlers has ended');
+    });
+    return child;
+  };
+  const restart = () => {
+    if (isStopping) return;
+    setTimeout(() => {
+      if (!isStopping) start().once('exit', restart);
+    }, times.handlersRestartMs);
+  };
+
+  const first = start();
+  const [code] = await Promise.race([once(first, 'exit'), once(first, 'message')]);
+  if (code === EX_CONFIG) throw new InvalidConfiguration([]);
+  if (first.exitCode !== null || first.signalCode !== null)
+    throw new Error('The process of the handlers has ended, see its log');
+  first.once('exit', restart);
+  return async () => {
+    isStopping = true;
+    const child = running;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), times.stopMs);
+    await once(child, 'exit');
+    clearTimeout(timer);
+  };
+}
+
+/** Tells the process that has started this one, if there is one, that it lives, and ends with it. */
+export function tellParent(): void {
+  if (!process.send) return;
+  process.send('alive');
+  setInterval(() => process.send?.('alive'), aliveEveryMs).unref();
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+}

@@ -1,0 +1,55 @@
+import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { z } from 'zod';
+import { InvalidConfiguration } from '../common/config/config.ts';
+
+/** Of modules of one's own: each fault with its file. */
+export class InvalidModules extends InvalidConfiguration {
+  constructor(variable: string, problems: string[]) {
+    super(problems.map((problem) => `${variable} ${problem}`));
+  }
+}
+
+/**
+ * Imports the modules of a folder, in the order of their files.
+ *
+ * @param define the function that makes what they export as default
+ * @returns those without a fault, by file, and the faults. @throws InvalidModules where there is none
+ */
+export async function loadModules<T>(variable: string, folder: string, define: string, schema: z.ZodType) {
+  const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new InvalidModules(variable, [`must be a folder that can be read: ${folder} (${error.code})`]);
+  });
+  const modules = files.filter((file) => /(?<!\.d)\.(m?js|ts)$/.test(file)).sort();
+  if (modules.length === 0)
+    throw new InvalidModules(variable, [`must have a *.js, *.mjs or *.ts in ${folder}`]);
+  const loaded = new Map<string, T>();
+  const problems: string[] = [];
+  for (const file of modules)
+    try {
+      loaded.set(file, (await read(resolve(folder, file), define, schema)) as T);
+    } catch (error) {
+      problems.push(...(error as Error).message.split('\n').map((line) => `${file}: ${line}`));
+    }
+  return { loaded, problems };
+}
+
+/** @throws Error with a line for each fault */
+async function read(file: string, define: string, schema: z.ZodType): Promise<unknown> {
+  // The path of its URL: a file's name may have characters that mean something else there.
+  const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {
+    if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION')
+      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}`);
+    throw new Error('this version of Node.js imports no TypeScript: compile it to JavaScript');
+  });
+  if (imported.default === undefined) throw new Error(`must have \`export default ${define}({ … })\``);
+  const { error } = schema.safeParse(imported.default);
+  if (!error) return imported.default;
+  const faults = error.issues.map((issue) => {
+    // The issue of a key says only that it is none.
+    const { message } = issue.code === 'invalid_key' ? issue.issues[0]! : issue;
+    return `${issue.path.join('.')} ${message}`.trim();
+  });
+  throw new Error(faults.join('\n'));
+}

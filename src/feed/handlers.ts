@@ -1,0 +1,141 @@
+import { sql } from 'kysely';
+import type { Log } from '../common/log.ts';
+import { withDeadline, withTimeout } from '../common/timeouts.ts';
+import type { Core, Task } from '../receiver/feature.ts';
+import { isRowOf, tableOf } from '../receiver/store/columns.ts';
+import { logAccess } from '../receiver/store/log-access.ts';
+import { type Attempt, handlerPrefix, here, recordFailure } from './destinations.ts';
+import type { Handler, HandlerEvent } from './handler.ts';
+import { type Change, readHead } from './read-changes.ts';
+import { done, leaseMs, sendChanges, type Transport } from './send.ts';
+
+/** Calls the handlers for changes. Each is a destination, which is added with its first start. */
+export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => ({
+  name: 'handlers',
+  everyMs: core.config.times.webhookEveryMs,
+  leaseMs: core.config.times.handlersLeaseMs,
+  run: async (signal) => {
+    for (const handler of handlers) await register(core, handler);
+    const transport = createTransport(core, handlers);
+    await recordInterrupted(core, handlers, transport);
+    await sendChanges(core, transport, signal);
+  },
+});
+
+const idOf = ({ name }: Handler) => `${handlerPrefix}${name}`;
+
+async function register(core: Core, handler: Handler): Promise<void> {
+  const { db } = core;
+  const id = idOf(handler);
+  const families = [...handler.families];
+  const { numUpdatedRows } = await db
+    .updateTable('receiver.destinations')
+    .set({ families })
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) return;
+  const filter = { destination: id, families: families.join() };
+  await logAccess(core, { actor: { id: 'destination', name: id }, action: 'destination add', filter });
+  const position = (await readHead(db)).head;
+  const row = {
+    id,
+    url: id,
+    families,
+    business_id: null,
+    is_public: false,
+    secret: '',
+    position,
+    place: here(core),
+  };
+  await db
+    .insertInto('receiver.destinations')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Only the holder of the task calls handlers, so a lease is that of a process that has ended, perhaps because of them. */
+async function recordInterrupted(
+  core: Core,
+  handlers: readonly Handler[],
+  transport: Transport,
+): Promise<void> {
+  const latest = sql<Date>`now() + ${leaseMs(core, transport)} * interval '1 millisecond'`;
+  const leased = await core.db
+    .selectFrom('receiver.destinations')
+    .selectAll()
+    .where('id', 'in', handlers.map(idOf))
+    .where('next_at', '>', sql<Date>`now()`)
+    .where('next_at', '<=', latest)
+    .execute();
+  for (const destination of leased)
+    await recordFailure(core, destination, Number(destination.position), failed('its process ended'));
+}
+
+function createTransport(core: Core, handlers: readonly Handler[]): Transport {
+  const byId = new Map(handlers.map((handler) => [idOf(handler), handler]));
+  const timeoutOf = ({ timeoutMs = core.config.times.handlerMs }: Handler) => timeoutMs;
+  return {
+    ids: [...byId.keys()],
+    limitMs: Math.max(...handlers.map(timeoutOf)),
+    deliver: async ({ id }, change, signal) => {
+      const handler = byId.get(id)!;
+      const event = await readEvent(core, change);
+      const about = { handler: handler.name, family: change.family, record: change.record_id };
+      const log = core.log.child(about);
+      let call: Promise<unknown> | undefined;
+      try {
+        await withDeadline(timeoutOf(handler), signal, (ending) => {
+          call = (async () => handler.run(event, { signal: ending, log }))();
+          return call;
+        });
+        return { outcome: done, retryAfterMs: 0 };
+      } catch (error) {
+        const { name, code, stack = '' } = Object(error) as { name?: string; code?: unknown; stack?: string };
+        // Not its text, which may have anything of the record.
+        log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
+        await ended(call, timeoutOf(handler), log);
+        return failed(String(code ?? name).slice(0, 60));
+      }
+    },
+  };
+}
+
+/** The next attempt must not begin beside a call that goes on. */
+async function ended(
+  call: Promise<unknown> | undefined,
+  limitMs: number,
+  log: Pick<Log, 'error'>,
+): Promise<void> {
+  const settled = Promise.resolve(call).catch(() => {});
+  await withTimeout(limitMs, settled).catch(() => {
+    log.error('a handler goes on without regard for its signal: its process ends, and is started again');
+    process.exit(1);
+  });
+}
+
+const failed = (outcome: string): Attempt => ({ outcome, retryAfterMs: 0 });
+
+/** The record as it is now: it may have been erased since the change. */
+async function readEvent(
+  { pool, db, families }: Core,
+  { cursor, position, ...change }: Change,
+): Promise<HandlerEvent> {
+  const { business_id, record_id: id, kind, at: changed_at } = change;
+  const family = families.find(({ name }) => name === change.family)!;
+  const text = `select t.* from ${tableOf(family)} t join (values ($1::text, $2::text)) k(business_id, record_id) on ${isRowOf(family)}`;
+  const { rows } = await pool.query<{ delivery_id: string }>(text, [business_id, id]);
+  const [record] = rows;
+  const stored = db
+    .selectFrom('receiver.inbox')
+    .select('envelope')
+    .where('id', '=', record?.delivery_id ?? null);
+  const callback = record && (await stored.executeTakeFirst())?.envelope;
+  const about = { cursor, family: family.name, business_id, id, kind, version: Number(position), changed_at };
+  return {
+    family: family.name,
+    change: about,
+    record: record ?? null,
+    callback: callback ?? null,
+  } as HandlerEvent;
+}

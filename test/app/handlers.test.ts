@@ -1,0 +1,256 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Queue } from 'bullmq';
+import { erasePatient } from '../../src/privacy/erase.ts';
+import { sandboxCredentials, startSandbox } from '../../src/sandbox/index.ts';
+import { startMailServer } from '../support/alert-channels.ts';
+import { paths, samples } from '../support/callbacks.ts';
+import { closeLater } from '../support/close-later.ts';
+import { coreOf } from '../support/core.ts';
+import { createEmptyDatabase } from '../support/database.ts';
+import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+import { startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+const database = useReceiverDatabase('test');
+const destinations = async (...args: string[]) =>
+  expect(await spawnReceiver(['destinations', ...args], { DATABASE_URL: database.url }).end()).toBe(0);
+afterEach(killProcesses);
+
+/** A project that has the package installed. @returns the folder of its modules */
+function writeProject(modules: Record<string, string>): string {
+  const project = mkdtempSync(join(tmpdir(), 'receiver-handlers-'));
+  closeLater(() => rmSync(project, { recursive: true }));
+  mkdirSync(join(project, 'node_modules'));
+  for (const name of ['bullmq', 'nodemailer', 'pg'])
+    symlinkSync(resolve('node_modules', name), join(project, 'node_modules', name));
+  symlinkSync(resolve('.'), join(project, 'node_modules/webhook-receiver'));
+  mkdirSync(join(project, 'handlers'));
+  for (const [name, text] of Object.entries(modules)) writeFileSync(join(project, 'handlers', name), text);
+  return join(project, 'handlers');
+}
+
+const handler = (name: string, body: string, more = '') => `
+  import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+  import { defineHandler } from 'webhook-receiver/handler';
+  const calls = process.env.CALLS_OF_HANDLERS;
+  let count = 0;
+  export default defineHandler({ name: '${name}', families: ['receipt'], ${more} run: async ({ change, record, callback }, { signal }) => {
+    count += 1;
+    ${body}
+    appendFileSync(calls, JSON.stringify({ name: '${name}', ...change, record, callback }) + '\\n');
+  } });`;
+
+interface Call {
+  name: string;
+  id: string;
+  kind: string;
+  version: number;
+  record: Record<string, unknown> | null;
+  callback: Record<string, unknown> | null;
+}
+
+async function start(modules: Record<string, string>, env: Record<string, string> = {}) {
+  const HANDLERS = writeProject(modules);
+  const file = join(HANDLERS, '../calls');
+  writeFileSync(file, '');
+  const service = await spawnService({
+    DATABASE_URL: database.url,
+    HANDLERS,
+    CALLS_OF_HANDLERS: file,
+    ...env,
+  });
+  closeLater(killProcesses);
+  return {
+    service,
+    calls: (): Call[] =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+async function send(url: string, path: string, callback: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const { status } = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(callback) });
+  expect(status).toBe(200);
+}
+
+const sendReceipt = (url: string, receipt_id: number, second = 0, event = 'receipt.updated') =>
+  send(
+    url,
+    paths.receipt,
+    samples.receipt({ event, event_time: 1_700_000_000 + second, data: { receipt_id } }),
+  );
+
+const changesOfReceipts = () =>
+  database.rows(
+    `select record_id as id, position::int as version from receiver.changes where family = 'receipt' order by position`,
+  );
+
+/** Each change was handed over, the first time after all earlier ones of its record. */
+async function expectAll(calls: Call[], name: string) {
+  const changes = await changesOfReceipts();
+  const own = calls.filter((call) => call.name === name);
+  const firsts = own.filter(({ version }, n) => own.findIndex((call) => call.version === version) === n);
+  for (const id of new Set(changes.map((change) => change.id)))
+    expect([name, id, firsts.filter((call) => call.id === id).map(({ version }) => version)]).toEqual([
+      name,
+      id,
+      changes.filter((change) => change.id === id).map(({ version }) => version),
+    ]);
+}
+
+it('the examples of docs/handlers.md do what they say', async () => {
+  const blocks = [...readFileSync('docs/handlers.md', 'utf8').matchAll(/```js\n(.*?)```/gs)].map(
+    ([, code]) => code!,
+  );
+  expect(blocks).toHaveLength(5);
+  const mail = await startMailServer();
+  closeLater(mail.stop);
+  const ledger = await createEmptyDatabase();
+  closeLater(ledger.close);
+  await ledger.rows('create table ledger (receipt text primary key, version bigint, paid numeric)');
+  const platform = await startSandbox();
+  closeLater(platform.close);
+  const redis = await startRedis();
+  closeLater(redis.stop);
+  const pdfs = createServer((_req, res) => res.end('%PDF')).listen(0, '127.0.0.1');
+  closeLater(() => pdfs.close());
+  await until(() => pdfs.listening);
+  const PDF_FOLDER = mkdtempSync(join(tmpdir(), 'receiver-pdfs-'));
+  closeLater(() => rmSync(PDF_FOLDER, { recursive: true }));
+  const { service } = await start(Object.fromEntries(blocks.map((code, n) => [`example-${n}.mjs`, code])), {
+    // Its password has characters that an address cannot have.
+    CLINIC_SMTP_URL: `smtp://${new URL(mail.url.replace(/\/\/.*@/, '//')).host}`,
+    LEDGER_URL: ledger.url,
+    SERVICE_BASE_URL: platform.url,
+    SERVICE_CLIENT_ID: sandboxCredentials.clientId,
+    SERVICE_CLIENT_SECRET: sandboxCredentials.clientSecret,
+    PDF_FOLDER,
+    REMINDERS_REDIS_URL: redis.url,
+  });
+  const url = `http://127.0.0.1:${(pdfs.address() as AddressInfo).port}/receipt.pdf`;
+  const data = { receipt_id: 7, receipt_url: url, amount_paid: 450 };
+  await send(service.url, paths.receipt, samples.receipt({ data }));
+  await until(() => readdirSync(PDF_FOLDER).length > 0);
+  const { data: _, ...envelope } = samples.receipt({ event: 'receipt.deleted' });
+  await send(service.url, paths.receipt, { ...envelope, data: { receipt_id: 7 } });
+  await send(service.url, paths.appointment, samples.appointment({ data: { start_time: 1_700_000_900 } }));
+  await send(service.url, paths.practice_change, samples.practice_change());
+  await until(() => mail.mails.length > 0);
+  expect(mail.mails[0]!.subject).toMatch(/^Receipt .+ was deleted$/);
+  await until(async () => (await ledger.rows('select from ledger')).length > 0);
+  expect(await ledger.rows('select receipt, paid from ledger')).toEqual([
+    { receipt: expect.stringMatching(/ 7$/), paid: '450' },
+  ]);
+  await until(() => service.output().includes('the directory was read'));
+  await until(() => readdirSync(PDF_FOLDER).length > 0);
+  expect(readFileSync(join(PDF_FOLDER, readdirSync(PDF_FOLDER)[0]!), 'utf8')).toBe('%PDF');
+  const queue = new Queue('reminders', { connection: { url: redis.url } });
+  closeLater(() => queue.close());
+  expect(await until(async () => (await queue.getJobs('waiting'))[0])).toMatchObject({ name: 'remind' });
+});
+
+it('each wrong module ends the start with 78 and its fault', async () => {
+  const HANDLERS = writeProject({
+    'a.mjs': handler('a', ''),
+    'b.mjs': handler('a', ''),
+    'c.mjs': `import { defineHandler } from 'webhook-receiver/handler'; export default defineHandler({ name: 'C', families: ['health_account'] });`,
+    'd.mjs': 'export const x = 1;',
+    'e.mjs': 'throw new Error("no");',
+  });
+  const started = spawnReceiver(['start'], { DATABASE_URL: database.url, HANDLERS, PORT: '0' });
+  expect(await started.end()).toBe(78);
+  const faults = started
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('HANDLERS '));
+  expect(faults.map((line) => line.slice(9, 14))).toEqual([
+    'c.mjs',
+    'c.mjs',
+    'c.mjs',
+    'd.mjs',
+    'e.mjs',
+    'b.mjs',
+  ]);
+});
+
+it('a handler that throws, hangs or ends its process gets every change in order, and others and callbacks go on', async () => {
+  const ways = [
+    'throw new TypeError(record.name)',
+    'await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))',
+    'process.exit(3)',
+    `process.kill(process.pid, 'SIGKILL')`,
+  ];
+  // Each goes wrong once, after some calls.
+  const modules = ways.map((way, n) => [
+    `way-${n}.mjs`,
+    handler(
+      `way-${n}`,
+      `const mark = calls + '.${n}';
+      if (count === 5 && !existsSync(mark)) { appendFileSync(mark, 'x'); ${way}; }`,
+      'timeoutMs: 300,',
+    ),
+  ]);
+  const { service, calls } = await start({ ...Object.fromEntries(modules), 'good.mjs': handler('good', '') });
+  for (let n = 0; n < 60; n += 1) await sendReceipt(service.url, n % 7, n);
+  const last = await until(async () => {
+    const [{ waiting } = {}] = await database.rows(
+      'select count(*)::int as waiting from receiver.pending_deliveries',
+    );
+    return waiting === 0 ? (await changesOfReceipts()).at(-1) : undefined;
+  });
+  const names = ['good', ...ways.map((_, n) => `way-${n}`)];
+  await until(() =>
+    names.every((name) => calls().some((call) => call.name === name && call.version === last.version)),
+  );
+  for (const name of names) await expectAll(calls(), name);
+  const [call] = calls();
+  expect(call).toMatchObject({ record: { receipt_id: call!.id }, callback: { event: 'receipt.updated' } });
+  expect(service.output()).not.toContain(String(call!.record!.name));
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('a handler begins with its first start, or where a command says, and is paused by one', async () => {
+  const HANDLERS = { 'a.mjs': handler('a', '') };
+  const env = { DATABASE_URL: database.url };
+  const receiver = await spawnService(env);
+  await sendReceipt(receiver.url, 1);
+  await until(async () => (await changesOfReceipts()).length === 1);
+  await receiver.end('SIGTERM');
+  const { service, calls } = await start(HANDLERS);
+  await sendReceipt(service.url, 2);
+  await until(() => calls().length > 0);
+  expect(calls().map(({ id }) => id)).toEqual(['2']);
+  await destinations('pause', 'handler:a');
+  await destinations('resume', 'handler:a', '--from', 'beginning');
+  await until(() => calls().length === 3);
+  expect(calls().map(({ id }) => id)).toEqual(['2', '1', '2']);
+});
+
+it('after an erasure no handler gets the person, only that the record was changed or erased', async () => {
+  const { service, calls } = await start({ 'a.mjs': handler('a', '') });
+  await destinations('pause', 'handler:a');
+  const data = { receipt_id: 1, patient_oid: '161234567890123', name: 'Asha Rao' };
+  await send(service.url, paths.receipt, samples.receipt({ data }));
+  await until(async () => (await changesOfReceipts()).length === 1);
+  await erasePatient(coreOf(database), { id: 'command:test' }, ['p:platform:161234567890123'], {});
+  await destinations('resume', 'handler:a');
+  await until(() => calls().length > 0);
+  expect(calls().map(({ record }) => record?.name)).toEqual(calls().map(() => null));
+  expect(JSON.stringify(calls())).not.toMatch(/Asha|161234567890123/);
+});
