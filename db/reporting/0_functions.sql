@@ -36,6 +36,12 @@ create or replace function reporting.phone_key(phone text) returns bigint
       '౦౧౨౩౪౫౬౭౮౯೦೧೨೩೪೫೬೭೮೯൦൧൨൩൪൫൬൭൮൯٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹０１２３４５６７８９', repeat('0123456789', 12)) end,
     '[^0-9]', '', 'g'), 10)::bigint, 99999), 99999);
 
+-- As a search compares texts, see src/common/plain-text.ts.
+create or replace function reporting.number_key(number text) returns text
+  language sql immutable parallel safe return {{number_key}};
+create or replace function reporting.name_words(name text) returns text
+  language sql immutable parallel safe return {{name_words}};
+
 comment on function reporting.timezone   is 'The time zone of the reports (REPORT_TIMEZONE)';
 comment on function reporting.day        is 'The day of a moment, in the time zone of the reports';
 comment on function reporting.hour       is 'The beginning of a moment''s hour, in the time zone of the reports';
@@ -43,3 +49,5 @@ comment on function reporting.today      is 'The current day, in the time zone o
 comment on function reporting.amount_due is 'Net less paid; what the platform stated, where one of them is not known. Less than half a paisa is nothing';
 comment on function reporting.is_failed  is 'Whether a receipt has the status FAILED, in any case: it is listed, and in no sum';
 comment on function reporting.phone_key  is 'The last ten digits of a phone number, so that +91 98765 43210 and 09876543210 are equal, in digits of any script; null: it is none';
+comment on function reporting.number_key is 'A printed number without case, spaces and signs, with ASCII digits: JA-2671 is ja2671';
+comment on function reporting.name_words is 'The words of a name, each behind a blank: with marks as blanks, and without them';

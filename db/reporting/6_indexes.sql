@@ -3,8 +3,16 @@
 -- takes one of them, as it did while the table was small. With another function inside, an index needs another question.
 do $do$
 declare
-  one record;
+  one      record;
+  trigrams text;
 begin
+  begin
+    create extension if not exists pg_trgm with schema public;
+  exception
+    when insufficient_privilege or feature_not_supported or undefined_file then
+      raise notice 'The index of names is left out: this user may not create the extension pg_trgm, or the server lacks it.';
+  end;
+  select quote_ident(nspname) into trigrams from pg_extension join pg_namespace n on n.oid = extnamespace where extname = 'pg_trgm';
   for one in
     select name, table_name, format('%s: %s %s, %s', question, table_name, definition, reporting.timezone()) as about, definition
     from (values
@@ -15,7 +23,6 @@ begin
        '(business_id) where deleted_at is null and reporting.amount_due(net_amount, amount_paid, amount_due) > 0'),
       ('receipts_patient', 'public.receipts', 'The receipts of a patient',
        '(business_id, patient_oid) where patient_oid is not null'),
-      ('receipts_phone', 'public.receipts', 'Whose phone number is this?', '(reporting.phone_key(mobile)) where mobile is not null'),
       ('appointments_day', 'public.appointments', 'A month of a business',
        '(business_id, reporting.day(created_at)) where created_at is not null'),
       ('appointments_undated', 'public.appointments', 'The same, of the others', '(business_id) where created_at is null'),
@@ -25,12 +32,14 @@ begin
       -- of days for each, since new callbacks fill the places of those that an erasure has rewritten: plain ones read everything then.
       ('inbox_day', 'receiver.inbox', 'The callbacks, or events, of some days',
        'using brin (reporting.day(received_at) date_minmax_multi_ops, reporting.day(event_time) date_minmax_multi_ops)'),
-      ('inbox_stored', 'receiver.inbox', 'What was stored since the last comparison', 'using brin (stored_at)')
+      ('inbox_stored', 'receiver.inbox', 'What was stored since the last comparison', 'using brin (stored_at)'),
+      {{search_indexes}}
     ) as indexes (name, table_name, question, definition)
+    where trigrams is not null or definition not like '%gin_trgm_ops%'
   loop
     if obj_description(to_regclass(split_part(one.table_name, '.', 1) || '.' || one.name), 'pg_class') is distinct from one.about then
       execute format('drop index if exists %s.%I', split_part(one.table_name, '.', 1), one.name);
-      execute format('create index %I on %s %s', one.name, one.table_name, one.definition);
+      execute format('create index %I on %s %s', one.name, one.table_name, replace(one.definition, 'gin_trgm_ops', trigrams || '.gin_trgm_ops'));
       execute format('comment on index %s.%I is %L', split_part(one.table_name, '.', 1), one.name, one.about);
     end if;
   end loop;

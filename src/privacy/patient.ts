@@ -9,6 +9,7 @@ import { subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, columnsOf, firstOf, isRowOf, keyOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
+import { reversedPhone } from '../receiver/store/search-indexes.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { isAbout } from './audit.ts';
@@ -204,7 +205,7 @@ export async function similarPatients(
     select array['p:platform:' || btrim(patient_oid, ${spaces})] as subjects, name, phone, last from (
       select distinct on (patient_oid) patient_oid, name, mobile as phone, event_time as last from public.receipts
       where mobile is not null and deleted_at is null and btrim(patient_oid, ${spaces}) <> ''
-        and reporting.phone_key(mobile) = reporting.phone_key(${phone})
+        and ${sql.raw(reversedPhone('mobile'))} = reverse(reporting.phone_key(${phone})::text)
         and 'p:platform:' || btrim(patient_oid, ${spaces}) <> all(${subjects}::text[])
       order by patient_oid, event_time desc
     ) newest order by last desc limit ${maxSimilar}`.execute(core.db);

@@ -4,10 +4,12 @@ import { describeMatch, search } from '../../src/inbox/find.ts';
 import { readDelivery } from '../../src/inbox/list-deliveries.ts';
 import { hidden, maskRow, readableBody } from '../../src/inbox/mask.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
+import { readDatabaseChecks } from '../../src/operations/database-checks.ts';
 import { listAccess } from '../../src/privacy/audit.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { identifyPatient } from '../../src/privacy/patient.ts';
-import type { Core } from '../../src/receiver/feature.ts';
+import type { Core, RunningCore } from '../../src/receiver/feature.ts';
+import { migrate } from '../../src/receiver/store/migrate.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -263,11 +265,26 @@ it('the entry of a search has the patients of all persons and records that it sh
 
 it('a record with an id is listed beside any number of records whose printed numbers end with it', async () => {
   await store(
-    ...Array.from({ length: 60 }, (_, n) => receipt(100 + n, { receipt_number: `A-${n}7` })),
-    receipt(7, {}),
+    ...Array.from({ length: 60 }, (_, n) => receipt(100 + n, { receipt_number: `A-${n}777` })),
+    receipt(777, { receipt_number: 'A-7' }),
   );
-  const { hits, isCut } = await search(core, '7', { actor, mayNamePeople: false });
-  expect([hits[0]!.row!.receipt_number, hits.at(-1)!.recordId, isCut]).toEqual(['A-07', '7', true]);
+  const { hits, isCut } = await search(core, '777', { actor, mayNamePeople: false });
+  expect([hits[0]!.row!.receipt_number, hits.at(-1)!.recordId, isCut]).toEqual(['A-0777', '777', true]);
+  // A digit or two have to be all digits of a number.
+  expect(await found('7')).toEqual(['receipt 777']);
+});
+
+it('names are found without the extension pg_trgm, too; a check says so until a migration has made the index', async () => {
+  const names = async () => {
+    const checks = await readDatabaseChecks({ ...core, pool: database.pool } as RunningCore);
+    return checks.find(({ name }) => name === 'names')!.status;
+  };
+  await store(receipt(1, asha));
+  expect(await names()).toBe('ok');
+  await database.rows('drop extension pg_trgm cascade');
+  expect([await names(), await found('rao')]).toEqual(['warn', ['p:platform:P1']]);
+  await migrate(database.db, families, core.log);
+  expect([await names(), await found('rao')]).toEqual(['ok', ['p:platform:P1']]);
 });
 
 it('twenty thousand businesses stop neither the search nor the look-up of a patient', async () => {

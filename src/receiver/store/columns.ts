@@ -24,10 +24,10 @@ export function isRowOf(family: Family): string {
   return family.key ? `t.business_id = k.business_id and ${isKey}` : isKey;
 }
 
-/** SQL for a value of a person in a row `t`, as text. @param path a field, or a key of a nested one, such as `patient.name` */
-export function personIn(path: string): string {
+/** SQL for a value of a person in a row, as text. @param path a field, or a key of a nested one, such as `patient.name` */
+export function personIn(path: string, row = 't.'): string {
   const [field, key] = path.split('.');
-  return key ? `receiver.name_of(t.${quoted(field!)}->${literal(key)})` : `t.${quoted(field!)}`;
+  return key ? `receiver.name_of(${row}${quoted(field!)}->${literal(key)})` : row + quoted(field!);
 }
 
 /** SQL for the first of these values that is not blank. */

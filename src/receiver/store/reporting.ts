@@ -3,8 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Family } from '../../callbacks/families/family.ts';
+import { numberKeyOf, wordsIn } from '../../common/plain-text.ts';
 import { array, columnsOf, literal, quoted, tableOf, valuesOf } from './columns.ts';
 import { hasState, TablesRefused } from './errors.ts';
+import { searchIndexesOf } from './search-indexes.ts';
 import { type Db, readSetting, writeSettings } from './tables.ts';
 import { publicViewColumns } from './view-columns.ts';
 
@@ -23,6 +25,9 @@ export async function readReporting(families: readonly Family[], timezone: strin
     receipt: Object.keys(columnsOf(receipt))
       .map((name, n) => `${values[n]} as ${quoted(name)}`)
       .join(', '),
+    number_key: numberKeyOf('number'),
+    name_words: wordsIn('name'),
+    search_indexes: searchIndexesOf(families),
     views: array(viewsOf(text)),
     tables: array(families.map(tableOf)),
     public_columns: array(publicViewColumns),
@@ -33,11 +38,12 @@ export async function readReporting(families: readonly Family[], timezone: strin
 const viewsOf = (text: string) =>
   [...text.matchAll(/create or replace view (\S+) as/g)].map(([, name]) => name!);
 
-/** With the roles that have rights: one that was made since has none yet, and a dump may be restored without them. */
+/** With the roles that have rights: one that was made since has none yet, and a dump may be restored without them; and the extension. */
 async function hashOf(tx: Db, text: string): Promise<string> {
   const { rows } = await sql`
     select rolname, has_schema_privilege(rolname, to_regnamespace('reporting'), 'usage') as has_rights
-    from pg_roles where rolname = any(${roles}) order by 1`.execute(tx);
+    from pg_roles where rolname = any(${roles})
+    union all select extname, true from pg_extension where extname = 'pg_trgm' order by 1`.execute(tx);
   return hash('sha256', JSON.stringify([text, rows]));
 }
 

@@ -13,14 +13,10 @@ const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '
 export const plain = (text: string) =>
   Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
 
-// To translate a text takes ten times as long as to look whether it has any of these characters.
-const plainOf = (expression: string) =>
-  `(select case when octet_length(x) = length(x) then x else (
-      select case when y ~ '[${from}]' then translate(y, '${from}', '${to}') else y end from (values (normalize(x, NFKC))) n(y)
-    ) end from (values (${expression})) v(x))`;
-
-/** SQL for whether a text may be another one as plain text, whatever its ASCII characters are. */
-export const isNotAscii = (expression: string) => `length(${expression}) <> octet_length(${expression})`;
+/** SQL for a text as plain text. Without a sub-select, so that an index may have it. */
+const plainOf = (expression: string, make: (text: string) => string) =>
+  `case when octet_length(${expression}) = length(${expression}) then ${make(expression)}
+    else ${make(`translate(normalize(${expression}, NFKC), '${from}', '${to}')`)} end`;
 
 // Without case, spaces and signs: JA-2671 is ja 2671. Of ASCII alone, so that PostgreSQL does the same in any locale.
 const signs = ' -/._,:#';
@@ -29,7 +25,10 @@ export const numberKey = (text: string) =>
     .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
     .replace(/[ \-/._,:#]/g, '');
 export const numberKeyOf = (expression: string) =>
-  `translate(${plainOf(expression)}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ${signs}', 'abcdefghijklmnopqrstuvwxyz')`;
+  plainOf(
+    expression,
+    (text) => `translate(${text}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ${signs}', 'abcdefghijklmnopqrstuvwxyz')`,
+  );
 
 // Dr. Rao; O'Brien, with any apostrophe; Rao, Asha; and the sign of abbreviation of Devanagari.
 const marks = `.,'’‘ʼ"()/॰-`;
@@ -47,7 +46,10 @@ export const wordsOf = (text: string): [string[], string[]] =>
 
 /** SQL for a text by its words: each behind a blank, where marks are blanks, and where they are nothing. */
 export const wordsIn = (expression: string) =>
-  `(select ' ' || translate(x, ${markList}, '${' '.repeat(marks.length)}') || ' ' || translate(x, ${markList}, '')
-    from (values (${plainOf(expression)})) v(x))`;
+  plainOf(
+    expression,
+    (text) =>
+      `' ' || translate(${text}, ${markList}, '${' '.repeat(marks.length)}') || ' ' || translate(${text}, ${markList}, '')`,
+  );
 
 export const escapeLike = (text: string) => text.replace(/[\\%_]/g, '\\$&');

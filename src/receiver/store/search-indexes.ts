@@ -1,0 +1,34 @@
+import type { Family } from '../../callbacks/families/family.ts';
+import { literal, personIn, quoted } from './columns.ts';
+
+// What a search compares, and the indexes that have it. A number, or a phone number, is found by its end: they are reversed.
+
+export const reversedNumber = (expression: string) =>
+  `reverse(reporting.number_key(${expression})) collate "C"`;
+export const reversedPhone = (expression: string) =>
+  `reverse(reporting.phone_key(${expression})::text) collate "C"`;
+export const nameWords = (expression: string) => `reporting.name_words(${expression})`;
+
+/** SQL for rows of the indexes in db/reporting/6_indexes.sql. */
+export function searchIndexesOf(families: readonly Family[]): string {
+  const rows = families.flatMap(({ table, printedNumber, people }) => {
+    const row = (path: string, question: string, index: (value: string) => string) => {
+      const value = personIn(path, '');
+      const definition = `${index(value)} where ${value} is not null`;
+      return `(${[`${table}_${path.replace('.', '_')}`, `public.${quoted(table)}`, question, definition].map(literal).join(', ')})`;
+    };
+    const { names = [], phones = [] } = people ?? {};
+    return [
+      ...(printedNumber
+        ? [row(printedNumber, 'Which number ends so?', (value) => `(${reversedNumber(value)})`)]
+        : []),
+      ...phones.map((path) =>
+        row(path, 'Whose phone number is this, or ends so?', (value) => `(${reversedPhone(value)})`),
+      ),
+      ...names.map((path) =>
+        row(path, 'Who is called so?', (value) => `using gin (${nameWords(value)} gin_trgm_ops)`),
+      ),
+    ];
+  });
+  return rows.join(',\n');
+}
