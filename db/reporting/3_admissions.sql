@@ -51,18 +51,19 @@ where e.deleted_at is null;
 create or replace view reporting.open_admissions as
 select a.business_id, a.admission_id, a.day, a.admitted_at, reporting.today() - a.day as days_since_admission, a.stage, a.status,
        a.inpatient_number, a.patient_id, a.doctor_id, a.facility_id, a.department,
-       coalesce(c.open_clearances, 0) as open_clearances, c.open_clearance_types, e.estimated_amount, a.billed_amount, a.paid_amount,
+       c.open_clearances, c.open_clearance_types, e.estimated_amount, a.billed_amount, a.paid_amount,
        a.due_amount
 from reporting.admissions a
-left join (
-  select business_id, admission_id, count(*) as open_clearances, string_agg(type, ', ' order by type) as open_clearance_types
-  from reporting.admission_clearances where is_open group by business_id, admission_id
-) c using (business_id, admission_id)
-left join (
-  select business_id, admission_id, sum(estimated_amount) as estimated_amount
-  from reporting.admission_estimates group by business_id, admission_id
-) e using (business_id, admission_id)
-where not a.has_ended;
+left join lateral (
+  select count(*) as open_clearances, string_agg(type, ', ' order by type) as open_clearance_types
+  from reporting.admission_clearances where is_open and business_id = a.business_id and admission_id = a.admission_id
+) c on true
+left join lateral (
+  select sum(estimated_amount) as estimated_amount
+  from reporting.admission_estimates where business_id = a.business_id and admission_id = a.admission_id
+) e on true
+-- So that PostgreSQL knows how few they are.
+where a.has_ended is false;
 
 comment on function reporting.admission_has_ended is 'Whether an admission is no longer under way: its stage or status contains discharged, cancelled, canceled, closed or completed, in any case. Their values are not documented';
 comment on function reporting.clearance_is_open   is 'Whether a clearance is still to be given: it has no time of completion, and no word of its status begins with completed, cleared or approved, in any case. The values of status are not documented';

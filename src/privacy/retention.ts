@@ -99,7 +99,8 @@ async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Pro
   const { pool, db, merge } = core;
   const { family, before, dryRun, signal } = policy;
   let count = 0;
-  const isOld = sql<boolean>`(family = ${family.name} and event_time < ${before})`;
+  // The index is on days.
+  const isOld = sql<boolean>`(family = ${family.name} and event_time < ${before} and reporting.day(event_time) <= reporting.day(${before}))`;
   for await (const records of recordsAfter(db, isOld, maxRecords)) {
     signal?.throwIfAborted();
     const expired = await inTransaction(pool, planSettings, (client) => findExpired(client, policy, records));

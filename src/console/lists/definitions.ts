@@ -205,6 +205,7 @@ export const lists: readonly List[] = [
     also: 'business_id receipt_id day patient_id status delivery_id',
     links: toReceipt,
     order: 'deleted_at desc, business_id, receipt_id',
+    leadsWithBusiness: true,
     filters: ['business', 'clinic', 'doctor', 'state'],
     states: { failed: payStates.failed, deleted: 'true' },
     unsummed: 'failed',
@@ -311,6 +312,7 @@ export const lists: readonly List[] = [
     words: { kind: (value) => (value === 'mcert' ? 'medical certificate' : words(value)) },
     order: 'event_time desc, delivery_id',
     newestDayFirst: true,
+    leadsWithBusiness: true,
     filters: ['state', 'business', 'doctor'],
     states: {
       consent: "kind = 'consent'",
@@ -332,6 +334,7 @@ export const lists: readonly List[] = [
     links: toRecord('requested_at', 'payment_request', 'delivery_id'),
     order: 'requested_at desc, business_id, delivery_id',
     newestDayFirst: true,
+    leadsWithBusiness: true,
     filters: ['business', 'doctor'],
     phone: 'requested_at net_amount name payment_link',
     subjects: ['patient_id', 'delivery_id'],
