@@ -57,14 +57,14 @@ export interface IdWithAlias {
 
 /** Ids of a page. */
 export const maxIds = 200;
-/** Receipts and appointments of a business that are read for the ids of clinics and doctors. */
-const maxRecent = 5_000;
+/** Receipts, and appointments, that are read for the ids of clinics and doctors: as many of each business. */
+const maxRecent = 20_000;
 
 const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
   select clinic_id, doctor from senders cross join lateral (
     select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
     where t.business_id = senders.business_id and created_at is not null
-    order by reporting.day(created_at) desc limit ${maxRecent}
+    order by reporting.day(created_at) desc limit (select greatest(${maxRecent} / count(*), 20) from senders)
   ) newest`;
 
 /** Ids of businesses, of clinics and doctors in recent records, and with an alias: up to one more than `maxIds`. */
