@@ -7,6 +7,7 @@ import { addOperationsCommands } from './commands.ts';
 import { readDatabaseChecks } from './database-checks.ts';
 import { createRoute } from './health-route.ts';
 import { createHeartbeat, trim } from './heartbeat.ts';
+import { recordSilence } from './silence.ts';
 
 const minuteMs = 60_000;
 
@@ -17,7 +18,10 @@ export const operations: Feature = {
   checks: readDatabaseChecks,
   tasks: (core) => {
     const { alerts } = core.config;
-    const tasks: Task[] = [{ name: 'trim', everyMs: dayMs, run: () => trim(core.db) }];
+    const tasks: Task[] = [
+      { name: 'trim', everyMs: dayMs, run: () => trim(core.db) },
+      { name: 'silence', everyMs: 10 * minuteMs, run: () => recordSilence(core.db) },
+    ];
     if (takesCallbacks(core.config))
       tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
     if (openChannels(alerts).length === 0) return tasks;

@@ -38,12 +38,14 @@ it('the service runs each task of each feature, and does their work', async () =
     values ('${old}', 'test', now(), '{}', '{}')`);
   await start({});
   const daily = ['changes', 'directory', 'reconciliation', 'retention', 'stale', 'subscriptions', 'trim'];
-  const frequent = ['alerts', 'destinations', 'erasures'];
+  const frequent = ['alerts', 'destinations', 'erasures', 'silence'];
   await until(async () => {
     const done = [
       ...(await tasks(`due_at > now() + interval '1 hour'`)),
       // It goes on for as long as the process.
-      ...(await tasks(`name in ('alerts', 'erasures') and due_at > now() or name = 'destinations'`)),
+      ...(await tasks(
+        `name in ('alerts', 'erasures', 'silence') and due_at > now() or name = 'destinations'`,
+      )),
     ];
     return [...daily, ...frequent].every((name) => done.includes(name));
   });

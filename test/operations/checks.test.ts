@@ -5,6 +5,7 @@ import { type Config, InvalidConfiguration } from '../../src/common/config/confi
 import { addOperationsCommands } from '../../src/operations/commands.ts';
 import { readReadiness } from '../../src/operations/process-checks.ts';
 import { readChecks } from '../../src/operations/read-checks.ts';
+import { recordSilence } from '../../src/operations/silence.ts';
 import type { Core, RunningCore } from '../../src/receiver/feature.ts';
 import { TablesRefused } from '../../src/receiver/store/errors.ts';
 import { fingerprintOf, migrate } from '../../src/receiver/store/migrate.ts';
@@ -74,7 +75,10 @@ it.each`
   ${'task trim fail'}               | ${late}                                                                  | ${'delete from receiver.tasks'}
 `('$expected: it is seen, without personal data, and it ends', async ({ expected, breaks, mends }) => {
   const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
-  const read = () => readChecks({ ...core, features: [...core.features, task] });
+  const read = async () => {
+    await recordSilence(core.db);
+    return readChecks({ ...core, features: [...core.features, task] });
+  };
   expect(faults(await read())).toEqual([]);
   await database.rows(breaks);
   const checks = await read();
@@ -87,6 +91,7 @@ it.each`
 
 it('a business that stopped after a few callbacks is not said to send as usual', async () => {
   await database.rows(hourly.replace(`'1 hour'`, `'7 days'`));
+  await recordSilence(core.db);
   const silence = (await readChecks(core)).find(({ name }) => name === 'silence');
   expect(silence).toMatchObject({
     status: 'ok',

@@ -7,14 +7,11 @@ import { testConfig } from '../support/service.ts';
 
 const authentication = { signingKeys: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c'] };
 
-/** A core whose only feature is that of operations, with a signing key. It caches no result of a slow check. */
+/** A core whose only feature is that of operations, with a signing key. */
 export function openCore(database: ReceiverDatabase, config: Partial<Config> = {}): RunningCore {
   const core = coreOf(database, testConfig({ databaseUrl: database.url, authentication, ...config }));
-  const checks = (running: RunningCore) => readDatabaseChecks({ ...running, pool: poolLike(running) });
-  return { ...core, features: [{ name: 'operations', checks }] };
+  return { ...core, features: [{ name: 'operations', checks: readDatabaseChecks }] };
 }
-
-const poolLike = ({ pool }: RunningCore) => ({ query: pool.query.bind(pool) }) as never;
 
 /** The checks that are not ok, as name, about and status. */
 export const faults = (checks: readonly Check[]) =>

@@ -35,13 +35,11 @@ import {
   usualWeeks,
 } from './today-figures.ts';
 
-const silenceMs = 300_000;
 /** The time of the day moves on: what is usual by now does, too. */
 const collectedMs = 120_000;
 
 export const today: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
-  const recallSilent = createRecall<Silent[] | undefined>(silenceMs);
   const recallCollected = createRecall<Collected[] | undefined>(collectedMs);
 
   routes.get('/today', 'viewer', async (req, res) => {
@@ -67,7 +65,7 @@ export const today: Page = (routes, context) => {
     const { figures, rows, subjects } = found;
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
-    const silent = (await recallSilent('', () => read(readSilent))) ?? [];
+    const silent = await read(readSilent);
     const before = await recallCollected(day, () => read(readCollectedBefore));
     const collected = figures.collected && before && [...figures.collected, ...before];
     sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time: local.slice(11, 16) }} />);
