@@ -124,7 +124,8 @@ create or replace view reporting.payments as
 select business_id, receipt_id, delivery_id, reporting.day(paid_at) as day, paid_at, amount,
        case when amount < 0 then 'refund' else 'payment' end as kind, clinic_id, doctor_id, patient_id
 from (
-  select r.business_id, r.receipt_id, i.id as delivery_id, i.event_time as paid_at, changed.amount, r.clinic_id,
+  -- The business of the callback, whose days have an index: PostgreSQL hands a list of businesses on to one table of a join only.
+  select i.business_id, r.receipt_id, i.id as delivery_id, i.event_time as paid_at, changed.amount, r.clinic_id,
          r.doctor_oid as doctor_id, r.patient_oid as patient_id
   from receiver.inbox i
   -- The key in both types: either table finds the other by its index.
