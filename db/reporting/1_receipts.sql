@@ -131,6 +131,8 @@ from (
   -- The key in both types: either table finds the other by its index.
   join public.receipts r on r.business_id = i.business_id and r.receipt_id::text = i.record_id
     and r.receipt_id = case when i.family = 'receipt' then i.record_id::bigint end
+    -- Of both: as a condition on callbacks alone it would be looked up in the index of records, for every receipt there is.
+    and i.family = case when r.receipt_id is not null then 'receipt' end
   cross join lateral (
     select (coalesce(i.data, i.envelope->'data')->>'amount_paid')::numeric - coalesce((
       select (coalesce(before.data, before.envelope->'data')->>'amount_paid')::numeric
@@ -141,7 +143,7 @@ from (
     ), 0) as amount
     offset 0 -- so that sorts have the amount, and not the callback
   ) changed
-  where i.family = 'receipt' and not reporting.is_failed(r.receipt_status)
+  where not reporting.is_failed(r.receipt_status)
 ) p
 where amount <> 0;
 

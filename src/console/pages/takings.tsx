@@ -38,6 +38,8 @@ type Grouping = keyof typeof keys;
 
 interface Selection {
   businesses: readonly string[];
+  /** The only one of them. */
+  business?: string | undefined;
   clinic?: string | undefined;
   doctor?: string | undefined;
 }
@@ -57,6 +59,9 @@ interface Taken extends Billed {
 /** What was billed in some days, by the day of issue, and collected, by the day on which the money came. */
 function readTaken(db: Db, by: Grouping, from: string, to: string, selection: Selection) {
   const where = conditionsOf(from, to, selection);
+  // Those of all businesses are found by their days alone.
+  const { business } = selection;
+  const ofPayments = business ? where : conditionsOf(from, to, { ...selection, businesses: undefined });
   return all(
     db,
     sql<Taken>`
@@ -66,7 +71,7 @@ function readTaken(db: Db, by: Grouping, from: string, to: string, selection: Se
         select ${keys[by]} as key, 0 as collected, 0 as refunds, 1 as receipts, net_amount as billed, due_amount as due
         from reporting.receipts where ${where} and not reporting.is_failed(status)
         union all
-        select ${keys[by]}, amount, least(amount, 0), 0, 0, 0 from reporting.payments where ${where}
+        select ${keys[by]}, amount, least(amount, 0), 0, 0, 0 from reporting.payments where ${ofPayments}
       ) taken group by key`,
   );
 }
@@ -82,8 +87,10 @@ const readMonths = (db: Db, from: string, to: string, selection: Selection) =>
       ) days group by 1`,
   );
 
-const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: Selection) => sql`
-  business_id = any(${textArray(businesses)}) and day between ${from}::date and ${to}::date
+type Conditions = Pick<Selection, 'clinic' | 'doctor'> & { businesses: readonly string[] | undefined };
+
+const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: Conditions) => sql`
+  day between ${from}::date and ${to}::date ${businesses ? sql`and business_id = any(${textArray(businesses)})` : sql``}
   ${clinic ? sql`and clinic_id = ${clinic}` : sql``} ${doctor ? sql`and doctor_id = ${doctor}` : sql``}`;
 
 export const takings: Page = (routes, { config, families, read }) => {
