@@ -1,6 +1,6 @@
 const maxKept = 100;
 
-/** Keeps what was read for some time: sums of days that are over, which take long to add up and seldom change. */
+/** Keeps what was read for some time, unless it is undefined: sums of days that are over, which take long to add up and seldom change. */
 export function createRecall<T>(keptMs: number) {
   const kept = new Map<string, { at: number; value: Promise<T> }>();
   return (key: string, read: () => Promise<T>): Promise<T> => {
@@ -9,7 +9,8 @@ export function createRecall<T>(keptMs: number) {
     const value = read();
     kept.delete(key);
     kept.set(key, { at: Date.now(), value });
-    value.catch(() => kept.delete(key));
+    const forget = () => kept.delete(key);
+    value.then((result) => result === undefined && forget(), forget);
     if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
     return value;
   };

@@ -32,7 +32,7 @@ interface DayCount {
 
 /** Undefined: the query timed out. */
 export interface Figures {
-  collected: Collected[] | undefined;
+  collected: Slot[] | undefined;
   billed: Billed[] | undefined;
   ages: AgeSum[] | undefined;
   expected: DayCount | undefined;
@@ -47,26 +47,40 @@ interface Part {
 
 const read = <Row>(db: Db, query: RawBuilder<Row>) => unlessTimeout(all(db, query));
 
+/** What was collected in ten minutes of a day. */
+export interface Slot {
+  clinic: string | null;
+  /** From 0, at midnight. */
+  slot: number;
+  amount: number;
+}
+
 /** @param ago days before today */
-const readCollected = (db: Db, ago: readonly number[]) =>
+export const readSlots = (db: Db, ago: number) =>
   read(
     db,
-    sql<Collected>`
-      select nullif(clinic_id, '') as clinic, reporting.today() - day as ago, sum(amount)::float8 as whole,
-        coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time <= (now() at time zone reporting.timezone())::time), 0)::float8
-          as "soFar"
-      from reporting.payments
-      where day in (${sql.join(ago.map((n) => sql`reporting.today() - ${sql.lit(n)}`))})
-      group by 1, day`,
+    sql<Slot>`
+      select nullif(clinic_id, '') as clinic, sum(amount)::float8 as amount,
+        floor(extract(epoch from (paid_at at time zone reporting.timezone())::time) / 600)::int as slot
+      from reporting.payments where day = reporting.today() - ${ago}::int group by 1, slot`,
   );
 
-const daysBefore = [
+/** @param time of the day, such as 11:05 */
+export function collectedUntil(slots: readonly Slot[], ago: number, time: string): Collected[] {
+  const [hour, minute] = time.split(':').map(Number);
+  const now = Math.floor((60 * hour! + minute!) / 10);
+  return [...new Set(slots.map(({ clinic }) => clinic))].map((clinic) => {
+    const own = slots.filter((one) => one.clinic === clinic);
+    const sum = (some: Slot[]) => some.reduce((total, { amount }) => total + amount, 0);
+    return { clinic, ago, whole: sum(own), soFar: sum(own.filter(({ slot }) => slot <= now)) };
+  });
+}
+
+/** The days before today that are shown, or tell what is usual. */
+export const daysBefore = [
   ...Array.from({ length: shownDays - 1 }, (_, n) => n + 1),
   ...Array.from({ length: usualWeeks - 1 }, (_, n) => 7 * (n + 2)),
 ];
-
-/** What was collected on the days before today, also up to this time of the day. */
-export const readCollectedBefore = (db: Db) => readCollected(db, daysBefore);
 
 export async function readFigures(
   db: Db,
@@ -83,7 +97,7 @@ export async function readFigures(
   const ofReceipt = ['receipt_id', 'receipt_number', 'issued_at', 'net_amount', 'delivery_id'];
   const isNext = sql`starts_at > now() - interval '30 minutes' and state in ('booked', 'ongoing')`;
   const [collected, billed, ages, expected, next, newest] = await Promise.all([
-    readCollected(db, [0]),
+    readSlots(db, 0),
     read(
       db,
       sql<Billed>`

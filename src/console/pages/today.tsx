@@ -26,21 +26,24 @@ import {
 } from '../ui/values.tsx';
 import {
   type Collected,
+  collectedUntil,
+  daysBefore,
   type Figures,
-  readCollectedBefore,
   readFigures,
   readSilent,
+  readSlots,
   type Silent,
+  type Slot,
   shownDays,
   usualWeeks,
 } from './today-figures.ts';
 
-/** The time of the day moves on: what is usual by now does, too. */
-const collectedMs = 120_000;
+/** A day that is over seldom changes, and takes long to add up. */
+const slotsMs = 3_600_000;
 
 export const today: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
-  const recallCollected = createRecall<Collected[] | undefined>(collectedMs);
+  const recallSlots = createRecall<Slot[] | undefined>(slotsMs);
 
   routes.get('/today', 'viewer', async (req, res) => {
     const local = formatLocal(Date.now(), config.reportTimezone);
@@ -66,9 +69,13 @@ export const today: Page = (routes, context) => {
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
     const silent = await read(readSilent);
-    const before = await recallCollected(day, () => read(readCollectedBefore));
-    const collected = figures.collected && before && [...figures.collected, ...before];
-    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time: local.slice(11, 16) }} />);
+    const time = local.slice(11, 16);
+    let collected = figures.collected && collectedUntil(figures.collected, 0, time);
+    for (const ago of daysBefore) {
+      const slots = await recallSlots(addDays(day, -ago), () => read((db) => readSlots(db, ago)));
+      collected = collected && slots && [...collected, ...collectedUntil(slots, ago, time)];
+    }
+    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time }} />);
   });
 };
 
@@ -82,7 +89,7 @@ function median(values: readonly number[]): number | undefined {
 }
 
 /** Sums of a clinic, or of all: what was collected, and what is usual on such a weekday. */
-function collectedOf(rows: NonNullable<Figures['collected']>) {
+function collectedOf(rows: readonly Collected[]) {
   const sum = (ago: number, key: 'whole' | 'soFar') =>
     rows.filter((row) => row.ago === ago).reduce((total, row) => total + row[key], 0);
   const weeks = Array.from({ length: usualWeeks }, (_, n) => 7 * (n + 1)).filter((ago) =>
@@ -96,7 +103,8 @@ function collectedOf(rows: NonNullable<Figures['collected']>) {
   };
 }
 
-interface TodayProps extends Figures {
+interface TodayProps extends Omit<Figures, 'collected'> {
+  collected: readonly Collected[] | undefined;
   silent: readonly Silent[];
   day: string;
   time: string;
