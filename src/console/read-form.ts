@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseLocal } from '../common/local-times.ts';
 import { type Aliases, type AliasKind, findIds, isAliasKind } from '../reconcile/aliases.ts';
 import { BadInput } from './page.ts';
 
@@ -15,15 +14,6 @@ export const oneOf = <const Value extends string>(values: readonly Value[]) =>
 
 /** The id of a business, a clinic or a doctor, or its name. */
 export const named = (kind: AliasKind) => text.meta({ kind });
-
-/** A date and a time, read in a time zone. */
-export const localTime = (timezone: string) =>
-  z.string().transform((value, context) => {
-    const at = parseLocal(value, timezone);
-    if (at) return at;
-    context.addIssue({ code: 'custom', message: 'Enter a date and a time.' });
-    return z.NEVER;
-  });
 
 interface Form<Shape extends z.ZodRawShape> {
   data: { [Name in keyof Shape]?: z.output<Shape[Name]> | undefined };

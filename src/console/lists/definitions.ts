@@ -19,7 +19,7 @@ import type { ListRow } from './query.ts';
 import type { RangeName } from './ranges.ts';
 import { actions, describeDetails, reasons } from './wording.ts';
 
-export type FilterName = 'business' | 'clinic' | 'doctor' | 'age' | 'state' | 'at';
+export type FilterName = 'business' | 'clinic' | 'doctor' | 'age' | 'state';
 
 type Sql = RawBuilder<unknown>;
 
@@ -173,7 +173,7 @@ export const lists: readonly List[] = [
     order: byReceipt,
     newestDayFirst: true,
     leadsWithBusiness: true,
-    filters: ['state', 'business', 'clinic', 'doctor', 'at'],
+    filters: ['state', 'business', 'clinic', 'doctor'],
     states: payStates,
     unsummed: 'failed',
     phone: 'receipt_number net_amount name state',

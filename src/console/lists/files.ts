@@ -22,18 +22,13 @@ interface Format {
 }
 
 /** What is selected, in words. */
-export function describeSelection(
-  { list, filter }: ListQuery,
-  aliases: Aliases | undefined,
-  timezone: string,
-): string {
-  const { from, to, business, clinic, doctor, age, state, chosen = {}, at } = filter;
+export function describeSelection({ list, filter }: ListQuery, aliases: Aliases | undefined): string {
+  const { from, to, business, clinic, doctor, age, state, chosen = {} } = filter;
   const names = Object.entries({ business, clinic, doctor }).map(
     ([kind, id]) => id && (aliases?.[kind as 'clinic'].get(id) ?? id),
   );
   const titles = Object.entries(chosen).map(([name, value]) => list.choices[name]![value]);
-  const moment = at && `as of ${formatMoment(at, timezone)}`;
-  const all = [moment, ...names, age && `${words(age)} days`, state && words(state), ...titles];
+  const all = [...names, age && `${words(age)} days`, state && words(state), ...titles];
   return [list.title, describeDays(from, to), ...all.filter(Boolean)].join(' · ');
 }
 
@@ -95,7 +90,7 @@ const withNames = (columns: readonly ViewColumn[], aliases: Aliases | undefined)
   });
 
 const aboutOf = ({ query, aliases, timezone }: File, rows: number): [string, string][] => [
-  ['List', describeSelection(query, aliases, timezone)],
+  ['List', describeSelection(query, aliases)],
   ['Rows', formatCount(rows)],
   ['Names and phones', query.isPersonal ? 'included' : 'left out'],
   ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],

@@ -80,13 +80,9 @@ export function ListBar({ query, entered, faults, range }: ListProps) {
               choices={titles(Object.keys(ages), ' days')}
             />
           );
-        if (name !== 'at')
-          return (
-            (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
-          );
-        const fields = [{ name, label: 'The list as it was at', kind: 'datetime-local' }] as const;
-        const chosen = entered.at && `As of ${entered.at.replace('T', ', ')}`;
-        return <Chip key={name} {...page} label="As it was" names={[name]} {...{ fields, chosen }} />;
+        return (
+          (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
+        );
       })}
       {Object.entries(list.choices).map(([name, choices]) => (
         <Chip
@@ -199,7 +195,7 @@ export function ListTabs({ list, entered, range }: Pick<ListProps, 'entered' | '
 
 export function ListPage(props: ListPageProps) {
   const { query, rows } = props;
-  const { aliases, timezone } = useVisit();
+  const { aliases } = useVisit();
   const { list } = query;
   return (
     <>
@@ -213,7 +209,7 @@ export function ListPage(props: ListPageProps) {
         columns={columnsOf(query).map(({ name }) => name)}
         empty="Nothing matches. Choose other days, or remove a filter."
         head={(column) => <Head {...props} column={column} />}
-        printed={describeSelection(query, aliases, timezone)}
+        printed={describeSelection(query, aliases)}
       />
       <Pages {...props} />
     </>

@@ -29,8 +29,6 @@ export interface ListFilter {
   chosen?: Readonly<Record<string, string>>;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
-  /** The list as it was then. */
-  at?: Date | undefined;
   /** A column; with `-` before it, descending. */
   sort?: string | undefined;
   /** From 1. */
@@ -107,12 +105,6 @@ function isInState({ states = {} }: List, state: string): RawBuilder<boolean> {
   return sql.raw(`(${states[state]}) ${others.map((other) => `and not ${other}`).join(' ')}`);
 }
 
-function sourceOf({ list, filter: { at } }: ListQuery): RawBuilder<unknown> {
-  // Nothing can have been applied after a moment in the future.
-  if (!at || !list.filters.includes('at') || at.getTime() > Date.now()) return list.source;
-  return sql`(select * from reporting.receipts_as_of(${at}::timestamptz) where deleted_at is null)`;
-}
-
 /** The part of a query that begins with `from`: rows `l` of the list. A filter that it has no column for does not filter it. */
 export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuilder<unknown> {
   const { list, filter, businesses } = query;
@@ -131,7 +123,7 @@ export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuil
     list.leadsWithBusiness && !filter.business && sql`business_id = any(${textArray(businesses)})`,
     where,
   ].filter((condition) => typeof condition === 'object');
-  return sql`from ${sourceOf(query)} l where ${sql.join(conditions, sql` and `)}`;
+  return sql`from ${list.source} l where ${sql.join(conditions, sql` and `)}`;
 }
 
 /** By the day, because that has an index. */

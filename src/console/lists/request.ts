@@ -3,7 +3,7 @@ import type { Config } from '../../common/config/config.ts';
 import { daysBetween, formatDay, isDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import type { Aliases } from '../../reconcile/aliases.ts';
-import { localTime, named, oneOf, parseForm } from '../read-form.ts';
+import { named, oneOf, parseForm } from '../read-form.ts';
 import { hrefTo, type Values } from '../ui/context.ts';
 import type { List } from './definitions.ts';
 import type { ListFilter } from './query.ts';
@@ -41,7 +41,6 @@ export function readListRequest(
     doctor: named('doctor'),
     age: oneOf(keysOf(ages)),
     state: oneOf(keysOf(list.states ?? {})),
-    at: localTime(timezone),
     sort: oneOf(sortable),
     page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };

@@ -49,7 +49,7 @@ export interface FormField {
   label: string;
   required?: boolean;
   autocomplete?: string;
-  kind?: 'text' | 'password' | 'date' | 'datetime-local' | AliasKind;
+  kind?: 'text' | 'password' | 'date' | AliasKind;
   options?: readonly string[];
   value?: string | undefined;
   fault?: string | undefined;

@@ -52,7 +52,6 @@ it.each(lists.map(({ name }) => name))(
     const list = lists.find((one) => one.name === name)!;
     for (const column of list.columns) await officer.get(`/${name}?range=all&sort=-${column}`).expect(200);
     const { text } = await officer.get(`/${name}/csv?range=all`).expect(200);
-    await officer.get(`/${name}?range=all&at=2026-01-01T00:00`).expect(200);
     for (const column of [...list.columns, ...list.also])
       expect(text.split('\r\n')[0]!.split(',')).toContain(column);
     await officer.get(`/${name}/xlsx?range=all`).expect(200);
@@ -92,14 +91,6 @@ it('a deleted receipt is listed on the day on which it was deleted', async () =>
   expect(text).toContain('D-3');
   expect(sumsOf(text)).toContain('1 ₹5,000');
   expect((await desk.get('/receipts?range=all').expect(200)).text).not.toContain('D-3');
-});
-
-it('receipts are listed as they were at a moment', async () => {
-  const { text } = await desk.get('/receipts?range=all&at=2020-01-01T00:00').expect(200);
-  expect(text).toContain('Nothing matches');
-  const at = new Date(now * 1000 + 8 * 3_600_000).toISOString().slice(0, 16);
-  expect(sumsOf((await desk.get(`/receipts?range=all&at=${at}`).expect(200)).text)).toContain('4 ₹712');
-  expect((await desk.get(`/receipts?at=${at}`)).text).toMatch(/<tr class="printed">.*· as of /);
 });
 
 it.each([
