@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
 import type { Db } from '../receiver/store/tables.ts';
-import { type Aliases, listAliases } from '../reconcile/aliases.ts';
+import { type Aliases, listAliases, noAliases } from '../reconcile/aliases.ts';
 import { serveAssets } from './assets.ts';
 import { createRoutes, type PageContext, PageNotFound } from './page.ts';
 import { pages } from './pages/index.ts';
@@ -91,7 +91,7 @@ const maxProblems = 1_000;
 
 /** Every page shows them: the names of ids, and the number of problems. */
 async function readFrame(db: Db): Promise<{ aliases: Aliases; problems: number }> {
-  const aliases = { business: new Map(), clinic: new Map(), doctor: new Map() };
+  const aliases = noAliases();
   for (const { kind, id, alias } of await listAliases(db)) aliases[kind].set(id, alias);
   const { rows } = await sql<{ problems: number }>`
     select count(*)::int as problems from (

@@ -11,6 +11,9 @@ export const isAliasKind = (kind: unknown): kind is AliasKind => aliasKinds.some
 /** Aliases by id, of each kind. */
 export type Aliases = Record<AliasKind, ReadonlyMap<string, string>>;
 
+export const noAliases = () =>
+  ({ business: new Map(), clinic: new Map(), doctor: new Map() }) satisfies Aliases;
+
 /** The ids that a text means: itself, where it is an id; those of this name; or else of names that contain it. */
 export function findIds(aliases: ReadonlyMap<string, string>, text: string): string[] {
   if (aliases.has(text)) return [text];

@@ -10,7 +10,7 @@ import { type CellKind, type XlsxColumn, xlsxWriter } from './xlsx.ts';
 
 interface File {
   query: ListQuery;
-  aliases: Aliases | undefined;
+  aliases: Aliases;
   timezone: string;
 }
 
@@ -22,12 +22,12 @@ interface Format {
 }
 
 /** What is selected, in words. */
-export function describeSelection({ list, filter }: ListQuery, aliases: Aliases | undefined): string {
+export function describeSelection({ list, filter }: ListQuery, aliases: Aliases): string {
   const { from, to, business, clinic, doctor, age, state, chosen = {} } = filter;
   const names = Object.entries({ business, clinic, doctor }).map(
-    ([kind, id]) => id && (aliases?.[kind as 'clinic'].get(id) ?? id),
+    ([kind, id]) => id && (aliases[kind as 'clinic'].get(id) ?? id),
   );
-  const titles = Object.entries(chosen).map(([name, value]) => list.choices[name]![value]);
+  const titles = Object.entries(chosen).map(([name, value]) => list.choices[name]![value!]);
   const all = [...names, age && `${words(age)} days`, state && words(state), ...titles];
   return [list.title, describeDays(from, to), ...all.filter(Boolean)].join(' · ');
 }
@@ -42,11 +42,11 @@ const nameColumns = (columns: readonly ViewColumn[]) =>
   );
 
 /** Adds the name of each business, clinic and doctor. */
-const addNames = (columns: readonly ViewColumn[], aliases: Aliases | undefined) =>
+const addNames = (columns: readonly ViewColumn[], aliases: Aliases) =>
   Duplex.from(async function* (rows: AsyncIterable<ListRow>) {
     const added = nameColumns(columns);
     for await (const row of rows) {
-      const names = added.map(({ id, kind, name }) => [name, aliases?.[kind].get(row[id] ?? '') ?? null]);
+      const names = added.map(({ id, kind, name }) => [name, aliases[kind].get(row[id] ?? '') ?? null]);
       yield { ...row, ...Object.fromEntries(names) };
     }
   });
@@ -76,14 +76,14 @@ const cellsOf = (columns: readonly ViewColumn[]): XlsxColumn[] =>
     width: widths[kind] ?? (isAliasKind(kind) ? 24 : 14),
   }));
 
-const withNames = (columns: readonly ViewColumn[], aliases: Aliases | undefined) =>
+const withNames = (columns: readonly ViewColumn[], aliases: Aliases) =>
   Duplex.from(async function* (rows: AsyncIterable<ListRow>) {
     for await (const row of rows) {
       const named = columns.flatMap(({ name, kind }) => {
         const id = row[name];
         if (!id) return [];
         if (kind === 'state' || kind === 'code') return [[name, words(id)]];
-        return isAliasKind(kind) ? [[name, aliases?.[kind].get(id) ?? id]] : [];
+        return isAliasKind(kind) ? [[name, aliases[kind].get(id) ?? id]] : [];
       });
       yield { ...row, ...Object.fromEntries(named) };
     }

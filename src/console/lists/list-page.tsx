@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { titled, words } from '../../common/words.ts';
 import type { ViewColumn } from '../../receiver/store/view-columns.ts';
-import type { AliasKind } from '../../reconcile/aliases.ts';
+import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
 import { Chip, type Choice, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { shareColumn } from '../ui/pictures.tsx';
@@ -9,24 +9,13 @@ import { PageLinks, Table } from '../ui/table.tsx';
 import { Amount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
 import { columnIn, type List, listNamed, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
-import {
-  type AgeSum,
-  columnsOf,
-  type ListQuery,
-  type ListRow,
-  maxCounted,
-  pageRows,
-  type Totals,
-} from './query.ts';
+import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { type Age, ages, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
 import { type ListRequest, listHref, maxPages } from './request.ts';
 import { Rows } from './rows.tsx';
 
-interface ListProps extends ListRequest {
-  query: ListQuery;
-}
-
-interface ListPageProps extends ListProps {
+interface ListPageProps {
+  request: ListRequest;
   /** Above the totals. */
   above?: ComponentChildren;
   rows: readonly ListRow[];
@@ -37,11 +26,9 @@ interface ListPageProps extends ListProps {
 }
 
 /** The filters of a list, and its files: they stand beside the title. */
-export function ListBar({ query, entered, faults, range }: ListProps) {
-  const { list, filter, businesses } = query;
-  const page = { path: `/${list.name}`, entered, faults };
-  const titles = (names: readonly string[], end = '') =>
-    names.map((name) => [name, titled(name) + end] as const);
+export function ListBar({ list, filter, businesses, entered }: ListRequest) {
+  const page = { path: `/${list.name}`, entered };
+  const range = rangeOf(list, entered);
   const days = describeDays(filter.from, filter.to);
   const known = Object.keys(ranges).filter(
     (name) => list.hasDaysToCome || !rangesToCome.includes(name as RangeName),
@@ -54,35 +41,20 @@ export function ListBar({ query, entered, faults, range }: ListProps) {
         names={['range', 'from', 'to']}
         choices={known.map((name) => [name, name === 'all' ? 'All days' : titled(name)])}
         fields={[
-          { name: 'from', label: 'From', kind: 'date' },
-          { name: 'to', label: 'To', kind: 'date' },
+          { name: 'from', label: 'From', type: 'date' },
+          { name: 'to', label: 'To', type: 'date' },
         ]}
         chosen={!range || range === 'all' ? days : `${titled(range)}: ${days}`}
       />
       {list.filters.map((name) => {
-        if (name === 'state')
+        if (isAliasKind(name))
           return (
-            <Chip
-              key={name}
-              {...page}
-              label="State"
-              names={[name]}
-              choices={titles(Object.keys(list.states!))}
-            />
+            (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
           );
-        if (name === 'age')
-          return (
-            <Chip
-              key={name}
-              {...page}
-              label="Age"
-              names={[name]}
-              choices={titles(Object.keys(ages), ' days')}
-            />
-          );
-        return (
-          (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
+        const choices = Object.keys(name === 'age' ? ages : list.states!).map(
+          (value) => [value, name === 'age' ? `${words(value)} days` : titled(value)] as const,
         );
+        return <Chip key={name} {...page} label={titled(name)} names={[name]} choices={choices} />;
       })}
       {Object.entries(list.choices).map(([name, choices]) => (
         <Chip
@@ -104,11 +76,7 @@ export function ListBar({ query, entered, faults, range }: ListProps) {
       })}
       <span class="right">
         {formatNames.map((format) => (
-          <a
-            key={format}
-            class="button"
-            href={hrefTo(`/${list.name}/${format}`, { ...entered, page: undefined })}
-          >
+          <a key={format} class="button" href={hrefTo(`/${list.name}/${format}`, entered)}>
             {formats[format].label}
           </a>
         ))}
@@ -118,27 +86,25 @@ export function ListBar({ query, entered, faults, range }: ListProps) {
 }
 
 /** Names that are listed; of more, one is typed. */
-const maxChoices = 30;
+const maxChoices = 200;
 
 interface PlaceProps {
   kind: AliasKind;
   path: string;
   entered: Values;
-  faults: Values;
 }
 
 /** A filter by a business, a clinic or a doctor. */
 export function PlaceChip({ kind, ...page }: PlaceProps) {
-  const names = useVisit().aliases?.[kind];
-  const value = page.entered[kind];
+  const names = useVisit().aliases[kind];
   return (
     <Chip
       {...page}
       label={titled(kind)}
       names={[kind]}
-      choices={[...(names ?? [])].slice(0, maxChoices)}
-      fields={[{ name: kind, label: `${titled(kind)}: name or id`, kind }]}
-      chosen={value && names?.get(value)}
+      choices={[...names].slice(0, maxChoices)}
+      fields={[{ name: kind, label: `${titled(kind)}: name or id` }]}
+      chosen={names.get(page.entered[kind] ?? '')}
     />
   );
 }
@@ -172,12 +138,16 @@ export function GroupTabs({ group, entered, current }: TabsProps) {
   return <Tabs label={group} tabs={all} />;
 }
 
+/** Undefined where other days are entered. */
+const rangeOf = (list: List, { from, to, range }: Values) => (from || to ? undefined : (range ?? list.range));
+
 const usualRanges: readonly RangeName[] = ['today', 'yesterday', 'this_month', 'last_month'];
 const rangesAhead: readonly RangeName[] = ['today', 'tomorrow', 'next_7_days', 'last_week'];
 
 /** The tabs of a list, and the days that are asked for most. */
-export function ListTabs({ list, entered, range }: Pick<ListProps, 'entered' | 'range'> & { list: List }) {
+function ListTabs({ list, entered }: ListRequest) {
   const [group, name] = list.tab;
+  const range = rangeOf(list, entered);
   const days = (list.hasDaysToCome ? rangesAhead : usualRanges).map((name) => ({
     name: titled(name),
     href: listHref(list, { ...entered, from: undefined, to: undefined, range: name }),
@@ -194,22 +164,22 @@ export function ListTabs({ list, entered, range }: Pick<ListProps, 'entered' | '
 }
 
 export function ListPage(props: ListPageProps) {
-  const { query, rows } = props;
+  const { request, rows } = props;
   const { aliases } = useVisit();
-  const { list } = query;
+  const { list, entered } = request;
   return (
     <>
-      <ListTabs {...props} list={list} />
+      <ListTabs {...request} />
       {props.above}
       <TotalsLine {...props} />
-      {props.ages && <Ages entered={props.entered} ages={props.ages} />}
+      {props.ages && <Ages entered={entered} ages={props.ages} />}
       <Rows
         list={list}
         rows={rows}
-        columns={columnsOf(query).map(({ name }) => name)}
+        columns={columnsOf(request).map(({ name }) => name)}
         empty="Nothing matches. Choose other days, or remove a filter."
         head={(column) => <Head {...props} column={column} />}
-        printed={describeSelection(query, aliases)}
+        printed={describeSelection(request, aliases)}
       />
       <Pages {...props} />
     </>
@@ -217,23 +187,19 @@ export function ListPage(props: ListPageProps) {
 }
 
 /** A click sorts by the column, another one the other way round. */
-function Head({
-  query: { list, filter },
-  entered,
-  totals,
-  column: { name, label },
-}: ListPageProps & { column: ViewColumn }) {
-  if (totals.rows > maxCounted || !list.columns.includes(name)) return <>{label}</>;
-  const arrow = filter.sort === name ? ' ↑' : filter.sort === `-${name}` ? ' ↓' : '';
+function Head({ request, totals, column: { name, label } }: ListPageProps & { column: ViewColumn }) {
+  const { list, entered } = request;
+  if (totals.rows > maxCounted) return <>{label}</>;
+  const arrow = entered.sort === name ? ' ↑' : entered.sort === `-${name}` ? ' ↓' : '';
   return (
-    <a href={listHref(list, { ...entered, sort: filter.sort === name ? `-${name}` : name })}>
+    <a href={listHref(list, { ...entered, sort: entered.sort === name ? `-${name}` : name })}>
       {label + arrow}
     </a>
   );
 }
 
-function TotalsLine({ query, entered, totals }: ListPageProps) {
-  const { list, filter } = query;
+function TotalsLine({ request, totals }: ListPageProps) {
+  const { list, entered } = request;
   const limit = formatCount(maxCounted);
   if (totals.rows > maxCounted)
     return (
@@ -241,7 +207,7 @@ function TotalsLine({ query, entered, totals }: ListPageProps) {
         More than {limit} rows: too many to add up or to sort. Choose fewer days, or one place.
       </p>
     );
-  const sums = columnsOf(query).flatMap(({ name, label, kind }) =>
+  const sums = columnsOf(request).flatMap(({ name, label, kind }) =>
     Object.hasOwn(totals.sums, name)
       ? [
           {
@@ -261,7 +227,7 @@ function TotalsLine({ query, entered, totals }: ListPageProps) {
       <Sums
         sums={[{ value: formatCount(totals.rows), label: list.unit[totals.rows === 1 ? 0 : 1] }, ...sums]}
       />
-      {totals.others > 0 && filter.state !== list.unsummed && (
+      {totals.others > 0 && entered.state !== list.unsummed && (
         <p class="note">
           {formatCountOf(totals.others, list.unit)} {totals.others === 1 ? 'is' : 'are'} {list.unsummed}, and
           in no sum.{' '}
@@ -296,10 +262,10 @@ export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?
   );
 }
 
-function Pages({ query: { list, filter }, entered, more }: ListPageProps) {
+function Pages({ request: { list, filter, entered }, more }: ListPageProps) {
   const { page = 1 } = filter;
   const link = (to: number, name: string) => (
-    <a href={hrefTo(`/${list.name}`, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
+    <a href={listHref(list, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
   return (
     <>

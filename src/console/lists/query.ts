@@ -3,7 +3,9 @@ import type { Family } from '../../callbacks/families/family.ts';
 import { spaces } from '../../callbacks/subjects.ts';
 import { daysBetween } from '../../common/days.ts';
 import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
-import { type Aliases, aliasKinds } from '../../reconcile/aliases.ts';
+import { type Aliases, type AliasKind, aliasKinds, findIds } from '../../reconcile/aliases.ts';
+import { BadInput } from '../page.ts';
+import type { Values } from '../ui/context.ts';
 import { columnIn, type List } from './definitions.ts';
 import { type Age, ages, partialAges } from './ranges.ts';
 import { read, textArray } from './read.ts';
@@ -26,7 +28,7 @@ export interface ListFilter {
   age?: Age | undefined;
   state?: string | undefined;
   /** Values of columns that are choices. */
-  chosen?: Readonly<Record<string, string>>;
+  chosen?: Values;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
   /** A column; with `-` before it, descending. */
@@ -60,21 +62,32 @@ export function fileColumnsOf(query: ListQuery): ViewColumn[] {
   return [...new Map(own.map((column) => [column.name, column])).values()];
 }
 
+type Places = Partial<Record<AliasKind, string | undefined>>;
+
 /**
- * What is wrong with the places of a filter: no callback has this business, or no record this clinic or doctor, and it has no name.
- * Otherwise a misspelt name would have sums of nothing.
+ * The ids of the places of a filter, which may be entered by name.
+ *
+ * @throws BadInput where several have the name, or no callback has this business, or no record this clinic or doctor: otherwise
+ *   a misspelt name would have sums of nothing
  */
-export async function findUnknown(
+export async function readPlaces(
   db: Db,
-  filter: ListFilter,
+  entered: Places,
   businesses: readonly string[],
-  { families, aliases }: { families: readonly Family[]; aliases: Aliases | undefined },
-): Promise<Record<string, string>> {
+  families: readonly Family[],
+  aliases: Aliases,
+): Promise<Places> {
   const columns = { clinic: ['clinic_id', 'facilityid'], doctor: ['doctor_id', 'doctor_oid', 'docid'] };
-  const faults: Record<string, string> = {};
+  const ids: Places = {};
   for (const kind of aliasKinds) {
-    const id = filter[kind];
-    if (!id || aliases?.[kind].has(id)) continue;
+    const wanted = entered[kind];
+    if (!wanted) continue;
+    const found = findIds(aliases[kind], wanted);
+    if (found.length > 1)
+      throw new BadInput(`${found.length} names match “${wanted}”. Type more of the name.`);
+    const [id = wanted] = found;
+    ids[kind] = id;
+    if (found.length > 0) continue;
     const places = families.flatMap(({ table, fields }) =>
       (kind === 'business' ? [] : columns[kind])
         .filter((name) => Object.hasOwn(fields, name))
@@ -88,9 +101,9 @@ export async function findUnknown(
     ];
     const isKnown = sql.join(kind === 'business' ? sent : places, sql` or `);
     const [known] = await read(db, sql<{ known: boolean }>`select ${isKnown} as known`);
-    if (!known!.known) faults[kind] = `No ${kind} is called ${id}.`;
+    if (!known!.known) throw new BadInput(`No ${kind} is called ${id}.`);
   }
-  return faults;
+  return ids;
 }
 
 const stateOf = ({ states = {} }: List) => {

@@ -1,82 +1,88 @@
 import { z } from 'zod';
 import type { Config } from '../../common/config/config.ts';
-import { daysBetween, formatDay, isDay } from '../../common/days.ts';
+import { formatDay, isDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
-import type { Aliases } from '../../reconcile/aliases.ts';
-import { named, oneOf, parseForm } from '../read-form.ts';
-import { hrefTo, type Values } from '../ui/context.ts';
+import type { Core } from '../../receiver/feature.ts';
+import type { Db } from '../../receiver/store/tables.ts';
+import { BadInput } from '../page.ts';
+import { oneOf, readForm, text } from '../read-form.ts';
+import { hrefTo, type Values, type Visit } from '../ui/context.ts';
 import type { List } from './definitions.ts';
-import type { ListFilter } from './query.ts';
+import { columnsOf, type ListQuery, readPlaces } from './query.ts';
 import { ages, daysOfRange, type RangeName, ranges } from './ranges.ts';
+import { readBusinesses } from './read.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const maxPages = 100;
 
 const keysOf = <Key extends string>(record: Readonly<Record<Key, unknown>>) => Object.keys(record) as Key[];
 
-export interface ListRequest {
-  filter: ListFilter;
-  /** Undefined where other days are entered. */
-  range: RangeName | undefined;
+export interface ListRequest extends ListQuery {
+  /** The address of its first page. */
   entered: Values;
-  faults: Record<string, string>;
 }
 
-/** Reads the address of a list. `from` and `to` are both included, and take precedence over a range. */
-export function readListRequest(
-  form: Record<string, unknown>,
+const oneDay = z.string().refine(isDay, 'Enter a day such as 2026-11-21.');
+
+/** Reads the address of a list. `from` and `to` are both included, and take precedence over a range. @throws BadInput */
+export async function readListRequest(
+  db: Db,
   list: List,
-  config: Config,
-  aliases: Aliases | undefined,
-): ListRequest {
-  const { reportTimezone: timezone } = config;
-  const oneDay = z.string().refine(isDay, 'Enter a day such as 2026-11-21.');
-  const sortable = list.columns.flatMap((name) => [name, `-${name}`]);
+  form: Record<string, unknown>,
+  { config, families }: Core,
+  { aliases }: Visit,
+  isPersonal: boolean,
+): Promise<ListRequest> {
   const shape = {
     from: oneDay,
     to: oneDay,
     range: oneOf(keysOf(ranges)),
-    business: named('business'),
-    clinic: named('clinic'),
-    doctor: named('doctor'),
+    business: text,
+    clinic: text,
+    doctor: text,
     age: oneOf(keysOf(ages)),
     state: oneOf(keysOf(list.states ?? {})),
-    sort: oneOf(sortable),
+    sort: text,
     page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };
-  const { data, entered, faults } = parseForm(form, shape, aliases);
-  const own = parseForm(form, {
-    ...Object.fromEntries(keysOf(list.choices).map((name) => [name, oneOf(keysOf(list.choices[name]!))])),
-    ...Object.fromEntries(keysOf(list.given).map((name) => [name, z.string().max(4_000)])),
-  });
-  Object.assign(entered, own.entered);
-  Object.assign(faults, own.faults);
-  const chosen = Object.fromEntries(
-    Object.entries(own.data).flatMap(([name, value]) => (list.choices[name] ? [[name, value!]] : [])),
+  const { page, range: wanted, ...fields } = readForm(form, shape);
+  const chosen: Values = readForm(
+    form,
+    Object.fromEntries(keysOf(list.choices).map((name) => [name, oneOf(keysOf(list.choices[name]!))])),
   );
-  const given = Object.entries(own.data).flatMap(([name, text]) => {
-    const where = list.given[name]?.where(text!, config);
-    if (list.given[name] && !where) faults[name] = 'This address is not valid any more.';
-    return where ?? [];
+  const texts: Values = readForm(
+    form,
+    Object.fromEntries(keysOf(list.given).map((name) => [name, z.string().max(4_000)])),
+  );
+  const given = keysOf(texts).map((name) => {
+    const where = list.given[name]!.where(texts[name]!, config);
+    if (!where) throw new BadInput('This address is not valid any more.');
+    return where;
   });
-  const { range: wanted, ...others } = data;
-  const usual = wanted ?? list.range;
+  const businesses = await readBusinesses(db);
+  const places = await readPlaces(db, fields, businesses, families, aliases);
+  const filter = { ...fields, ...places, ...daysOf(list, config, wanted, fields), chosen, given, page };
+  const entered = { ...fields, ...places, range: wanted, ...chosen, ...texts };
+  const request = { list, filter, isPersonal, businesses, entered };
+  const sort = fields.sort?.replace('-', '');
+  // The order would tell what the role hides.
+  if (sort && !columnsOf(request).some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
+  return request;
+}
+
+function daysOf(
+  { range, hasDaysToCome }: List,
+  { reportTimezone: timezone }: Config,
+  wanted: RangeName | undefined,
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+) {
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
-  const [first, last] = daysOfRange(usual, today);
-  const from = data.from ?? (data.to ? undefined : first);
-  const until = data.from ? (list.hasDaysToCome ? undefined : today) : last;
-  if (data.from && data.to && daysBetween(data.from, data.to) < 0)
-    faults.to = `This is before ${formatDay(data.from)}.`;
-  if (data.from && !list.hasDaysToCome && daysBetween(today, data.from) > 0)
-    faults.from = 'This day is yet to come.';
-  return {
-    filter: { ...others, chosen, given, from, to: data.to ?? until },
-    range: data.from || data.to ? undefined : usual,
-    entered,
-    faults,
-  };
+  if (from && to && to < from) throw new BadInput(`${formatDay(to)} is before ${formatDay(from)}.`);
+  if (from && !hasDaysToCome && from > today) throw new BadInput('This day is yet to come.');
+  const [first, last] = daysOfRange(wanted ?? range, today);
+  const until = from ? (hasDaysToCome ? undefined : today) : last;
+  return { from: from ?? (to ? undefined : first), to: to ?? until };
 }
 
 /** The address of a list with another selection; its first page. */
-export const listHref = (list: List, fields: Values = {}) =>
-  hrefTo(`/${list.name}`, { ...fields, page: undefined });
+export const listHref = (list: List, fields: Values = {}) => hrefTo(`/${list.name}`, fields);

@@ -8,8 +8,8 @@ import {
   renameId,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
-import { oneOf, parseForm, readForm, text } from '../read-form.ts';
-import { Chip, Faults } from '../ui/chips.tsx';
+import { oneOf, readForm, text } from '../read-form.ts';
+import { Chip } from '../ui/chips.tsx';
 import { hrefTo, useMay, type Values, visitOf } from '../ui/context.ts';
 import { Field, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
@@ -23,7 +23,7 @@ const filter = { kind: oneOf(aliasKinds), text };
 /** Names for the ids of businesses, clinics and doctors. */
 export const names: Page = (routes, { db, read, logAccess }) => {
   routes.get(path, 'viewer', async (req, res) => {
-    const { data, entered, faults } = parseForm(req.query, filter);
+    const entered = readForm(req.query, filter);
     const page = { path, entered };
     const kinds = aliasKinds.map((kind) => [kind, titled(kind)] as const);
     const typed = [{ name: 'text', label: 'A part of the id or of the name' }];
@@ -33,9 +33,7 @@ export const names: Page = (routes, { db, read, logAccess }) => {
         <Chip {...page} label="Id or name" names={['text']} fields={typed} />
       </>
     );
-    if (Object.keys(faults).length > 0)
-      return sendPage(res, 'Names', <Faults faults={faults} />, { status: 400, bar });
-    const ids = await read((tx) => listIds(tx, data));
+    const ids = await read((tx) => listIds(tx, entered));
     sendPage(res, 'Names', <Names {...{ ids, entered }} />, { bar });
   });
 

@@ -4,12 +4,12 @@ import { addDays, addMonths, daysBetween, formatDay, monthEnd, monthStart } from
 import { formatLocal } from '../../common/local-times.ts';
 import { aliasKinds } from '../../reconcile/aliases.ts';
 import { GroupTabs, PlaceChip } from '../lists/list-page.tsx';
-import { findUnknown } from '../lists/query.ts';
+import { readPlaces } from '../lists/query.ts';
 import { read as all, readBusinesses, textArray } from '../lists/read.ts';
-import type { Page } from '../page.ts';
-import { named, oneOf, parseForm } from '../read-form.ts';
+import { BadInput, type Page } from '../page.ts';
+import { oneOf, readForm, text } from '../read-form.ts';
 import { createRecall } from '../recall.ts';
-import { Chip, Faults } from '../ui/chips.tsx';
+import { Chip } from '../ui/chips.tsx';
 import { hrefTo, type Values, visitOf } from '../ui/context.ts';
 import { Bars, shareColumn } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
@@ -99,43 +99,42 @@ export const takings: Page = (routes, { config, families, read }) => {
   const shape = {
     by: oneOf(Object.keys(keys) as Grouping[]),
     month: z.string().regex(/^(19|2\d)\d\d-(0[1-9]|1[0-2])$/, 'Enter a month such as 2026-11.'),
-    business: named('business'),
-    clinic: named('clinic'),
-    doctor: named('doctor'),
+    business: text,
+    clinic: text,
+    doctor: text,
   };
 
   routes.get('/takings', 'viewer', async (req, res) => {
     const { aliases } = visitOf(res);
-    const { data, entered, faults } = parseForm(req.query, shape, aliases);
+    const { by = 'day', ...fields } = readForm(req.query, shape);
     const today = formatLocal(Date.now(), config.reportTimezone).slice(0, 10);
     const thisMonth = monthStart(today);
-    const month = data.month ? `${data.month}-01` : thisMonth;
-    if (month > today) faults.month ??= 'This month is yet to come.';
-    const { by = 'day' } = data;
+    const month = fields.month ? `${fields.month}-01` : thisMonth;
+    if (month > today) throw new BadInput('This month is yet to come.');
     const to = month === thisMonth ? today : monthEnd(month);
     const before = addMonths(month, -1);
     // As many days of the month before, where this one is not over.
     const sameDay = addDays(before, daysBetween(month, to));
     const toBefore = month === thisMonth && sameDay < month ? sameDay : monthEnd(before);
     const months = Array.from({ length: shownMonths }, (_, n) => addMonths(thisMonth, n + 1 - shownMonths));
-    const { several, taken } = await read(async (db) => {
+    const { several, places, ...taken } = await read(async (db) => {
       const businesses = await readBusinesses(db);
-      const several = businesses.length > 1;
-      Object.assign(faults, await findUnknown(db, data, businesses, { families, aliases }));
-      if (Object.keys(faults).length > 0) return { several };
-      const selection = { ...data, businesses: data.business ? [data.business] : businesses };
+      const places = await readPlaces(db, fields, businesses, families, aliases);
+      const selection = { ...places, businesses: places.business ? [places.business] : businesses };
       const grouping = by === 'month' ? 'day' : by;
-      const key = JSON.stringify([selection.businesses, data.clinic, data.doctor]);
-      const taken = {
+      const key = JSON.stringify([selection.businesses, places.clinic, places.doctor]);
+      return {
+        several: businesses.length > 1,
+        places,
         billed: await recallMonths(key, () => readMonths(db, months[0]!, today, selection)),
         rows: await readTaken(db, grouping, month, to, selection),
         last: await recallLast(`${grouping} ${before} ${toBefore} ${key}`, () =>
           readTaken(db, grouping, before, toBefore, selection),
         ),
       };
-      return { several, taken };
     });
-    const page = { path: '/takings', entered, faults };
+    const entered = { by, month: fields.month, ...places };
+    const page = { path: '/takings', entered };
     const choices = months.toReversed().map((at) => [at.slice(0, 7), nameOfMonth(at)] as const);
     const kinds = aliasKinds.filter((kind) => several || kind !== 'business');
     const bar = (
@@ -146,7 +145,6 @@ export const takings: Page = (routes, { config, families, read }) => {
         ))}
       </>
     );
-    if (!taken) return sendPage(res, 'Takings', <Faults faults={faults} />, { status: 400, bar });
     const lastName = toBefore === monthEnd(before) ? nameOfMonth(before) : daysOf(before, toBefore);
     const shown = { ...taken, by, entered, month, to, months, lastName };
     sendPage(res, 'Takings', <Takings {...shown} />, { bar });

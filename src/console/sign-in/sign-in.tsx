@@ -5,6 +5,7 @@ import { isSameSecret } from '../../common/secrets.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/access.ts';
 import { logAccess } from '../../receiver/store/log-access.ts';
+import { noAliases } from '../../reconcile/aliases.ts';
 import type { Routes } from '../page.ts';
 import { patientHandle } from '../patient-handle.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
@@ -44,7 +45,12 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
             </a>
           </p>
         )}
-        {adminToken !== undefined && <TokenForm next={next} fault={fault} />}
+        {fault && (
+          <p class="warning" role="alert">
+            {fault}
+          </p>
+        )}
+        {adminToken !== undefined && <TokenForm next={next} />}
       </>
     );
     sendBarePage(res, status, 'Sign in', ways);
@@ -78,7 +84,8 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
     const actor = { id, name, address: addressOf(req, config.authentication.trustProxy) };
     const patientHref = (subjects: readonly string[]) =>
       hrefTo(`/patients/${patientHandle(config, subjects)}`);
-    res.locals.visit = { actor, roles, session, timezone: config.reportTimezone, patientHref };
+    const frame = { aliases: noAliases(), problems: 0 };
+    res.locals.visit = { actor, roles, session, timezone: config.reportTimezone, patientHref, ...frame };
     next();
   });
 
@@ -97,18 +104,11 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   });
 }
 
-function TokenForm({ next, fault }: { next: string; fault: string | undefined }) {
+function TokenForm({ next }: { next: string }) {
   return (
     <form method="post" action="/console/sign-in" class="card">
       <input type="hidden" name="next" value={next} />
-      <Field
-        label="Admin token"
-        name="token"
-        kind="password"
-        autocomplete="current-password"
-        required
-        fault={fault}
-      />
+      <Field label="Admin token" name="token" type="password" autocomplete="current-password" required />
       <button type="submit" class="main">
         Sign in
       </button>

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { hrefTo, type Values } from './context.ts';
 import { Field, type FormField, Hidden } from './forms.tsx';
 
@@ -19,25 +18,14 @@ interface ChipProps {
   choices?: readonly (readonly [value: string, title: string])[];
   /** What is typed in place of a choice. */
   fields?: readonly FormField[];
-  faults?: Values;
   /** Shown in place of the title of what is chosen. */
   chosen?: string | undefined;
 }
 
 /** A filter: closed, it shows what is chosen; open, what can be. */
-export function Chip({
-  path,
-  entered,
-  label,
-  names,
-  choices = [],
-  fields = [],
-  faults = {},
-  chosen,
-}: ChipProps) {
+export function Chip({ path, entered, label, names, choices = [], fields = [], chosen }: ChipProps) {
   const without = {
     ...entered,
-    page: undefined,
     ...Object.fromEntries(names.map((name) => [name, undefined])),
   };
   const [first = ''] = names;
@@ -45,7 +33,7 @@ export function Chip({
   const shown = chosen ?? choices.find(([choice]) => choice === value)?.[1] ?? value;
   return (
     <span class={shown ? 'chip on' : 'chip'}>
-      <details name="chips" open={names.some((name) => faults[name])}>
+      <details name="chips">
         <summary>
           {shown ? <span class="unseen">{label}: </span> : label}
           {shown}
@@ -67,7 +55,7 @@ export function Chip({
             <form method="get" action={hrefTo(path)}>
               <Hidden values={without} />
               {fields.map((field) => (
-                <Field key={field.name} {...field} value={entered[field.name]} fault={faults[field.name]} />
+                <Field key={field.name} {...field} value={entered[field.name]} />
               ))}
               <button type="submit">Show</button>
             </form>
@@ -94,14 +82,5 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Choice[] }
         </a>
       ))}
     </nav>
-  );
-}
-
-/** In place of a list of which a filter cannot be read. */
-export function Faults({ faults }: { faults: Values }): ComponentChildren {
-  return (
-    <p class="warning" role="alert">
-      {Object.values(faults).join(' ')}
-    </p>
   );
 }

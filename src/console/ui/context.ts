@@ -16,9 +16,9 @@ export interface Visit {
   /** The address of a patient's page. */
   patientHref: (subjects: readonly string[]) => string;
   /** Names of ids. */
-  aliases?: Aliases;
-  /** Callbacks that failed or were rejected; undefined where they could not be counted. */
-  problems?: number;
+  aliases: Aliases;
+  /** The number of callbacks that failed or were rejected. */
+  problems: number;
 }
 
 declare global {

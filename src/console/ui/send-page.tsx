@@ -71,7 +71,7 @@ function sendDocument(res: Response, status: number, title: string, body: VNode,
 
 function Header({ query }: { query: string | undefined }) {
   const { actor, roles, aliases } = useVisit();
-  const names = [...(aliases?.business.values() ?? [])];
+  const names = [...aliases.business.values()];
   return (
     <header>
       <img src={assetUrl('icon.svg')} alt="" width="22" height="22" />

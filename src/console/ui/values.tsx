@@ -37,7 +37,7 @@ export function Id({ id, href }: { id: string; href?: string | undefined }) {
 export function Named({ kind, id, href }: { kind: AliasKind; id: string | null | undefined; href?: string }) {
   const { aliases } = useVisit();
   if (!id) return <Nothing />;
-  const alias = aliases?.[kind].get(id);
+  const alias = aliases[kind].get(id);
   const name = alias ? <span title={id}>{alias}</span> : id.trim() ? <Id id={id} /> : 'blank';
   return href ? <a href={href}>{name}</a> : name;
 }
