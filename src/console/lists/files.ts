@@ -1,24 +1,21 @@
-import { Duplex } from 'node:stream';
 import { csvWriter } from '../../common/csv.ts';
-import { formatMoment } from '../../common/local-times.ts';
-import { formatCount, words } from '../../common/words.ts';
+import { words } from '../../common/words.ts';
 import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
 import { type Aliases, isAliasKind } from '../../reconcile/aliases.ts';
 import { columnsOf, fileColumnsOf, type ListQuery, type ListRow } from './query.ts';
 import { describeDays } from './ranges.ts';
-import { type CellKind, type XlsxColumn, xlsxWriter } from './xlsx.ts';
+import { type CellKind, writeXlsx } from './xlsx.ts';
 
-interface File {
-  query: ListQuery;
-  aliases: Aliases;
-  timezone: string;
-}
+type Rows = AsyncIterable<ListRow>;
+export type Writer = NodeJS.ReadWriteStream | ((rows: Rows) => AsyncIterable<Uint8Array>);
 
 interface Format {
   label: string;
   type: string;
   columns: (query: ListQuery) => ViewColumn[];
-  write: (file: File, rows: number) => Duplex[];
+  /** Adds the names of the business, the clinic and the doctor to a row, or puts them in place of the ids. */
+  addNames: (row: ListRow, columns: readonly ViewColumn[], aliases: Aliases) => ListRow;
+  writer: (columns: readonly ViewColumn[], sheet: string) => Writer;
 }
 
 /** What is selected, in words. */
@@ -36,20 +33,7 @@ export function describeSelection({ list, filter }: ListQuery, aliases: Aliases)
 export const fileNameOf = ({ list, filter, isPersonal }: ListQuery): string =>
   [list.name, isPersonal && 'personal', filter.from, filter.to].filter(Boolean).join('_');
 
-const nameColumns = (columns: readonly ViewColumn[]) =>
-  columns.flatMap(({ name, kind }) =>
-    isAliasKind(kind) ? [{ id: name, kind, name: `${name.replace(/_id$/, '')}_alias` }] : [],
-  );
-
-/** Adds the name of each business, clinic and doctor. */
-const addNames = (columns: readonly ViewColumn[], aliases: Aliases) =>
-  Duplex.from(async function* (rows: AsyncIterable<ListRow>) {
-    const added = nameColumns(columns);
-    for await (const row of rows) {
-      const names = added.map(({ id, kind, name }) => [name, aliases[kind].get(row[id] ?? '') ?? null]);
-      yield { ...row, ...Object.fromEntries(names) };
-    }
-  });
+const aliasColumn = (name: string) => `${name.replace(/_id$/, '')}_alias`;
 
 const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
   amount: 'amount',
@@ -58,47 +42,6 @@ const cellKinds: Partial<Record<ColumnKind, CellKind>> = {
   count: 'number',
   figure: 'number',
 };
-const widths: Partial<Record<ColumnKind, number>> = {
-  moment: 22,
-  day: 13,
-  amount: 16,
-  person: 28,
-  phone: 18,
-};
-
-/** For people: names instead of ids, where they have one. */
-const cellsOf = (columns: readonly ViewColumn[]): XlsxColumn[] =>
-  columns.map(({ name, label, kind, summed }) => ({
-    name,
-    title: label,
-    kind: cellKinds[kind] ?? 'text',
-    summed,
-    width: widths[kind] ?? (isAliasKind(kind) ? 24 : 14),
-  }));
-
-const withNames = (columns: readonly ViewColumn[], aliases: Aliases) =>
-  Duplex.from(async function* (rows: AsyncIterable<ListRow>) {
-    for await (const row of rows) {
-      const named = columns.flatMap(({ name, kind }) => {
-        const id = row[name];
-        if (!id) return [];
-        if (kind === 'state' || kind === 'code') return [[name, words(id)]];
-        return isAliasKind(kind) ? [[name, aliases[kind].get(id) ?? id]] : [];
-      });
-      yield { ...row, ...Object.fromEntries(named) };
-    }
-  });
-
-const aboutOf = ({ query, aliases, timezone }: File, rows: number): [string, string][] => [
-  ['List', describeSelection(query, aliases)],
-  ['Rows', formatCount(rows)],
-  ['Names and phones', query.isPersonal ? 'included' : 'left out'],
-  ['Made at', `${formatMoment(new Date(), timezone)}, as all times in ${timezone}`],
-  ['Amounts', 'In rupees (INR)'],
-  ...(query.list.unsummed
-    ? [['Totals', `Without ${query.list.unsummed} receipts: their amounts are texts`] as [string, string]]
-    : []),
-];
 
 export type FormatName = 'xlsx' | 'csv';
 
@@ -108,21 +51,36 @@ export const formats: Readonly<Record<FormatName, Format>> = {
     label: 'Excel',
     type: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     columns: columnsOf,
-    write: (file, rows) => {
-      const columns = columnsOf(file.query);
-      const { title } = file.query.list;
-      const workbook = { title, about: aboutOf(file, rows), columns: cellsOf(columns) };
-      return [withNames(columns, file.aliases), xlsxWriter(workbook)];
+    addNames: (row, columns, aliases) => {
+      const named = columns.flatMap(({ name, kind }) => {
+        const id = row[name];
+        if (!id) return [];
+        if (kind === 'state' || kind === 'code') return [[name, words(id)]];
+        return isAliasKind(kind) ? [[name, aliases[kind].get(id) ?? id]] : [];
+      });
+      return { ...row, ...Object.fromEntries(named) };
+    },
+    writer: (columns, sheet) => {
+      const cells = columns.map(({ name, label: title, kind, summed }) => {
+        const width = isAliasKind(kind) || ['person', 'moment'].includes(kind) ? 24 : 16;
+        return { name, title, kind: cellKinds[kind] ?? 'text', summed, width };
+      });
+      return (rows) => writeXlsx(sheet, cells, rows);
     },
   },
   csv: {
     label: 'CSV for programs',
     type: 'text/csv; charset=utf-8; header=present',
     columns: fileColumnsOf,
-    write: ({ query, aliases }) => {
-      const columns = fileColumnsOf(query);
-      const names = [...columns, ...nameColumns(columns)].map(({ name }) => name);
-      return [addNames(columns, aliases), csvWriter(names)];
+    addNames: (row, columns, aliases) => {
+      const names = columns.flatMap(({ name, kind }) =>
+        isAliasKind(kind) ? [[aliasColumn(name), aliases[kind].get(row[name] ?? '') ?? null]] : [],
+      );
+      return { ...row, ...Object.fromEntries(names) };
+    },
+    writer: (columns) => {
+      const places = columns.filter(({ kind }) => isAliasKind(kind));
+      return csvWriter([...columns.map(({ name }) => name), ...places.map(({ name }) => aliasColumn(name))]);
     },
   },
 };

@@ -2,15 +2,13 @@ import type { Request, Response } from 'express';
 import type { Db } from '../../receiver/store/tables.ts';
 import { type List, lists, titlesOf } from '../lists/definitions.ts';
 import { sendDownload } from '../lists/download.ts';
-import { type FormatName, fileNameOf, formatNames, formats } from '../lists/files.ts';
+import { type FormatName, formatNames } from '../lists/files.ts';
 import { ListBar, ListPage } from '../lists/list-page.tsx';
 import {
   columnsOf,
   fileColumnsOf,
   type ListQuery,
   pageRows,
-  queryRows,
-  querySummary,
   readAges,
   readPage,
   readTotals,
@@ -28,7 +26,7 @@ const maxDownloads = 2;
 
 /** Lists and their files. Who may see personal data sees it, each time after an entry of the access log. */
 export const listPages: Page = (routes, context) => {
-  const { config, db, families, read, logAccess } = context;
+  const { config, families, read, logAccess } = context;
 
   const readRequest = (tx: Db, list: List, req: Request, res: Response) =>
     readListRequest(tx, list, req.query, context, visitOf(res), hasRole(res, 'desk'));
@@ -64,22 +62,13 @@ export const listPages: Page = (routes, context) => {
   let running = 0;
   const download = async (list: List, format: FormatName, req: Request, res: Response) => {
     const query = await read((tx) => readRequest(tx, list, req, res));
-    const { aliases, timezone } = visitOf(res);
-    const { type, columns, write } = formats[format];
-    const file = { query, aliases, timezone };
     const details = { format, personal: query.isPersonal };
     if (running >= maxDownloads) throw new TooManyDownloads();
     running += 1;
     try {
-      await sendDownload(res, context, {
-        query: queryRows(query, columns(query)).compile(db),
-        summary: querySummary(query, config.downloads.maxRows).compile(db),
-        logAccess: ({ rows, patients: subjects }) =>
-          logAccess(res, { action: 'download', ...loggedOf(query, rows, details), rows, subjects }),
-        type,
-        write: (rows) => write(file, rows),
-        fileName: `${fileNameOf(query)}.${format}`,
-      });
+      await sendDownload(res, context, query, format, visitOf(res).aliases, ({ rows, patients: subjects }) =>
+        logAccess(res, { action: 'download', ...loggedOf(query, rows, details), rows, subjects }),
+      );
     } finally {
       running -= 1;
     }
