@@ -25,7 +25,6 @@ export const actions: Readonly<Record<string, string>> = {
   'sign-in': 'signed in',
   'sign-in failed': 'failed to sign in',
   'sign-out': 'signed out',
-  'sessions list': 'saw who is signed in',
   'sessions end': 'ended the sessions of a user',
   replay: 'tried callbacks again',
   'quarantine replay': 'tried rejected messages again',

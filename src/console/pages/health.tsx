@@ -3,16 +3,16 @@ import type { Check } from '../../receiver/feature.ts';
 import { type IdWithAlias, listIds } from '../../reconcile/aliases.ts';
 import { unlessTimeout } from '../lists/read.ts';
 import { BadInput, hasRole, type Page } from '../page.ts';
-import { oneOf, readForm, text } from '../read-form.ts';
+import { readForm, text } from '../read-form.ts';
 import { endSessions, listSessions, sessionMs } from '../sign-in/session.ts';
-import { hrefTo, useMay } from '../ui/context.ts';
+import { hrefTo } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Badge, formatCountOf, Moment, Nothing } from '../ui/values.tsx';
+import { Badge, formatCountOf, Moment, Nothing, Sums } from '../ui/values.tsx';
 import { IdTable } from './names.tsx';
 
-const states = { fail: 'Broken', warn: 'Needs a look', ok: 'Works' };
+const states = { fail: 'Broken', warn: 'To look at', ok: 'Works' };
 /** Ids without a name on this page. */
 const maxUnnamed = 12;
 
@@ -21,12 +21,10 @@ type Session = Awaited<ReturnType<typeof listSessions>>[number];
 /** What works and what does not; ids without a name; who is signed in. */
 export const health: Page = (routes, core) => {
   const { db, read, logAccess } = core;
-  routes.get('/health', 'viewer', async (req, res) => {
-    const { show } = readForm(req.query, { show: oneOf(['sessions']) });
+  routes.get('/health', 'viewer', async (_req, res) => {
     const checks = await readChecks(core);
     const unnamed = await read((tx) => unlessTimeout(listIds(tx, { isUnnamed: true })));
-    const sessions = show && hasRole(res, 'privacy') ? await read(listSessions) : undefined;
-    if (sessions) await logAccess(res, { action: 'sessions list', rows: sessions.length });
+    const sessions = hasRole(res, 'privacy') ? await read(listSessions) : undefined;
     sendPage(res, 'Health', <Health {...{ checks, unnamed, sessions }} />);
   });
 
@@ -37,16 +35,14 @@ export const health: Page = (routes, core) => {
       await logAccess(res, { action: 'sessions end', ids: { user } });
       await endSessions(db, 'actor', user);
     }
-    res.redirect(303, sessionsHref);
+    res.redirect(303, `${hrefTo('/health')}#sessions`);
   });
 };
-
-const sessionsHref = `${hrefTo('/health', { show: 'sessions' })}#sessions`;
 
 interface HealthProps {
   checks: readonly Check[];
   unnamed: readonly IdWithAlias[] | undefined;
-  /** Undefined: they are not asked for. */
+  /** Undefined: the role may not see them. */
   sessions: readonly Session[] | undefined;
 }
 
@@ -55,7 +51,12 @@ function Health({ checks, unnamed, sessions }: HealthProps) {
   const others = checks.filter(({ status }) => status !== 'ok');
   return (
     <>
-      <p>{summarize(checks)}</p>
+      <Sums
+        sums={Object.entries(states).map(([state, label]) => ({
+          value: checks.filter(({ status }) => status === state).length,
+          label: label.toLowerCase(),
+        }))}
+      />
       <Table label="Checks, the most urgent first" rows={others} columns={columns} />
       <details open={others.length === 0}>
         <summary>{formatCountOf(working.length, ['check', 'checks'])} without a fault</summary>
@@ -65,28 +66,14 @@ function Health({ checks, unnamed, sessions }: HealthProps) {
       <IdTable
         ids={unnamed?.slice(0, maxUnnamed)}
         empty="Every business, clinic and doctor of recent records has a name."
-        back={{ page: 'health' }}
+        next={hrefTo('/health')}
       />
       <p>
         <a href={hrefTo('/names')}>All names</a>
       </p>
-      {useMay('privacy') && (
-        <section id="sessions">
-          <h2>Who is signed in</h2>
-          <Sessions sessions={sessions} />
-        </section>
-      )}
+      {sessions && <Sessions sessions={sessions} />}
     </>
   );
-}
-
-export function summarize(checks: readonly Pick<Check, 'status'>[]): string {
-  const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;
-  const [broken, doubtful] = [count('fail'), count('warn')];
-  const looks = doubtful === 1 ? 'needs a look' : 'need a look';
-  if (broken === 0) return doubtful === 0 ? 'All works.' : `Nothing is broken, ${doubtful} ${looks}.`;
-  const things = formatCountOf(broken, ['thing is', 'things are']);
-  return `${things} broken${doubtful === 0 ? '' : `, ${doubtful} ${looks}`}.`;
 }
 
 const columns: readonly Column<Check>[] = [
@@ -109,17 +96,11 @@ const columns: readonly Column<Check>[] = [
   ['What to do', ({ todo }) => todo, 'wide'],
 ];
 
-function Sessions({ sessions }: Pick<HealthProps, 'sessions'>) {
-  if (!sessions)
-    return (
-      <p>
-        <a href={sessionsHref}>Show them</a>{' '}
-        <span class="note">Showing them is an entry of the access log.</span>
-      </p>
-    );
+function Sessions({ sessions }: { sessions: readonly Session[] }) {
   const end = { action: hrefTo('/sessions/end'), least: 'privacy', text: 'End all of this user' } as const;
   return (
     <>
+      <h2 id="sessions">Who is signed in</h2>
       <p class="note">
         A session lasts {sessionMs / 3_600_000} hours. To keep somebody out, remove the role at the identity
         provider first, or change <code>ADMIN_TOKEN</code>.

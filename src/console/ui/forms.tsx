@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Role } from '../../common/config/value-types.ts';
-import { words } from '../../common/words.ts';
 import { useMay, type Values } from './context.ts';
 
 interface PostFormProps {
@@ -49,27 +48,16 @@ export interface FormField {
   required?: boolean;
   autocomplete?: string;
   type?: 'text' | 'password' | 'date';
-  options?: readonly string[];
   value?: string | undefined;
 }
 
 /** An input with its label. Its id is no other's: two forms of a page may have fields of one name. */
-export function Field({ label, options, type = 'text', ...field }: FormField) {
+export function Field({ label, type = 'text', ...field }: FormField) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {options ? (
-        <select {...field} id={id}>
-          {options.map((option) => (
-            <option key={option} value={option}>
-              {words(option)}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input {...field} id={id} type={type as 'text'} />
-      )}
+      <input {...field} id={id} type={type as 'text'} />
     </div>
   );
 }

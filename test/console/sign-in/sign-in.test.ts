@@ -27,14 +27,14 @@ it('the admin token opens everything, until the sign-out', async () => {
     .expect('Location', '/console/access-log');
   expect(String(response.headers['set-cookie'])).toMatch(/HttpOnly; SameSite=Strict/);
   const user = visitor(app, response.headers);
-  const { text, headers } = await user.get('/health?show=sessions').expect(200);
+  const { text, headers } = await user.get('/health').expect(200);
   expect(text).toContain('viewer, desk, operator, privacy');
   expect(headers['cache-control']).toBe('no-store');
   expect(headers['content-security-policy']).toContain("script-src 'self'");
   await user.post('/sign-out').set('Sec-Fetch-Site', 'same-origin').expect(303);
-  await user.get('/sessions').expect(401);
+  await user.get('/today').expect(401);
   const rows = await database.rows('select action, actor from public.access_log order by entry');
-  expect(rows.map(({ action }) => action)).toEqual(['sign-in', 'sessions list', 'sign-out']);
+  expect(rows.map(({ action }) => action)).toEqual(['sign-in', 'sign-out']);
 });
 
 it('leads nowhere but to pages of the console', async () => {
