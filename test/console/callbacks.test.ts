@@ -88,17 +88,17 @@ it('what failed or was rejected for one cause is looked at, and tried again, at 
   await viewer.post('/callbacks/again', { cause: failure }).expect(403);
   await database.rows('alter table receipts drop constraint c');
   const again = await operator.post('/callbacks/again', { cause: failure }).expect(303);
-  expect(again.headers.location).toBe('/console/callbacks?again=2');
-  expect(textOf((await operator.get('/callbacks?again=2')).text)).toContain('2 callbacks are tried again.');
+  expect(again.headers.location).toBe('/console/callbacks?again=2&refused=0&left=0');
+  expect(textOf((await operator.get('/callbacks?again=2')).text)).toContain('2 messages are tried again.');
   await mergeAll(coreOf(database));
   expect(await database.rows('select receipt_id from receipts order by 1')).toHaveLength(3);
 
   const repaired = `convert_to(replace(convert_from(body, 'UTF8'), '"none"', '9'), 'UTF8')`;
   await database.rows(`update receiver.quarantine set body = ${repaired}`);
-  const tried = await operator.post('/rejected/again', { cause: rejection }).expect(303);
-  expect(tried.headers.location).toBe('/console/callbacks?accepted=1&refused=1&left=0');
-  expect(textOf((await operator.get('/callbacks?accepted=1&refused=1&left=0')).text)).toContain(
-    '1 message accepted. 1 message rejected again',
+  const tried = await operator.post('/callbacks/again', { cause: rejection }).expect(303);
+  expect(tried.headers.location).toBe('/console/callbacks?again=2&refused=1&left=0');
+  expect(textOf((await operator.get('/callbacks?again=2&refused=1&left=0')).text)).toContain(
+    '2 messages are tried again. 1 rejected again',
   );
   await mergeAll(coreOf(database));
   expect(await database.rows('select receipt_id from receipts where receipt_id = 9')).toHaveLength(1);
@@ -111,8 +111,7 @@ it('messages of a business of which nothing was accepted are listed alone, and a
   const operator = await visitAs(app, database, ['operator']);
   const { text } = await operator.get('/rejected?business=stranger').expect(200);
   expect(text).toContain('<b>1</b> message');
-  for (const path of ['/callbacks/again', '/rejected/again'])
-    await operator.post(path, { cause: 'Asha Rao' }).expect(400);
+  await operator.post('/callbacks/again', { cause: 'Asha Rao' }).expect(400);
   expect(await entries()).toEqual([]);
   await operator.get('/callbacks?from=1900-01-01&to=2999-12-31').expect(200);
 });

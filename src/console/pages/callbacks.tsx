@@ -1,68 +1,44 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import type { Family } from '../../callbacks/families/family.ts';
 import { addDays, daysBetween, formatDay } from '../../common/days.ts';
 import { formatLocal, parseLocal } from '../../common/local-times.ts';
 import { type Arrivals, readArrivals } from '../../inbox/arrivals.ts';
-import { type Cause, listCauses } from '../../inbox/causes.ts';
-import { readDelivery, replayDeliveries, type StoredDelivery } from '../../inbox/list-deliveries.ts';
-import { readableBody } from '../../inbox/mask.ts';
-import { hasPublicKey } from '../../inbox/read-record.ts';
+import { type Cause, listCauses, maxProblems } from '../../inbox/causes.ts';
+import { replayDeliveries } from '../../inbox/list-deliveries.ts';
+import { listQuarantine, replayQuarantined } from '../../inbox/replay.ts';
 import type { Db } from '../../receiver/store/tables.ts';
 import type { ListQuery } from '../lists/query.ts';
-import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
-import { cause, guid, readForm } from '../read-form.ts';
+import { BadInput, type Page } from '../page.ts';
+import { cause as causeHash, readForm } from '../read-form.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Bars } from '../ui/pictures.tsx';
-import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import {
-  Badge,
-  Facts,
-  formatCount,
-  formatCountOf,
-  formatTimes,
-  Moment,
-  Named,
-  Verbatim,
-} from '../ui/values.tsx';
-import { RecordLink } from './records.tsx';
-import { describeFaults, eventOf } from './rejected.tsx';
+import { Badge, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
+import { describeFaults, eventOf } from './messages.tsx';
 
 const maxDays = 400;
+/** Messages that one request tries again; each is stored by itself. */
+const maxTried = 500;
 
-const forms = { id: guid, cause };
 const count = z.coerce.number().int().min(0);
 /** What became of another try. */
-const outcome = { again: count, accepted: count, refused: count, left: count };
+const outcome = { again: count, refused: count, left: count };
 
-/** A stored callback, and another try of those that failed. The list is one of lists/definitions.ts. */
+/** Another try of all that failed, or was rejected, for one cause. The lists are in lists/definitions.ts. */
 export const callbacks: Page = (routes, context) => {
-  const { db, families, logAccess } = context;
+  const { db, logAccess } = context;
   routes.post('/callbacks/again', 'operator', async (req, res) => {
-    const { id, cause } = readForm(req.body, forms);
-    if (!id && !cause) throw new BadInput('The callback is missing.');
-    await logAccess(res, { action: 'replay', filter: { delivery: id, cause } });
-    const again = await replayDeliveries(db, id ? { ids: [id] } : { cause });
-    res.redirect(303, hrefTo(id ? `/callbacks/${id}` : '/callbacks', id ? {} : { again: `${again}` }));
-  });
-
-  routes.get('/callbacks/:id', 'viewer', async (req, res) => {
-    const delivery = await readDelivery(context, String(req.params.id));
-    if (!delivery) throw new PageNotFound('There is no such callback: it never came, or it was erased.');
-    const { id, event, status, subjects } = delivery;
-    if (hasRole(res, 'desk'))
-      await logAccess(res, { action: 'reveal', subjects, filter: { delivery: id }, rows: 1 });
-    const bar = (
-      <>
-        <Badge state={status === 'received' ? 'waiting' : status} />
-        <span class="right">
-          <PostButton action="/console/callbacks/again" least="operator" values={{ id }} text="Try again" />
-        </span>
-      </>
-    );
-    sendPage(res, event, <Detail {...{ delivery, families }} />, { bar });
+    const { cause } = readForm(req.body, { cause: causeHash });
+    if (!cause) throw new BadInput('The cause is missing.');
+    const rejected = await listQuarantine(db, { cause }, maxProblems);
+    const ids = rejected.slice(0, maxTried).map(({ id }) => id);
+    await logAccess(res, { action: ids.length > 0 ? 'quarantine replay' : 'replay', filter: { cause } });
+    const results = [...(await replayQuarantined(context, ids)).values()];
+    const refused = results.filter(({ outcome }) => outcome === 'rejected' || outcome === 'expired').length;
+    const again = ids.length > 0 ? results.length : await replayDeliveries(db, { cause });
+    const done = Object.entries({ again, refused, left: rejected.length - ids.length });
+    res.redirect(303, hrefTo('/callbacks', Object.fromEntries(done.map(([name, n]) => [name, `${n}`]))));
   });
 };
 
@@ -72,45 +48,31 @@ export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: st
   if (state || page) return undefined;
   const startOf = (day: string) => parseLocal(`${day}T00:00`, timezone)!;
   const unit = from && daysBetween(from, to!) < 2 ? 'hour' : 'day';
-  const arrivals =
-    from && to && daysBetween(from, to) < maxDays
-      ? await readArrivals(
-          db,
-          { since: startOf(from), until: startOf(addDays(to, 1)), unit },
-          { business, family: chosen?.family },
-        )
-      : undefined;
-  return <Above {...{ arrivals, unit }} causes={await listCauses(db)} done={readForm(req.query, outcome)} />;
-}
-
-type Outcome = Partial<Record<keyof typeof outcome, number | undefined>>;
-
-interface AboveProps {
-  arrivals: readonly Arrivals[] | undefined;
-  unit: 'hour' | 'day';
-  causes: readonly Cause[];
-  done: Outcome;
-}
-
-function Above({ arrivals, unit, causes, done }: AboveProps) {
+  const range =
+    from &&
+    to &&
+    daysBetween(from, to) < maxDays &&
+    ({ since: startOf(from), until: startOf(addDays(to, 1)), unit } as const);
+  const arrivals = range && (await readArrivals(db, range, { business, family: chosen?.family }));
+  const causes = await listCauses(db);
   return (
     <>
-      <Done {...done} />
+      <Done {...readForm(req.query, outcome)} />
       {arrivals && <Overview {...{ arrivals, unit }} />}
       {causes.length > 0 && <Causes causes={causes} />}
     </>
   );
 }
 
-function Done({ again, accepted, refused, left }: Outcome) {
-  const messages = (n: number) => formatCountOf(n, ['message', 'messages']);
-  const sentences = [
-    again !== undefined && `${formatCountOf(again, ['callback is', 'callbacks are'])} tried again.`,
-    accepted !== undefined && `${messages(accepted)} accepted.`,
-    refused ? `${messages(refused)} rejected again: nothing was changed.` : undefined,
-    left ? `${messages(left)} not tried yet: try again.` : undefined,
-  ].filter(Boolean);
-  return sentences.length > 0 ? <p role="status">{sentences.join(' ')}</p> : null;
+function Done({ again, refused, left }: Partial<Record<keyof typeof outcome, number | undefined>>) {
+  if (again === undefined) return null;
+  const tried = `${formatCountOf(again, ['message is', 'messages are'])} tried again.`;
+  return (
+    <p role="status">
+      {tried} {refused ? `${formatCount(refused)} rejected again: nothing was changed.` : ''}{' '}
+      {left ? `${formatCount(left)} not tried yet: try again.` : ''}
+    </p>
+  );
 }
 
 function Overview({ arrivals, unit }: { arrivals: readonly Arrivals[]; unit: 'hour' | 'day' }) {
@@ -156,13 +118,8 @@ const stateHref = (state: string, cause?: string) =>
 
 const again: Column<Cause> = [
   'Again',
-  ({ state, cause }) => (
-    <PostButton
-      action={`/console/${state === 'failed' ? 'callbacks' : 'rejected'}/again`}
-      least="operator"
-      values={{ cause }}
-      text="Try again"
-    />
+  ({ cause }) => (
+    <PostButton action={hrefTo('/callbacks/again')} least="operator" values={{ cause }} text="Try again" />
   ),
 ];
 
@@ -204,44 +161,6 @@ function Causes({ causes }: { causes: readonly Cause[] }) {
           ...(mayTry ? [again] : []),
         ]}
       />
-    </>
-  );
-}
-
-interface DetailProps {
-  delivery: StoredDelivery;
-  families: readonly Family[];
-}
-
-function Detail({ delivery, families }: DetailProps) {
-  const { id, error, delivery_count: times, body, isReduced, business_id: businessId, record_id } = delivery;
-  const maySee = useMay('desk');
-  const family = families.find(({ name }) => name === delivery.family);
-  return (
-    <>
-      <Facts
-        facts={{
-          Record: family && (
-            <RecordLink {...{ family, businessId }} id={hasPublicKey(family) ? record_id : id} row={null} />
-          ),
-          Error: error ?? undefined,
-          Erasure: isReduced ? 'What was personal is erased.' : undefined,
-          Business: <Named kind="business" id={businessId} />,
-          Client: delivery.client_id,
-          Happened: <Moment at={delivery.event_time} exact />,
-          Received: <Moment at={delivery.received_at} exact />,
-          'Received again':
-            times > 1 ? (
-              <>
-                {formatTimes(times - 1)}, the last at <Moment at={delivery.last_received_at} exact />
-              </>
-            ) : undefined,
-          Id: id,
-        }}
-      />
-      <h2>Message</h2>
-      {!maySee && <p class="note">Names and what else is personal are hidden: they take the role desk.</p>}
-      <Verbatim label="Message" text={readableBody(body, maySee ? undefined : { family })} />
     </>
   );
 }

@@ -4,10 +4,10 @@ import { callbacks } from './callbacks.tsx';
 import { health } from './health.tsx';
 import { hours } from './hours.tsx';
 import { listPages } from './lists.tsx';
+import { messages } from './messages.tsx';
 import { names } from './names.tsx';
 import { patients } from './patients.tsx';
 import { records } from './records.tsx';
-import { rejected } from './rejected.tsx';
 import { search } from './search.tsx';
 import { takings } from './takings.tsx';
 import { today } from './today.tsx';
@@ -21,7 +21,7 @@ export const pages: readonly Page[] = [
   search,
   records,
   callbacks,
-  rejected,
+  messages,
   health,
   names,
   accessLog,

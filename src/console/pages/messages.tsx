@@ -1,0 +1,238 @@
+import type { Request, Response } from 'express';
+import type { ComponentChildren } from 'preact';
+import { canonicalJson, withDecimals } from '../../callbacks/exact-json.ts';
+import type { Family } from '../../callbacks/families/family.ts';
+import { families as documented } from '../../callbacks/families/index.ts';
+import type { FieldError } from '../../callbacks/rejection.ts';
+import { titled, uuid } from '../../common/words.ts';
+import type { Cause } from '../../inbox/causes.ts';
+import { readDelivery, replayDeliveries, type StoredDelivery } from '../../inbox/list-deliveries.ts';
+import { hasContents, readableBody } from '../../inbox/mask.ts';
+import { hasPublicKey } from '../../inbox/read-record.ts';
+import { dropQuarantined, type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
+import { reasons } from '../lists/wording.ts';
+import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
+import { hrefTo } from '../ui/context.ts';
+import { PostButton, PostForm } from '../ui/forms.tsx';
+import { sendPage } from '../ui/send-page.tsx';
+import { Badge, Facts, formatTimes, Moment, Named, Verbatim } from '../ui/values.tsx';
+import { RecordLink } from './records.tsx';
+
+/** A message on its page: a callback that is stored, or one that was rejected. */
+interface Message {
+  title: string;
+  state: ComponentChildren;
+  facts: Record<string, ComponentChildren>;
+  subjects: readonly string[];
+  /** Its entry in the access log. */
+  action: string;
+  filter: Record<string, string>;
+  /** Undefined: it is hidden. */
+  text: ComponentChildren;
+  mayTryAgain: boolean;
+  above?: ComponentChildren;
+  below?: ComponentChildren;
+}
+
+/** One message: what it says, what is wrong with it, another try, its correction. */
+export const messages: Page = (routes, core) => {
+  const { db, families, logAccess } = core;
+  const send = async (res: Response, message: Message, status = 200) => {
+    const { title, state, facts, subjects, action, filter, text, mayTryAgain, above, below } = message;
+    const maySee = hasRole(res, 'desk');
+    if (maySee) await logAccess(res, { action, subjects, filter, rows: 1 });
+    const again = `/console${res.req.path.replace(/\/(again|corrected)$/, '')}/again`;
+    const bar = (
+      <>
+        {state}
+        <span class="right">
+          {mayTryAgain && <PostButton action={again} least="operator" text="Try again" />}
+        </span>
+      </>
+    );
+    const content = (
+      <>
+        {above}
+        <Facts facts={facts} />
+        <h2>Message</h2>
+        {!maySee && <p class="note">Names and what else is personal are hidden: they take the role desk.</p>}
+        {text}
+        {below}
+      </>
+    );
+    sendPage(res, title, content, { status, bar });
+  };
+
+  routes.get('/callbacks/:id', 'viewer', async (req, res) => {
+    const delivery = await readDelivery(core, String(req.params.id));
+    if (!delivery) throw new PageNotFound('There is no such callback: it never came, or it was erased.');
+    const family = families.find(({ name }) => name === delivery.family);
+    return send(res, describeStored(delivery, family, hasRole(res, 'desk')));
+  });
+  routes.post('/callbacks/:id/again', 'operator', async (req, res) => {
+    const id = String(req.params.id);
+    if (!uuid.test(id)) throw new PageNotFound('There is no such callback.');
+    await logAccess(res, { action: 'replay', filter: { delivery: id } });
+    await replayDeliveries(db, { ids: [id] });
+    res.redirect(303, hrefTo(`/callbacks/${id}`));
+  });
+
+  const load = async (req: Request): Promise<Quarantined> => {
+    const id = String(req.params.id);
+    const message = uuid.test(id) ? await readQuarantined(core, id) : undefined;
+    if (!message) throw new PageNotFound('There is no such message: it was deleted, or never rejected.');
+    return message;
+  };
+  const tryAgain = async (req: Request, res: Response, corrected?: string) => {
+    const message = await load(req);
+    const { id, subjects } = message;
+    const action = corrected === undefined ? 'quarantine replay' : 'quarantine correct';
+    await logAccess(res, { action, subjects, filter: { quarantine: id }, rows: 1 });
+    const result = (await replayQuarantined(core, [id], { corrected })).get(id);
+    if (!result) throw new BadInput('This message was accepted before.');
+    if (result.outcome === 'expired')
+      throw new BadInput('It is older than what is kept of its kind: see RETENTION.');
+    if (result.outcome !== 'rejected') return res.redirect(303, hrefTo(`/callbacks/${result.id}`));
+    const above = (
+      <p class="warning" role="alert">
+        It was rejected again, and nothing was changed: {result.reason}
+      </p>
+    );
+    return send(res, { ...describeRejected(message, res, corrected), above }, 422);
+  };
+  routes.get('/rejected/:id', 'viewer', async (req, res) =>
+    send(res, describeRejected(await load(req), res)),
+  );
+  routes.post('/rejected/:id/again', 'operator', (req, res) => tryAgain(req, res));
+  // A browser sends the lines of a text field with CRLF.
+  routes.post('/rejected/:id/corrected', 'privacy', (req, res) =>
+    tryAgain(req, res, String(req.body.message ?? '').replaceAll('\r\n', '\n')),
+  );
+  routes.post('/rejected/:id/delete', 'operator', async (req, res) => {
+    const { id, subjects } = await load(req);
+    await logAccess(res, { action: 'quarantine drop', subjects, filter: { quarantine: id }, rows: 1 });
+    await dropQuarantined(db, [id]);
+    res.redirect(303, hrefTo('/rejected'));
+  });
+};
+
+interface Arrival {
+  business_id: string | null;
+  received_at: Date;
+  last_received_at: Date;
+}
+
+const arrivalOf = ({ business_id, received_at, last_received_at }: Arrival, times: number) => ({
+  Business: <Named kind="business" id={business_id} />,
+  Received: <Moment at={received_at} exact />,
+  'Received again':
+    times > 1 ? (
+      <>
+        {formatTimes(times - 1)}, the last at <Moment at={last_received_at} exact />
+      </>
+    ) : undefined,
+});
+
+function describeStored(delivery: StoredDelivery, family: Family | undefined, maySee: boolean): Message {
+  const { id, event, status, subjects, error, body, isReduced, business_id: businessId } = delivery;
+  const recordId = family && hasPublicKey(family) ? delivery.record_id : id;
+  return {
+    title: event,
+    state: <Badge state={status === 'received' ? 'waiting' : status} />,
+    facts: {
+      Record: family && <RecordLink {...{ family, businessId }} id={recordId} row={null} />,
+      Error: error ?? undefined,
+      Erasure: isReduced ? 'What was personal is erased.' : undefined,
+      Client: delivery.client_id,
+      Happened: <Moment at={delivery.event_time} exact />,
+      ...arrivalOf(delivery, delivery.delivery_count),
+      Id: id,
+    },
+    subjects,
+    action: 'reveal',
+    filter: { delivery: id },
+    text: <Verbatim label="Message" text={readableBody(body, maySee ? undefined : { family })} />,
+    mayTryAgain: true,
+  };
+}
+
+/** @param typed its correction, as it was entered */
+function describeRejected(message: Quarantined, res: Response, typed?: string): Message {
+  const { id, reason, errors, subjects, acknowledged, replayed_at: accepted } = message;
+  const received = message.body.toString();
+  // A correction of what is shown would lose the rest.
+  const mayCorrect = hasRole(res, 'privacy') && !accepted && !hasContents(received);
+  const shown = hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(received)} />;
+  return {
+    title: eventOf(message),
+    state: (
+      <Badge state={accepted ? 'applied' : 'rejected'}>{accepted ? 'Accepted since' : 'Rejected'}</Badge>
+    ),
+    facts: {
+      Reason: reasons[reason],
+      'What is wrong': errors.map((error, index) => <div key={index}>{describeFault(error)}</div>),
+      ...arrivalOf(message, message.count),
+      Acknowledged: acknowledged ? 'yes: the sender will not send it again' : undefined,
+      Accepted: accepted ? <Moment at={accepted} exact /> : undefined,
+    },
+    subjects,
+    action: 'body',
+    filter: { quarantine: id },
+    text: mayCorrect ? (
+      <PostForm action={hrefTo(`/rejected/${id}/corrected`)} least="privacy">
+        <textarea name="message" rows={20} spellcheck={false} aria-label="The message, to be corrected">
+          {typed ?? indented(received)}
+        </textarea>
+        <button type="submit" class="main">
+          Save and try again
+        </button>
+      </PostForm>
+    ) : (
+      shown
+    ),
+    mayTryAgain: !accepted,
+    below: hasRole(res, 'operator') && (
+      <details>
+        <summary>Delete this message</summary>
+        <p>It is gone for good, and cannot be tried again.</p>
+        <PostButton
+          action={hrefTo(`/rejected/${id}/delete`)}
+          least="operator"
+          kind="bad"
+          text="Delete for good"
+        />
+      </details>
+    ),
+  };
+}
+
+/** An undocumented word may be personal: its kind of record is named in its place. */
+export function eventOf({ event, family }: Pick<Quarantined, 'event' | 'family'>): string {
+  const isKnown =
+    event && (documented as readonly Family[]).some(({ events }) => Object.hasOwn(events, event));
+  return isKnown ? event : titled(family);
+}
+
+const describeFault = ({ path, message }: FieldError): string =>
+  `${path
+    .slice(1)
+    .replace(/^data\//, '')
+    .replaceAll('/', '.')} ${message}`.trim();
+
+/** What is wrong with a message, in a line. */
+export function describeFaults({ reason, errors }: Pick<Cause, 'reason' | 'errors'>): string {
+  const [first, ...others] = errors;
+  if (!first) return reason ? reasons[reason] : '';
+  return others.length > 0 ? `${describeFault(first)}, and ${others.length} more` : describeFault(first);
+}
+
+/** JSON with a line for each value, unless a number would lose digits. */
+function indented(json: string): string {
+  try {
+    const text = JSON.stringify(JSON.parse(json), null, 2);
+    const [before, after] = [json, text].map((one) => canonicalJson(withDecimals(one, JSON.parse(one))));
+    return before === after ? text : json;
+  } catch {
+    return json;
+  }
+}
