@@ -106,7 +106,8 @@ export async function readPlaces(
   return ids;
 }
 
-const stateOf = ({ states = {} }: List) => {
+/** The state of a row, as a column. */
+export const stateOf = ({ states = {} }: List) => {
   const cases = Object.entries(states).map(([name, condition]) => `when ${condition} then '${name}'`);
   return sql.raw<string>(`case ${cases.join(' ')} end`);
 };

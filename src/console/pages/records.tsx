@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { ComponentChildren } from 'preact';
 import { type Family, labelledFields, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
 import { subjectsOf } from '../../callbacks/subjects.ts';
 import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
@@ -9,9 +8,10 @@ import {
   type RelatedRecord,
   type Row,
   readRecord,
-  type Version,
 } from '../../inbox/read-record.ts';
 import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
+import { listNamed } from '../lists/definitions.ts';
+import { stateOf } from '../lists/query.ts';
 import { read as all } from '../lists/read.ts';
 import { hasRole, type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
@@ -51,7 +51,7 @@ export const records: Page = (routes, core) => {
     if (isPersonal) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
     const full = record.row && withoutContents(record.row);
     const row = full && (isPersonal ? full : maskRow(full, family));
-    const state = row && stateOf(family, row, changes.at(-1));
+    const state = row && describeState(family, row, changes.at(-1));
     const link = linkOf(row?.receipt_url ?? '', 'PDF', 'PDF');
     const bar = (
       <>
@@ -81,26 +81,24 @@ interface Change {
   paid: number | null;
   due: number | null;
   discount: number;
+  state: string | null;
   isDeleted: boolean;
-  isFailed: boolean;
 }
 
 const changesOf = (business: string, id: string) => sql<Change>`
   select h.delivery_id as delivery, event_time as at, coalesce(p.amount, 0)::float8 as moved, net_amount::float8 as net, paid_amount::float8 as paid, due_amount::float8 as due,
     (coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))::float8 as discount, deleted_at is not null as "isDeleted",
-    reporting.is_failed(status) as "isFailed"
+    ${stateOf(listNamed('receipts'))} as state
   from reporting.receipt_history h
   left join lateral (select amount from reporting.payments p where p.delivery_id = h.delivery_id) p on true
   where h.business_id = ${business} and h.receipt_id = ${id}::bigint order by version desc limit ${maxChanges}`;
 
 const maxChanges = 500;
 
-function stateOf(family: Family, row: Row, last?: Change): string | undefined {
+function describeState(family: Family, row: Row, last?: Change): string | undefined {
   if (row.deleted_at) return 'deleted';
-  if (!last) return row.status ? meaningOf(family, 'status', row.status) : undefined;
-  if (last.isFailed) return 'failed';
-  if (last.due === null) return undefined;
-  return last.due <= 0 ? 'paid' : last.paid ? 'part_paid' : 'unpaid';
+  if (last) return last.state ?? undefined;
+  return row.status ? meaningOf(family, 'status', row.status) : undefined;
 }
 
 type NamedRecord = Omit<RelatedRecord, 'recordId'>;
@@ -155,7 +153,11 @@ function RecordBody(props: BodyProps) {
                 ),
               ],
               ['When', (other) => <Moment at={other.row && timeOf(other.row)} />],
-              ['State', (other) => (other.row && stateOf(other.family, other.row)) ?? <Nothing />, 'wide'],
+              [
+                'State',
+                (other) => (other.row && describeState(other.family, other.row)) ?? <Nothing />,
+                'wide',
+              ],
             ]}
           />
         </div>
@@ -262,7 +264,7 @@ function describeChange(now: Change, before: Change | undefined, isFirst: boolea
     now.moved < 0 && `${formatAmount(-now.moved)} went back`,
     discount > 0 && `Discount of ${formatAmount(discount)}`,
     isBilledAnew && `${amountOf(now.net)} billed instead of ${amountOf(before.net)}`,
-    now.isFailed && !before.isFailed && 'Failed',
+    now.state === 'failed' && before.state !== 'failed' && 'Failed',
   ].filter(Boolean);
   return said.join(' · ') || (labels ? `Corrected: ${labels}` : 'Sent again, nothing new');
 }
@@ -272,22 +274,20 @@ const amountOf = (amount: number | null) => (amount === null ? 'nothing' : forma
 function Money({ row, last }: { row: Row; last: Change }) {
   const lines: [name: string, value: string | number | null | undefined][] = [
     ['Amount', row.receipt_amount],
-    ['Discount', -last.discount],
+    ...(last.discount ? [['Discount', -last.discount] as [string, number]] : []),
     ['Billed', last.net],
     ['Paid', last.paid],
     ['Due', last.due],
   ];
-  const strong = (name: string, content: ComponentChildren) =>
-    name === 'Billed' || name === 'Due' ? <b>{content}</b> : content;
   return (
     <>
       <h2>Money</h2>
       <Table
         label="Money"
-        rows={lines.filter(([name, value]) => value || name !== 'Discount')}
+        rows={lines}
         columns={[
-          ['What', ([name]) => strong(name, name)],
-          ['Rupees', ([name, value]) => strong(name, <Amount value={value} />), 'n'],
+          ['What', ([name]) => name],
+          ['Rupees', ([, value]) => <Amount value={value} />, 'n'],
         ]}
       />
     </>
@@ -336,7 +336,6 @@ function labelsOf(family: Family, keys: readonly string[], isPersonal: boolean):
 }
 
 function Versions({ family, record, isPersonal }: VersionsProps) {
-  const same = ({ keys, changed }: Version) => keys.filter((key) => !changed.includes(key));
   return (
     <Table
       label="Callbacks, the newest version first"
@@ -346,7 +345,6 @@ function Versions({ family, record, isPersonal }: VersionsProps) {
         ['Event', ({ event }) => event],
         ['Received', ({ receivedAt }) => <Moment at={receivedAt} exact />],
         ['Changed', ({ changed }) => labelsOf(family, changed, isPersonal), 'wide'],
-        ['Said the same', (version) => labelsOf(family, same(version), isPersonal), 'wide'],
         [
           'State',
           ({ status, error, isReduced }) => (
