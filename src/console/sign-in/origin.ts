@@ -26,34 +26,17 @@ export class ForeignForm extends Error {}
  * its `Origin` with PUBLIC_URL, or with the host of the request or of a trusted proxy.
  */
 export function requireSameOrigin({ config, log }: Core): RequestHandler {
-  const refuse = (details: Record<string, string>, message: string): never => {
-    log.limited('warn', {}, 'a form of another site was refused', details);
-    throw new ForeignForm(message);
-  };
   return (req, _res, next) => {
-    if (req.method === 'GET' || req.method === 'HEAD') return next();
-    const site = req.headers['sec-fetch-site'];
-    if (site === 'same-origin') return next();
-    if (site !== undefined) {
-      const kind = ['same-site', 'cross-site', 'none'].find((known) => known === site) ?? 'unknown';
-      return refuse({ site: kind }, `The browser says that no page of the console sent this form (${kind}).`);
-    }
-    const { origin } = req.headers;
-    if (origin === undefined) return refuse({}, 'The browser does not say which page sent this form.');
-    const [sender, own] = [parseOrigin(origin), parseOrigin(originOf(req, config))];
+    const { 'sec-fetch-site': site, origin = 'none' } = req.headers;
+    if (req.method === 'GET' || req.method === 'HEAD' || site === 'same-origin') return next();
+    const own = originOf(req, config);
     // Without PUBLIC_URL the scheme is not known behind a proxy that does not tell it.
     const part = config.publicUrl ? 'origin' : 'host';
-    if (sender && sender[part] === own?.[part]) return next();
-    const compared = { origin: sender?.origin ?? 'none', console: own?.origin ?? 'none' };
-    const advice = config.publicUrl
-      ? 'That is PUBLIC_URL: open the console there.'
-      : 'If both are the console, because a proxy changes the host, set PUBLIC_URL to the address that browsers use.';
-    refuse(
-      compared,
-      `This form was sent by a page of ${compared.origin}, and the console is at ${compared.console}. ${advice}`,
+    const isOwn = URL.canParse(origin) && new URL(origin)[part] === new URL(own)[part];
+    if (site === undefined && isOwn) return next();
+    log.limited('warn', {}, 'a form of another site was refused', { site, origin, console: own });
+    throw new ForeignForm(
+      `This form was sent by a page of ${origin}, and the console is at ${own}. If both are the console, set PUBLIC_URL to the address that browsers use.`,
     );
   };
 }
-
-/** The origin "null" of a page without one cannot be parsed. */
-const parseOrigin = (text: string) => (URL.canParse(text) ? new URL(text) : undefined);

@@ -14,17 +14,16 @@ const scope = 'openid profile email';
 /** The browser keeps it between the start of a sign-in and its end. */
 export type Attempt = Record<'state' | 'nonce' | 'verifier', string>;
 
-/** A user of the provider, with the roles that the console knows, or what the account `lacks` for one. */
-export interface Account extends User {
-  lacks: string | undefined;
-}
-
 export interface Provider {
   /** Why the provider cannot be used; undefined: it responds. */
   findFault: () => Promise<string | undefined>;
   begin: (redirectUri: string) => Promise<{ address: URL; attempt: Attempt }>;
-  /** @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log */
-  finish: (address: URL, attempt: Attempt) => Promise<Account>;
+  /**
+   * The user, with the roles that the console knows.
+   *
+   * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
+   */
+  finish: (address: URL, attempt: Attempt) => Promise<User>;
   /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
   signOutAddress: (back: string) => Promise<string | undefined>;
 }
@@ -43,13 +42,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
   };
   const discover = async () => {
     const options = { execute: [client.enableNonRepudiationChecks, ...insecure], timeout: discoveryS };
-    const ask = (issuer: URL) => client.discovery(issuer, clientId, clientSecret, authenticate, options);
-    const result = await ask(issuerUrl).catch((error) => {
-      const { issuer } = faultOfProvider(error);
-      // A slash at the end is easily mistaken, and makes nobody else of it.
-      if (issuer?.replace(/\/$/, '') === issuerUrl.href.replace(/\/$/, '')) return ask(new URL(issuer!));
-      throw error;
-    });
+    const result = await client.discovery(issuerUrl, clientId, clientSecret, authenticate, options);
     // The library lets users of every tenant in where the issuer is that of none.
     if (result.serverMetadata().issuer.includes('{tenantid}'))
       throw new Error('OIDC_ISSUER has to name one tenant', { cause: { code: 'no tenant' } });
@@ -95,9 +88,7 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
       const sources: Claims[] = [claims];
       if (server.serverMetadata().userinfo_endpoint)
         sources.push(await client.fetchUserInfo(server, tokens.access_token, claims.sub));
-      const roles = rolesOf(sources, rolesMap);
-      const lacks = roles.length > 0 ? undefined : missingIn(sources, rolesMap);
-      return { id: claims.sub, name: nameIn(sources), roles, lacks };
+      return { id: claims.sub, name: nameIn(sources), roles: rolesOf(sources, rolesMap) };
     },
 
     signOutAddress: async (back) => {
@@ -116,7 +107,7 @@ function nameIn(sources: readonly Claims[]): string | undefined {
 }
 
 /** The provider's fault, without anything of a user: a fixed code, and both names of the issuer where they differ. */
-export function faultOfProvider(fault: unknown): { code: string; text: string; issuer?: string } {
+export function faultOfProvider(fault: unknown): { code: string; text: string } {
   const { code, error = '', status, cause } = fault as Record<'code' | 'error' | 'status', string> & Error;
   const { expected, body, attribute, ...inner } = (cause ?? {}) as Record<string, unknown>;
   // A code of OAuth, such as invalid_client.
@@ -124,7 +115,7 @@ export function faultOfProvider(fault: unknown): { code: string; text: string; i
   if (attribute === 'issuer') {
     const { issuer } = body as { issuer: string };
     const text = `OIDC_ISSUER is ${expected}, and the provider calls itself ${issuer}`;
-    return { code: safeCode, issuer, text };
+    return { code: safeCode, text };
   }
   const isClient = safeCode === 'invalid_client' || Number(status) === 401;
   const answer = safeCode === error ? 'answers' : 'does not respond as it should';
@@ -147,14 +138,6 @@ export function rolesOf(sources: readonly Claims[], map: Oidc['rolesMap']): Role
   };
   const names: readonly unknown[] = map?.filter(({ value }) => has(value)).map(({ role }) => role) ?? values;
   return roles.filter((role) => names.includes(role));
-}
-
-function missingIn(sources: readonly Claims[], map: Oidc['rolesMap']): string {
-  const names = rolesClaims.join(' or ');
-  const hasRoles = sources.some((claims) => rolesClaims.some((name) => claims[name] !== undefined));
-  const ofRoles = hasRoles ? `a known value in the claim ${names}` : `the claim ${names}`;
-  const needsEmail = map?.some(({ value }) => value.includes('@')) && !verifiedEmail(sources);
-  return needsEmail ? `${ofRoles}, and the claim email with email_verified true` : ofRoles;
 }
 
 const valuesOf = (claim: unknown): unknown[] =>

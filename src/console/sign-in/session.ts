@@ -3,7 +3,7 @@ import type { CookieOptions, Request, Response } from 'express';
 import { sql } from 'kysely';
 import type { Config } from '../../common/config/config.ts';
 import type { Role } from '../../common/config/value-types.ts';
-import { type RateLimit, rateLimit } from '../../common/rate-limit.ts';
+import { rateLimit } from '../../common/rate-limit.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/access.ts';
 import { type Actor, logAccess } from '../../receiver/store/log-access.ts';
@@ -83,20 +83,14 @@ type Way = 'admin token' | 'identity provider';
 export interface Entrance {
   /** Begins a session, after its entry in the access log. */
   enter: (req: Request, res: Response, user: User, way: Way) => Promise<void>;
-  /** Counts and logs a failed sign-in. @throws TooManyRequests for what an address tries beyond its limit */
   recordFailure: (req: Request, way: Way, reason: string, user?: Actor) => Promise<void>;
-  /** @throws TooManyRequests for an address beyond its limit */
-  check: (req: Request, way: Way) => void;
 }
 
 export function createEntrance(core: Core): Entrance {
   const { config, log } = core;
   const sourceOf = (req: Request) => addressOf(req, config.authentication.trustProxy);
-  const failures = (): RateLimit => rateLimit({ points: 10, durationS: 300 });
-  const attempts: Record<Way, RateLimit> = { 'admin token': failures(), 'identity provider': failures() };
   const entries = rateLimit({ points: 100, durationS: 3_600 });
   return {
-    check: (req, way) => attempts[way].check(sourceOf(req)),
     enter: async (req, res, user, way) => {
       const address = sourceOf(req);
       const actor = { id: user.id, name: user.name, address };
@@ -105,8 +99,6 @@ export function createEntrance(core: Core): Entrance {
       res.cookie(sessionCookie, cookie, { ...cookieOptions(req, config), maxAge: sessionMs });
     },
     recordFailure: async (req, way, reason, user = { id: 'unknown' }) => {
-      const address = sourceOf(req);
-      attempts[way].consume(address);
       log.limited('warn', { with: way, reason }, 'a sign-in to the console failed');
       try {
         // An attacker may have any number of addresses, and would fill the access log.
@@ -114,7 +106,7 @@ export function createEntrance(core: Core): Entrance {
       } catch {
         return;
       }
-      const actor = { ...user, address };
+      const actor = { ...user, address: sourceOf(req) };
       await logAccess(core, { actor, action: 'sign-in failed', filter: { with: way, reason } });
     },
   };

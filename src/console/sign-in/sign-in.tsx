@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from 'express';
 import { roles } from '../../common/config/value-types.ts';
-import { TooManyRequests } from '../../common/rate-limit.ts';
+import { rateLimit, TooManyRequests } from '../../common/rate-limit.ts';
 import { isSameSecret } from '../../common/secrets.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { addressOf } from '../../receiver/http/access.ts';
@@ -57,15 +57,18 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
   };
 
   if (provider) addProviderSignIn(core, routes, provider, entrance);
+  const wrongTokens = rateLimit({ points: 10, durationS: 300 });
   routes.post('/sign-in', 'anyone', async (req, res) => {
     const { token, next } = req.body as Record<string, unknown>;
+    const address = addressOf(req, config.authentication.trustProxy);
     try {
       // Otherwise a guess beyond the limit would be tried, whatever the response.
-      entrance.check(req, 'admin token');
+      wrongTokens.check(address);
       if (adminToken && typeof token === 'string' && isSameSecret(token.trim(), adminToken)) {
         await entrance.enter(req, res, { id: 'admin-token', roles }, 'admin token');
         return res.redirect(303, ownPath(next));
       }
+      wrongTokens.consume(address);
       await entrance.recordFailure(req, 'admin token', 'wrong token');
     } catch (error) {
       if (!(error instanceof TooManyRequests)) throw error;

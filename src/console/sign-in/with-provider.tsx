@@ -1,14 +1,13 @@
 import type { Request, Response } from 'express';
 import { AuthorizationResponseError } from 'openid-client';
 import { roles } from '../../common/config/value-types.ts';
-import { TooManyRequests } from '../../common/rate-limit.ts';
 import type { Core } from '../../receiver/feature.ts';
 import type { Actor } from '../../receiver/store/log-access.ts';
 import type { Routes } from '../page.ts';
 import { sendBarePage } from '../ui/send-page.tsx';
 import { originOf, ownPath } from './origin.ts';
-import { type Account, type Attempt, faultOfProvider, type Provider } from './provider.ts';
-import { cookieOptions, type Entrance, readCookie } from './session.ts';
+import { type Attempt, faultOfProvider, type Provider } from './provider.ts';
+import { cookieOptions, type Entrance, readCookie, type User } from './session.ts';
 
 const attemptMs = 10 * 60_000;
 const attemptCookie = 'receiver_console_sign_in';
@@ -21,7 +20,10 @@ const refusals = {
     503,
     'Nobody can sign in with an account now: the identity provider does not respond as it should. Try again later.',
   ],
-  'no role': [403, `Your account has none of the roles ${roles.join(', ')}. One of them is needed.`],
+  'no role': [
+    403,
+    `Your account has none of the roles ${roles.join(', ')}: neither its claims roles and groups nor its e-mail address, if the claim email_verified is true, gives one.`,
+  ],
 } as const;
 type Reason = keyof typeof refusals;
 
@@ -33,10 +35,7 @@ export function addProviderSignIn(core: Core, routes: Routes, provider: Provider
 
   const refuse = async (req: Request, res: Response, reason: Reason, cause = '', user?: Actor) => {
     const [status, text] = refusals[reason];
-    await entrance.recordFailure(req, way, reason, user).catch((error) => {
-      // The user may know the reason anyway: it reveals nothing.
-      if (!(error instanceof TooManyRequests)) throw error;
-    });
+    await entrance.recordFailure(req, way, reason, user);
     const content = (
       <>
         <p>{`${text} ${cause}`.trim()}</p>
@@ -69,18 +68,14 @@ export function addProviderSignIn(core: Core, routes: Routes, provider: Provider
     res.clearCookie(attemptCookie, attemptOptions(req));
     const attempt = readAttempt(readCookie(req, attemptCookie));
     if (!attempt || attempt.state !== req.query.state) return refuse(req, res, 'no attempt');
-    let account: Account;
+    let account: User;
     try {
       account = await provider.finish(new URL(req.originalUrl, originOf(req, config)), attempt);
     } catch (error) {
       const reason = error instanceof AuthorizationResponseError ? 'refused' : 'provider failed';
       return refuseFault(req, res, reason, error);
     }
-    const { id, name, lacks } = account;
-    if (account.roles.length === 0) {
-      log.limited('warn', { lacks }, 'a user of the identity provider has no role');
-      return refuse(req, res, 'no role', `It lacks ${lacks}.`, { id, name });
-    }
+    if (account.roles.length === 0) return refuse(req, res, 'no role', '', account);
     await entrance.enter(req, res, account, way);
     // The browser would not send the new cookie along a redirect that another site began.
     sendForward(res, 'Signed in', ownPath(attempt.next));
