@@ -12,7 +12,7 @@ import { type Column, Table } from '../ui/table.tsx';
 import { Badge, formatCountOf, Moment, Nothing, Sums } from '../ui/values.tsx';
 import { IdTable } from './names.tsx';
 
-const states = { fail: 'Broken', warn: 'To look at', ok: 'Works' };
+const states = { fail: 'Broken', warn: 'To look at', ok: 'Fine' };
 /** Ids without a name on this page. */
 const maxUnnamed = 12;
 

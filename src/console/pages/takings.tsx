@@ -195,9 +195,7 @@ function Takings(props: TakingsProps) {
           })}
         />
       </div>
-      {by === 'day' && <Days {...props} />}
-      {by === 'month' && <Months {...props} />}
-      {(by === 'doctor' || by === 'clinic') && <Places {...props} kind={by} />}
+      <Groups {...props} />
       <p class="note">
         Collected: what came in less what went back, on the day on which it did, also for older receipts.
         Billed, and what is due of it: by the day of the receipt. Failed receipts are left out.
@@ -206,94 +204,50 @@ function Takings(props: TakingsProps) {
   );
 }
 
-const empty = 'Nothing was billed or collected in this month.';
-const newestFirst = <Row extends Billed>(rows: readonly Row[]) =>
-  rows.toSorted((one, other) => other.key!.localeCompare(one.key!));
-const collectedColumn: Column<Taken> = [
-  'Collected',
-  (row) => <Amount value={row.collected} />,
-  'n at-amount',
-];
-const dueColumn: Column<Taken> = ['Due', ({ due }) => <Amount value={due || null} />, 'n'];
-
-const placesOf = ({ business, clinic, doctor }: Values): Values => ({ business, clinic, doctor });
-
-function Days({ rows, entered }: TakingsProps) {
-  const linkTo = (list: string, day: string, text: string) => (
-    <a href={hrefTo(list, { ...placesOf(entered), from: day, to: day })}>{text}</a>
+/** Each day, month, doctor or clinic, with a way to its payments. */
+function Groups({ by, rows, billed, last, lastName, month, to, entered }: TakingsProps) {
+  const { business, clinic, doctor } = entered;
+  const isPlace = by === 'doctor' || by === 'clinic';
+  const lastOf = ({ key }: Taken) => last.find((row) => row.key === key)?.collected ?? 0;
+  const nothing = { collected: 0, refunds: 0, receipts: 0, billed: 0, due: 0 };
+  const source: readonly Billed[] = by === 'month' ? billed : rows;
+  const keys = new Set([...source, ...(isPlace ? last : [])].map(({ key }) => key));
+  const shown = [...keys].map(
+    (key): Taken => ({ ...nothing, key, ...source.find((row) => row.key === key) }),
   );
+  const linkTo = (path: string, fields: Values, text: string) => (
+    <a href={hrefTo(path, { business, clinic, doctor, ...fields })}>{text}</a>
+  );
+  const nameOf = ({ key }: Taken) => {
+    if (!key) return `No ${by}`;
+    if (by === 'day') return linkTo('/payments', { from: key, to: key }, formatDay(key));
+    if (by === 'month') return linkTo('/takings', { month: key.slice(0, 7) }, nameOfMonth(key));
+    const href = hrefTo('/payments', { business, clinic, doctor, from: month, to, [by]: key });
+    return <Named kind={by as 'doctor'} id={key} href={href} />;
+  };
+  const taken: Column<Taken>[] = [
+    shareColumn(shown, ({ collected }) => collected),
+    ['Collected', ({ collected }) => <Amount value={collected} />, 'n at-amount'],
+    ['Of it went back', ({ refunds }) => <Amount value={refunds || null} />, 'n'],
+  ];
+  const compared: Column<Taken>[] = [
+    [lastName, (row) => <Amount value={lastOf(row)} />, 'n'],
+    ['Change', (row) => formatChange(row.collected, lastOf(row)) ?? <Nothing />, 'n at-badge'],
+  ];
   return (
     <Table
-      label="Takings by day"
-      rows={newestFirst(rows)}
-      empty={empty}
+      label={`Takings by ${by}`}
+      rows={shown.toSorted((one, other) =>
+        isPlace ? other.collected - one.collected : other.key!.localeCompare(one.key!),
+      )}
+      empty="Nothing was billed or collected in this time."
       columns={[
-        ['Day', ({ key }) => linkTo('/payments', key!, formatDay(key!)), 'at-title'],
-        shareColumn(rows, ({ collected }) => collected),
-        collectedColumn,
-        ['Of it went back', ({ refunds }) => <Amount value={refunds || null} />, 'n'],
-        ['Receipts', ({ key, receipts }) => linkTo('/receipts', key!, formatCount(receipts)), 'n at-note'],
-        ['Billed', ({ billed }) => <Amount value={billed} />, 'n at-badge'],
-        dueColumn,
-      ]}
-    />
-  );
-}
-
-function Months({ billed, entered }: TakingsProps) {
-  const hrefOf = (month: string) => hrefTo('/takings', { ...entered, by: 'day', month: month.slice(0, 7) });
-  return (
-    <Table
-      label="Billed by month"
-      rows={newestFirst(billed)}
-      empty="Nothing was billed in these months."
-      columns={[
-        ['Month', ({ key }) => <a href={hrefOf(key!)}>{nameOfMonth(key!)}</a>, 'at-title'],
+        [titled(by), nameOf, 'at-title'],
+        ...(by === 'month' ? [] : taken),
+        ...(isPlace ? compared : []),
         ['Receipts', ({ receipts }) => formatCount(receipts), 'n at-note'],
-        ['Billed', ({ billed }) => <Amount value={billed} />, 'n at-amount'],
-        ['Paid until now', ({ billed, due }) => <Amount value={billed - due} />, 'n'],
-        ['Due', ({ due }) => <Amount value={due} />, 'n at-badge'],
-      ]}
-    />
-  );
-}
-
-function Places({
-  rows,
-  last,
-  lastName,
-  kind,
-  month,
-  to,
-  entered,
-}: TakingsProps & { kind: 'doctor' | 'clinic' }) {
-  const lastOf = (place: Taken) => last.find(({ key }) => key === place.key);
-  const gone = last
-    .filter(({ key }) => !rows.some((row) => row.key === key))
-    .map(({ key }) => ({ key, collected: 0, refunds: 0, receipts: 0, billed: 0, due: 0 }));
-  const hrefOf = (id: string) => hrefTo('/payments', { ...placesOf(entered), from: month, to, [kind]: id });
-  return (
-    <Table
-      label={`Takings by ${kind}`}
-      rows={[...rows, ...gone].toSorted((one, other) => other.collected - one.collected)}
-      empty={empty}
-      columns={[
-        [
-          titled(kind),
-          ({ key }) => (key ? <Named kind={kind} id={key} href={hrefOf(key)} /> : `No ${kind}`),
-          'at-title',
-        ],
-        shareColumn(rows, ({ collected }) => collected),
-        collectedColumn,
-        [lastName, (row) => <Amount value={lastOf(row)?.collected ?? 0} />, 'n'],
-        [
-          'Change',
-          (row) => formatChange(row.collected, lastOf(row)?.collected ?? 0) ?? <Nothing />,
-          'n at-badge',
-        ],
-        ['Billed', ({ billed }) => <Amount value={billed} />, 'n'],
-        [`Billed, ${lastName}`, (row) => <Amount value={lastOf(row)?.billed ?? 0} />, 'n'],
-        dueColumn,
+        ['Billed', ({ billed }) => <Amount value={billed} />, isPlace ? 'n' : 'n at-badge'],
+        ['Due', ({ due }) => <Amount value={due || null} />, 'n'],
       ]}
     />
   );
