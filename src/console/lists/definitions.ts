@@ -13,13 +13,12 @@ import {
   type ViewColumnFacts,
   viewColumn,
 } from '../../receiver/store/view-columns.ts';
+import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
 import { subjectsOfHandle } from '../patient-handle.ts';
 import { hrefTo, recordHref } from '../ui/context.ts';
 import type { ListRow } from './query.ts';
-import type { RangeName } from './ranges.ts';
+import { ages, type RangeName } from './ranges.ts';
 import { actions, describeDetails, reasons } from './wording.ts';
-
-export type FilterName = 'business' | 'clinic' | 'doctor' | 'age' | 'state';
 
 type Sql = RawBuilder<unknown>;
 
@@ -34,8 +33,6 @@ export interface List {
   tab: readonly [of: string, name: string];
   /** The least role. Reading a list of `privacy` is an entry of the access log for everybody. */
   role: Role;
-  /** What its entries in the access log are called. */
-  action: string;
   /** What it reads: a view, or a query on views. */
   source: Sql;
   /** The columns of the page and of Excel, in their order. */
@@ -57,8 +54,9 @@ export interface List {
   /** It has a column `day`; these are shown unless others are asked for. */
   range: RangeName;
   hasDaysToCome?: true;
-  filters: readonly FilterName[];
-  /** Columns that are filters, with their values and what these are called. */
+  /** The places that are filters. */
+  places: readonly AliasKind[];
+  /** Columns that are filters, as are its states, and the age of what is due: with their values and what these are called. */
   choices: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Filters by a text: by one that is typed, or, without a label, by one of a link. Undefined: the text is none. */
   given: Readonly<
@@ -71,8 +69,6 @@ export interface List {
   states?: Readonly<Record<string, string>>;
   /** Only rows in these states are summed. */
   unsummed?: string;
-  /** Times are shown with their seconds. */
-  isExact?: true;
   /** Columns in the two lines of a row on a phone: the title and the amount, a note and a badge. */
   phone: readonly string[];
   /** The columns by which the access log knows whose rows were shown. */
@@ -80,28 +76,31 @@ export interface List {
 }
 
 type Texts = Record<'columns' | 'phone', string> & { also?: string; source: string | Sql };
-type Given = 'name' | 'title' | 'unit' | 'tab' | 'order';
-type Definition = Pick<List, Given> & Partial<Omit<List, keyof Texts>> & Texts;
+type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> & Partial<Omit<List, keyof Texts>> & Texts;
 
 const split = (names: string) => names.split(/\s+/).filter(Boolean);
 
-const defineList = ({ source, columns, phone, also = '', ...list }: Definition): List => ({
-  role: 'viewer',
-  action: 'list',
-  own: {},
-  links: {},
-  words: {},
-  choices: {},
-  given: {},
-  range: 'last_30_days',
-  filters: ['business', 'clinic', 'doctor', 'state'],
-  subjects: ['patient_id'],
-  ...list,
-  source: typeof source === 'string' ? sql.raw(source) : source,
-  columns: split(columns),
-  also: split(also),
-  phone: split(phone),
-});
+const defineList = ({ source, columns, phone, also = '', choices = {}, ...list }: Definition): List => {
+  const states = Object.keys(list.states ?? {}).map((state) => [state, titled(state)]);
+  const [shown, more] = [split(columns), split(also)];
+  return {
+    tab: [list.name, 'All'],
+    role: 'viewer',
+    own: {},
+    links: {},
+    words: {},
+    given: {},
+    range: 'last_30_days',
+    places: aliasKinds,
+    ...list,
+    choices: { ...(list.states && { state: Object.fromEntries(states) }), ...choices },
+    source: typeof source === 'string' ? sql.raw(source) : source,
+    columns: shown,
+    also: more,
+    phone: split(phone),
+    subjects: (['patient_id', 'delivery_id'] as const).filter((name) => more.includes(name)),
+  };
+};
 
 /** The facts of a list's column. */
 export const columnIn = ({ own }: List, name: string): ViewColumn => {
@@ -140,6 +139,8 @@ const toRecord = (column: string, family: string, key: string): List['links'] =>
     row[key] ? recordHref(family || row.family!, row.business_id ?? '', row[key]) : undefined,
 });
 const toReceipt = toRecord('receipt_number', 'receipt', 'receipt_id');
+const ofReceipts = (tab: string) =>
+  ({ unit: ['receipt', 'receipts'], tab: ['receipts', tab], links: toReceipt }) as const;
 const toAppointment = (column: string) => toRecord(column, 'appointment', 'appointment_id');
 
 const payStates = {
@@ -163,67 +164,54 @@ export const lists: readonly List[] = [
   defineList({
     name: 'receipts',
     title: 'Receipts',
-    unit: ['receipt', 'receipts'],
-    tab: ['receipts', 'All'],
+    ...ofReceipts('All'),
     source: 'reporting.receipts',
     columns: `issued_at receipt_number name mobile ${places} ${money} state`,
     also: `business_id receipt_id day status patient_id gross_amount item_discount_amount additional_discount_type
       additional_discount_value additional_discount_amount payment_id payment_link transaction_reference pdf_url remarks aid updated_at delivery_id`,
-    links: toReceipt,
     order: byReceipt,
     newestDayFirst: true,
     leadsWithBusiness: true,
-    filters: ['state', 'business', 'clinic', 'doctor'],
     states: payStates,
     unsummed: 'failed',
     phone: 'receipt_number net_amount name state',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'unpaid',
     title: 'Unpaid receipts',
-    unit: ['receipt', 'receipts'],
-    tab: ['receipts', 'Unpaid'],
+    ...ofReceipts('Unpaid'),
     source: 'reporting.outstanding_receipts',
     columns: `issued_at receipt_number name mobile ${places} ${money} days_outstanding payment_link`,
     also: 'business_id receipt_id day patient_id pdf_url',
-    links: toReceipt,
     order: 'day, issued_at, business_id, receipt_id',
     range: 'all',
-    filters: ['age', 'business', 'clinic', 'doctor'],
+    choices: { age: Object.fromEntries(Object.keys(ages).map((age) => [age, `${words(age)} days`])) },
     phone: 'receipt_number due_amount name days_outstanding',
   }),
   defineList({
     name: 'deleted',
     title: 'Deleted receipts',
-    unit: ['receipt', 'receipts'],
-    tab: ['receipts', 'Deleted'],
+    ...ofReceipts('Deleted'),
     // The day on which it was deleted: that is the question.
     source: `(select business_id, receipt_id, reporting.day(deleted_at) as day, deleted_at, receipt_number, issued_at, clinic_id,
       doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id from reporting.deleted_receipts)`,
     columns: `deleted_at issued_at receipt_number name mobile ${places} ${money}`,
     also: 'business_id receipt_id day patient_id status delivery_id',
-    links: toReceipt,
     order: 'deleted_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
-    filters: ['business', 'clinic', 'doctor', 'state'],
     states: { failed: payStates.failed, deleted: 'true' },
     unsummed: 'failed',
     phone: 'receipt_number net_amount name state',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'twice',
     title: 'Receipts that may have been entered twice',
-    unit: ['receipt', 'receipts'],
-    tab: ['receipts', 'Twice'],
+    ...ofReceipts('Twice'),
     source: 'reporting.duplicate_receipts',
     columns: `issued_at receipt_number name mobile ${places} ${money} copy_number`,
     also: 'business_id receipt_id first_receipt_id day patient_id',
-    links: toReceipt,
     order: 'day desc, business_id, first_receipt_id, copy_number',
     newestDayFirst: true,
-    filters: ['business', 'clinic', 'doctor'],
     phone: 'receipt_number net_amount name copy_number',
   }),
   defineList({
@@ -241,7 +229,6 @@ export const lists: readonly List[] = [
     hasDaysToCome: true,
     states: appointmentStates,
     phone: 'starts_at doctor_id name state',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'booked',
@@ -257,7 +244,6 @@ export const lists: readonly List[] = [
     leadsWithBusiness: true,
     states: appointmentStates,
     phone: 'booked_at doctor_id name state',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'payments',
@@ -272,15 +258,12 @@ export const lists: readonly List[] = [
     order: 'paid_at desc, business_id, receipt_id, delivery_id',
     newestDayFirst: true,
     range: 'today',
-    filters: ['business', 'clinic', 'doctor'],
     phone: 'receipt_number amount name kind',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'admissions',
     title: 'Who is admitted now',
     unit: ['admission', 'admissions'],
-    tab: ['admissions', 'Now'],
     source: '(select *, facility_id as clinic_id from reporting.open_admissions)',
     columns: `admitted_at days_since_admission inpatient_number department stage ${places} open_clearances estimated_amount
       billed_amount paid_amount due_amount`,
@@ -289,14 +272,12 @@ export const lists: readonly List[] = [
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
     range: 'all',
-    filters: ['business', 'clinic', 'doctor'],
     phone: 'admitted_at due_amount doctor_id stage',
   }),
   defineList({
     name: 'papers',
     title: 'Papers and review requests',
     unit: ['paper', 'papers'],
-    tab: ['papers', 'All'],
     source: withPerson(`(
       select business_id, form_id as record, 'consent_form' as family, day, event_time, coalesce(nullif(type, ''), 'consent') as kind, doctor_id, patient_id,
         pdf_url, delivery_id from reporting.consent_forms
@@ -313,7 +294,7 @@ export const lists: readonly List[] = [
     order: 'event_time desc, delivery_id',
     newestDayFirst: true,
     leadsWithBusiness: true,
-    filters: ['state', 'business', 'doctor'],
+    places: ['business', 'doctor'],
     states: {
       consent: "kind = 'consent'",
       medical_certificate: "kind = 'mcert'",
@@ -321,13 +302,11 @@ export const lists: readonly List[] = [
       review_request: "kind = 'review_request'",
     },
     phone: 'event_time pdf_url name kind',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'payment-links',
     title: 'Payment links',
     unit: ['request', 'requests'],
-    tab: ['payment-links', 'All'],
     source: withPerson('reporting.payment_requests'),
     columns: 'requested_at name mobile doctor_id net_amount payment_link',
     also: 'business_id day patient_id appointment_id delivery_id',
@@ -335,9 +314,8 @@ export const lists: readonly List[] = [
     order: 'requested_at desc, business_id, delivery_id',
     newestDayFirst: true,
     leadsWithBusiness: true,
-    filters: ['business', 'doctor'],
+    places: ['business', 'doctor'],
     phone: 'requested_at net_amount name payment_link',
-    subjects: ['patient_id', 'delivery_id'],
   }),
   defineList({
     name: 'callbacks',
@@ -367,7 +345,7 @@ export const lists: readonly List[] = [
     order: 'received_at desc, delivery_id desc',
     newestDayFirst: true,
     range: 'today',
-    filters: ['state', 'business'],
+    places: ['business'],
     choices: { family: familyTitles },
     given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
     // What waits is found by its ids: otherwise every callback would be read.
@@ -378,9 +356,7 @@ export const lists: readonly List[] = [
         "delivery_id = any(array(select id from receiver.pending_deliveries where next_at < 'infinity'))",
       applied: 'true',
     },
-    isExact: true,
     phone: 'event record received_at state',
-    subjects: ['delivery_id'],
   }),
   defineList({
     name: 'rejected',
@@ -405,20 +381,16 @@ export const lists: readonly List[] = [
     words: { errors: String, event: (value) => familyTitles[value] ?? value },
     order: 'last_received_at desc, quarantine_id',
     range: 'all',
-    filters: ['business'],
+    places: ['business'],
     choices: { family: familyTitles, reason: reasons },
     given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
-    isExact: true,
     phone: 'event times last_received_at errors',
-    subjects: [],
   }),
   defineList({
     name: 'access-log',
     title: 'Access log',
     unit: ['entry', 'entries'],
-    tab: ['access-log', 'All'],
     role: 'privacy',
-    action: 'audit',
     // The hashes of a large download are not read.
     source: `(select entry, at, reporting.day(at) as day, coalesce(actor_name, actor) as who, actor, address, action, rows, subjects,
       case when pg_column_size(subjects) < 20000 then cardinality(subjects)::text else 'hundreds' end as patients, filter::text as details
@@ -439,7 +411,7 @@ export const lists: readonly List[] = [
     words: { who: String, patients: (value) => (value === '0' ? '–' : value), details: describeDetails },
     order: 'entry desc',
     range: 'all',
-    filters: [],
+    places: [],
     choices: { action: actions },
     given: {
       person: { label: 'Person', shown: '', where: (text) => sql`(actor = ${text} or who = ${text})` },
@@ -451,9 +423,7 @@ export const lists: readonly List[] = [
         },
       },
     },
-    isExact: true,
     phone: 'who action at details',
-    subjects: [],
   }),
 ];
 

@@ -20,13 +20,12 @@ interface Format {
 
 /** What is selected, in words. */
 export function describeSelection({ list, filter }: ListQuery, aliases: Aliases): string {
-  const { from, to, business, clinic, doctor, age, state, chosen = {} } = filter;
+  const { from, to, business, clinic, doctor, chosen = {} } = filter;
   const names = Object.entries({ business, clinic, doctor }).map(
     ([kind, id]) => id && (aliases[kind as 'clinic'].get(id) ?? id),
   );
   const titles = Object.entries(chosen).map(([name, value]) => list.choices[name]![value!]);
-  const all = [...names, age && `${words(age)} days`, state && words(state), ...titles];
-  return [list.title, describeDays(from, to), ...all.filter(Boolean)].join(' · ');
+  return [list.title, describeDays(from, to), ...names.filter(Boolean), ...titles].join(' · ');
 }
 
 /** A name for each selection of days, without an ending: receipts_personal_2026-03-01_2026-03-31. */

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { titled, words } from '../../common/words.ts';
 import type { ViewColumn } from '../../receiver/store/view-columns.ts';
-import { type AliasKind, isAliasKind } from '../../reconcile/aliases.ts';
+import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, type Choice, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { shareColumn } from '../ui/pictures.tsx';
-import { PageLinks, Table } from '../ui/table.tsx';
-import { Amount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { Table } from '../ui/table.tsx';
+import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
 import { columnIn, type List, listNamed, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
-import { type Age, ages, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
+import { type Age, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
 import { type ListRequest, listHref, maxPages } from './request.ts';
 import { Rows } from './rows.tsx';
 
@@ -46,25 +46,15 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
         ]}
         chosen={!range || range === 'all' ? days : `${titled(range)}: ${days}`}
       />
-      {list.filters.map((name) => {
-        if (isAliasKind(name))
-          return (
-            (name !== 'business' || businesses.length > 1) && <PlaceChip key={name} {...page} kind={name} />
-          );
-        const choices = Object.keys(name === 'age' ? ages : list.states!).map(
-          (value) => [value, name === 'age' ? `${words(value)} days` : titled(value)] as const,
-        );
-        return <Chip key={name} {...page} label={titled(name)} names={[name]} choices={choices} />;
+      {Object.entries(list.choices).map(([name, choices]) => {
+        const { label } = columnIn(list, name);
+        return <Chip key={name} {...page} label={label} names={[name]} choices={Object.entries(choices)} />;
       })}
-      {Object.entries(list.choices).map(([name, choices]) => (
-        <Chip
-          key={name}
-          {...page}
-          label={columnIn(list, name).label}
-          names={[name]}
-          choices={Object.entries(choices)}
-        />
-      ))}
+      {list.places
+        .filter((kind) => kind !== 'business' || businesses.length > 1)
+        .map((kind) => (
+          <PlaceChip key={kind} {...page} kind={kind} />
+        ))}
       {Object.entries(list.given).map(([name, { label, shown }]) => {
         const chosen = entered[name] && (shown || entered[name]);
         const fields = label ? [{ name, label }] : [];
@@ -207,21 +197,12 @@ function TotalsLine({ request, totals }: ListPageProps) {
         More than {limit} rows: too many to add up or to sort. Choose fewer days, or one place.
       </p>
     );
-  const sums = columnsOf(request).flatMap(({ name, label, kind }) =>
-    Object.hasOwn(totals.sums, name)
-      ? [
-          {
-            value:
-              kind === 'amount' ? (
-                <Amount value={totals.sums[name] ?? 0} />
-              ) : (
-                formatCount(totals.sums[name] ?? 0)
-              ),
-            label: label.toLowerCase(),
-          },
-        ]
-      : [],
-  );
+  const sums = columnsOf(request)
+    .filter(({ name }) => Object.hasOwn(totals.sums, name))
+    .map(({ name, label, kind }) => {
+      const format = kind === 'amount' ? formatAmount : formatCount;
+      return { value: format(totals.sums[name] ?? 0), label: label.toLowerCase() };
+    });
   return (
     <>
       <Sums
@@ -229,11 +210,10 @@ function TotalsLine({ request, totals }: ListPageProps) {
       />
       {totals.others > 0 && entered.state !== list.unsummed && (
         <p class="note">
-          {formatCountOf(totals.others, list.unit)} {totals.others === 1 ? 'is' : 'are'} {list.unsummed}, and
-          in no sum.{' '}
           <a href={listHref(list, { ...entered, state: list.unsummed })}>
-            Show {totals.others === 1 ? 'it' : 'them'}
+            {formatCountOf(totals.others, list.unit)} {list.unsummed}
           </a>
+          : in no sum.
         </p>
       )}
     </>
@@ -269,10 +249,10 @@ function Pages({ request: { list, filter, entered }, more }: ListPageProps) {
   );
   return (
     <>
-      <PageLinks
-        newer={page > 1 && link(page - 1, `← Previous ${pageRows}`)}
-        older={more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
-      />
+      <nav class="pages" aria-label="Pages">
+        {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
+        {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
+      </nav>
       {more && page === maxPages && <p class="note">Pages end here; the files have all rows.</p>}
     </>
   );

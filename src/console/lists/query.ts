@@ -25,9 +25,7 @@ export interface ListFilter {
   business?: string | undefined;
   clinic?: string | undefined;
   doctor?: string | undefined;
-  age?: Age | undefined;
-  state?: string | undefined;
-  /** Values of columns that are choices. */
+  /** Values of choices. */
   chosen?: Values;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
@@ -48,7 +46,7 @@ export interface ListQuery {
 
 /** The columns of a list that the user may see. */
 export function columnsOf({ list, isPersonal, businesses, filter }: ListQuery): ViewColumn[] {
-  const isOne = businesses.length < 2 || filter.business || !list.filters.includes('business');
+  const isOne = businesses.length < 2 || filter.business || !list.places.includes('business');
   const several = isOne ? [] : ['business_id'];
   return [...list.columns, ...several]
     .map((name) => columnIn(list, name))
@@ -122,22 +120,24 @@ function isInState({ states = {} }: List, state: string): RawBuilder<boolean> {
 /** The part of a query that begins with `from`: rows `l` of the list. A filter that it has no column for does not filter it. */
 export function matching(query: ListQuery, where?: RawBuilder<unknown>): RawBuilder<unknown> {
   const { list, filter, businesses } = query;
-  const { from, to, age, state, chosen = {}, given = [] } = filter;
-  const has = (name: string) => list.filters.includes(name as never);
-  const ids = aliasKinds.filter((kind) => has(kind) && filter[kind]);
+  const { from, to, chosen = {}, given = [] } = filter;
+  const ids = list.places.filter((kind) => filter[kind]);
   const conditions = [
     sql`true`,
     ...ids.map((kind) => sql`l.${sql.ref(`${kind}_id`)} = ${filter[kind]}`),
     from && sql`day >= ${from}::date`,
     to && sql`day <= ${to}::date`,
-    age && has('age') && isOfAge(age),
-    state && list.states && isInState(list, state),
-    ...Object.entries(chosen).map(([name, value]) => sql`l.${sql.ref(name)} = ${value}`),
+    ...Object.entries(chosen).map(([name, value]) => isChosen(list, name, value!)),
     ...given,
     list.leadsWithBusiness && !filter.business && sql`business_id = any(${textArray(businesses)})`,
     where,
   ].filter((condition) => typeof condition === 'object');
   return sql`from ${list.source} l where ${sql.join(conditions, sql` and `)}`;
+}
+
+function isChosen(list: List, name: string, value: string): RawBuilder<boolean> {
+  if (name === 'age') return isOfAge(value as Age);
+  return name === 'state' ? isInState(list, value) : sql`l.${sql.ref(name)} = ${value}`;
 }
 
 /** By the day, because that has an index. */
@@ -254,7 +254,8 @@ export interface AgeSum {
 /** What is due by its age. */
 export async function readAges(db: Db, query: ListQuery): Promise<AgeSum[]> {
   const cases = partialAges.map((age) => sql`when ${isOfAge(age)} then ${age}`);
-  const all = { ...query, filter: { ...query.filter, age: undefined } };
+  const { age: _, ...chosen } = query.filter.chosen ?? {};
+  const all = { ...query, filter: { ...query.filter, chosen } };
   const sums = await read(
     db,
     sql<AgeSum>`

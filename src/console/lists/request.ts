@@ -9,7 +9,7 @@ import { oneOf, readForm, text } from '../read-form.ts';
 import { hrefTo, type Values, type Visit } from '../ui/context.ts';
 import type { List } from './definitions.ts';
 import { columnsOf, type ListQuery, readPlaces } from './query.ts';
-import { ages, daysOfRange, type RangeName, ranges } from './ranges.ts';
+import { daysOfRange, type RangeName, ranges } from './ranges.ts';
 import { readBusinesses } from './read.ts';
 
 /** The database reads the rows of the pages before, too. */
@@ -40,8 +40,6 @@ export async function readListRequest(
     business: text,
     clinic: text,
     doctor: text,
-    age: oneOf(keysOf(ages)),
-    state: oneOf(keysOf(list.states ?? {})),
     sort: text,
     page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };

@@ -83,7 +83,7 @@ function Plain({ list, column: { name, kind }, row }: { list: List; column: View
     case 'day':
       return <>{formatDay(value)}</>;
     case 'moment':
-      return <Moment at={parseMoment(value)} exact={list.isExact ?? false} />;
+      return <Moment at={parseMoment(value)} />;
     case 'state':
       return <Badge state={value} />;
     case 'code':

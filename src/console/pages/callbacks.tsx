@@ -44,8 +44,8 @@ export const callbacks: Page = (routes, context) => {
 
 /** Above the list: how many came, when, and what has failed or was rejected. */
 export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: string, req: Request) {
-  const { from, to = from, state, page, business, chosen } = filter;
-  if (state || page) return undefined;
+  const { from, to = from, page, business, chosen } = filter;
+  if (chosen?.state || page) return undefined;
   const startOf = (day: string) => parseLocal(`${day}T00:00`, timezone)!;
   const unit = from && daysBetween(from, to!) < 2 ? 'hour' : 'day';
   const range =

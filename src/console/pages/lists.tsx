@@ -41,7 +41,7 @@ export const listPages: Page = (routes, context) => {
         const found = await readPage(tx, request, fileColumnsOf(request), request.filter.page ?? 1);
         const rows = found.slice(0, pageRows);
         const totals = await readTotals(tx, request);
-        const ages = list.filters.includes('age') ? await readAges(tx, request) : undefined;
+        const ages = list.choices.age ? await readAges(tx, request) : undefined;
         const { patients: subjects } = await summarize(tx, request, rows);
         const above =
           list.name === 'callbacks' ? (
@@ -54,8 +54,14 @@ export const listPages: Page = (routes, context) => {
       const { request, totals } = page;
       const { length: rows } = page.rows;
       if (rows === 0 && totals.rows > 0) throw new PageNotFound('The list has fewer pages.');
-      if (list.role === 'privacy' || columnsOf(request).some(({ personal }) => personal))
-        await logAccess(res, { action: list.action, subjects, ...loggedOf(request, rows), rows });
+      const isLog = list.role === 'privacy';
+      if (isLog || columnsOf(request).some(({ personal }) => personal))
+        await logAccess(res, {
+          action: isLog ? 'audit' : 'list',
+          subjects,
+          ...loggedOf(request, rows),
+          rows,
+        });
       sendPage(res, list.title, <ListPage {...page} />, { bar: <ListBar {...request} /> });
     });
 

@@ -57,13 +57,3 @@ export function Table<Row>({ label, columns, rows, empty, printed }: TableProps<
     </section>
   );
 }
-
-export function PageLinks({ newer, older }: { newer?: ComponentChildren; older: ComponentChildren }) {
-  if (!newer && !older) return null;
-  return (
-    <nav class="pages" aria-label="Pages">
-      <span>{newer}</span>
-      <span>{older}</span>
-    </nav>
-  );
-}
