@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { TooManyRequests } from '../common/rate-limit.ts';
-import { PatientTooLarge, UnclearPatient } from '../privacy/patient.ts';
+import { PatientTooLarge } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts';
 import { ForeignForm } from './sign-in/origin.ts';
@@ -21,7 +21,7 @@ const isInvalidForm: Matches = ({ status = 0 }) => [400, 413, 415].includes(stat
 /** Without a text, the error's own message is shown. */
 const kinds: readonly Kind[] = [
   [is(NotAllowed, ForeignForm), 403, 'Not allowed'],
-  [is(PageNotFound, UnclearPatient), 404, 'Not found'],
+  [is(PageNotFound), 404, 'Not found'],
   [is(BadInput, PatientTooLarge), 400, 'Please check your entry'],
   [is(TooManyDownloads), 503, 'Busy'],
   [is(TooManyRequests), 429, 'Too many searches', 'Wait a minute, and search again.'],

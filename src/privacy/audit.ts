@@ -42,13 +42,3 @@ export async function listAccess(
   if (until) query = query.where('at', '<', until);
   return query.orderBy('entry', 'desc').limit(limit).execute();
 }
-
-/** Those of these subjects that entries are about. */
-export async function subjectsInLog(db: Db, subjects: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ subject: string }>`
-    select subject from unnest(${subjects}::text[]) subject
-    where exists (select from public.access_log where subjects && array[receiver.hash_of(subject)])`.execute(
-    db,
-  );
-  return rows.map(({ subject }) => subject);
-}

@@ -147,8 +147,6 @@ describe('each page', () => {
     await visitors.privacy.get(`/access-log?person=${encodeURIComponent(typed)}`).expect(200);
     await visitors.operator.post('/names', { kind: 'clinic', id: typed, alias: 'x' }).expect(303);
     await visitors.privacy.post('/sessions/end', { user: typed }).expect(303);
-    await visitors.privacy.post('/patients', { patient: typed }).expect(404);
-    await visitors.privacy.post('/access-log', { patient: typed }).expect(303);
     await visitors.desk.get(`/search?q=${encodeURIComponent(typed)}`).expect(200);
     const filters = JSON.stringify(
       await database.rows('select actor, filter, subjects from public.access_log'),
@@ -343,15 +341,7 @@ describe('a patient', () => {
     expect((await officer.post(`${own}/export`).expect(400)).text).toContain('receiver sql');
   });
 
-  it('is found by an id, which may have a comma', async () => {
-    await store(receipt(3, { patient_oid: 'P,7', name: 'Comma Canary' }));
-    const { headers } = await officer.post('/patients', { patient: 'P,7' }).expect(303);
-    expect((await officer.get(headers.location!.replace('/console', ''))).text).toContain('Comma Canary');
-  });
-
-  it('whom nobody names is not found, and cannot be held or erased', async () => {
-    const { text } = await officer.post('/patients', { patient: 'Asha Canary' }).expect(404);
-    expect(text).toContain('If a rejected callback may name one, enter platform:Asha Canary');
+  it('whom nobody names cannot be held or erased', async () => {
     const nobody = `/patients/${patientHandle({ adminToken, oidc: undefined }, ['p:platform:nobody'])}`;
     for (const path of [nobody, `${nobody}/erase`]) await officer.get(path).expect(404);
     const empty = patientHandle({ adminToken, oidc: undefined }, []);

@@ -48,7 +48,6 @@ function attacksOn({ url }: TestProcess, cookie: string): Record<string, () => P
         Array.from({ length: 20 }, () => callback(receipt({ receipt_id: 1 }, `b${count++ % 20_000}`))),
       ),
     search: () => get(`/console/search?q=${count++}`),
-    patients: () => form(url, '/console/patients', cookie, `patient=p${count++}`),
     files: () => get(`/console/receipts/${count++ % 2 ? 'xlsx' : 'csv'}`),
     'the access log': () => get('/console/access-log'),
     'compressed forms': () => {

@@ -1,5 +1,4 @@
 import type { Page } from '../page.ts';
-import { accessLog } from './access-log.tsx';
 import { callbacks } from './callbacks.tsx';
 import { health } from './health.tsx';
 import { hours } from './hours.tsx';
@@ -24,5 +23,4 @@ export const pages: readonly Page[] = [
   messages,
   health,
   names,
-  accessLog,
 ];

@@ -18,7 +18,6 @@ import { readListRequest } from '../lists/request.ts';
 import { hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
-import { AboveLog } from './access-log.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
 
 /** Each has one of the few connections for minutes. */
@@ -44,11 +43,9 @@ export const listPages: Page = (routes, context) => {
         const ages = list.choices.age ? await readAges(tx, request) : undefined;
         const { patients: subjects } = await summarize(tx, request, rows);
         const above =
-          list.name === 'callbacks' ? (
-            await aboveCallbacks(tx, request, config.reportTimezone, req)
-          ) : list.name === 'access-log' ? (
-            <AboveLog />
-          ) : undefined;
+          list.name === 'callbacks'
+            ? await aboveCallbacks(tx, request, config.reportTimezone, req)
+            : undefined;
         return { request, rows, more: found.length > pageRows, totals, ages, subjects, above };
       });
       const { request, totals } = page;

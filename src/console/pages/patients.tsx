@@ -45,19 +45,6 @@ export const patients: Page = (routes, core) => {
     sendPage(res, 'Patients', <Patients {...{ recent, erasures }} />);
   });
 
-  // Posted, so that the id is in no address.
-  routes.post('/patients', 'privacy', async (req, res) => {
-    const { patient } = readForm(req.body, { patient: text });
-    if (!patient) throw new BadInput('Enter the id of a patient.');
-    const { actor, patientHref } = visitOf(res);
-    try {
-      res.redirect(303, patientHref(await privacy.identifyPatient(core, actor, [patient])));
-    } catch (error) {
-      if (!(error instanceof privacy.UnclearPatient)) throw error;
-      throw new PageNotFound(`${error.message}. The search above finds a patient by name or phone.`);
-    }
-  });
-
   routes.get('/erasures/:id', 'privacy', async (req, res) => {
     const erasures = await listErasures(core.db, maxErasures);
     const certificate = erasures.find(({ id }) => id === req.params.id);
@@ -147,10 +134,9 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
 function Patients({ recent, erasures }: { recent: ListRow[]; erasures: Certificate[] | undefined }) {
   return (
     <>
-      <form action={hrefTo('/search')} class="actions">
-        <Field label="Name, phone or its last digits, number of a receipt" name="q" autocomplete="off" />
-        <button type="submit">Find</button>
-      </form>
+      <p class="note">
+        The search above finds every patient, by a name, a phone or its last digits, or an id.
+      </p>
       <h2>Receipts of the last three days</h2>
       <Rows
         list={{ ...listNamed('receipts'), phone: ['name', 'issued_at', 'mobile'] }}
@@ -159,13 +145,12 @@ function Patients({ recent, erasures }: { recent: ListRow[]; erasures: Certifica
         empty="No receipt of the last three days names a patient."
         columns={['name', 'mobile', 'issued_at']}
       />
-      {erasures && <h2>By an id, for privacy</h2>}
-      <PostForm action={hrefTo('/patients')} least="privacy" class="actions" label="Find by an id">
-        <Field label="Id of the patient" name="patient" required autocomplete="off" />
-        <button type="submit">Show</button>
-      </PostForm>
-      {erasures && <h2>Erased patients</h2>}
-      {erasures && <Erasures erasures={erasures} />}
+      {erasures && (
+        <>
+          <h2>Erased patients</h2>
+          <Erasures erasures={erasures} />
+        </>
+      )}
     </>
   );
 }
