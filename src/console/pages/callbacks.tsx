@@ -12,7 +12,7 @@ import { BadInput, type Page } from '../page.ts';
 import { cause as causeHash, readForm } from '../read-form.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
-import { Bars } from '../ui/pictures.tsx';
+import { Hero } from '../ui/pictures.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Badge, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
 import { describeFaults, eventOf } from './messages.tsx';
@@ -80,34 +80,31 @@ function Overview({ arrivals, unit }: { arrivals: readonly Arrivals[]; unit: 'ho
   const sum = (key: 'stored' | 'waiting' | 'failed' | 'rejected') =>
     arrivals.reduce((total, row) => total + row[key], 0);
   const [stored, waiting, failed, rejected] = [sum('stored'), sum('waiting'), sum('failed'), sum('rejected')];
-  const open = { waiting, failed, rejected };
   const nameOf = (at: Date) => {
     const local = formatLocal(at.getTime(), timezone);
     return `${formatDay(local.slice(0, 10))}${unit === 'hour' ? `, ${local.slice(11, 16)}` : ''}`;
   };
   return (
-    <div class="hero">
-      <div>
-        <strong>{formatCount(stored + rejected)}</strong> received
-        <p class="soft">
-          {formatCount(stored - waiting - failed)} applied
-          {Object.entries(open).map(([state, count]) => (
-            <span key={state}>
-              {' · '}
-              {count > 0 ? <a href={stateHref(state)}>{`${formatCount(count)} ${state}`}</a> : `0 ${state}`}
-            </span>
-          ))}
-        </p>
-      </div>
-      <Bars
-        about={`Callbacks received by ${unit}`}
-        bars={arrivals.map(({ at, stored, failed, rejected }) => ({
-          label: `${nameOf(at)}: ${formatCount(stored + rejected)}${failed + rejected > 0 ? `, ${formatCount(failed + rejected)} failed or rejected` : ''}`,
-          value: stored + rejected,
-          failed: failed + rejected,
-        }))}
-      />
-    </div>
+    <Hero
+      value={formatCount(stored + rejected)}
+      about={`Callbacks received by ${unit}`}
+      bars={arrivals.map(({ at, stored, failed, rejected }) => ({
+        label: `${nameOf(at)}: ${formatCount(stored + rejected)}, ${formatCount(failed + rejected)} failed or rejected`,
+        value: stored + rejected,
+        failed: failed + rejected,
+      }))}
+    >
+      received
+      <p class="soft">
+        {formatCount(stored - waiting - failed)} applied
+        {Object.entries({ waiting, failed, rejected }).map(([state, count]) => (
+          <span key={state}>
+            {' · '}
+            <a href={stateHref(state)}>{`${formatCount(count)} ${state}`}</a>
+          </span>
+        ))}
+      </p>
+    </Hero>
   );
 }
 

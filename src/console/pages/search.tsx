@@ -67,15 +67,11 @@ function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boo
           ['Last', ({ last }) => <Moment at={last} />, 'at-badge'],
         ]}
       />
-      {places.length > 0 && <h2>Doctors, clinics, businesses</h2>}
-      <Table
-        label="Doctors, clinics, businesses"
-        rows={places}
-        columns={[
-          ['Name', (place) => <a href={placeHref(place)}>{place.alias}</a>],
-          ['Kind', ({ kind }) => kind],
-        ]}
-      />
+      {places.map((place) => (
+        <p key={place.id}>
+          <a href={placeHref(place)}>{place.alias}</a>, {place.kind}
+        </p>
+      ))}
       {hits.length > 0 && <h2>Receipts and other records</h2>}
       <Table
         label="Receipts and other records"

@@ -11,7 +11,7 @@ import { hasRole, type Page } from '../page.ts';
 import { createRecall } from '../recall.ts';
 import { originOf } from '../sign-in/origin.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
-import { Bars, shareColumn } from '../ui/pictures.tsx';
+import { Hero, shareColumn } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import {
@@ -22,7 +22,7 @@ import {
   formatCountOf,
   Named,
   Nothing,
-  percentOf,
+  Verbatim,
 } from '../ui/values.tsx';
 import {
   type Collected,
@@ -116,7 +116,7 @@ function Today(props: TodayProps) {
     expected && `(${formatCount(expected.expected)} today, ${formatCount(expected.cancelled)} cancelled)`;
   return (
     <>
-      <Hero {...props} />
+      <Takings {...props} />
       <ToDo silent={props.silent} />
       <div class="two">
         <div>
@@ -153,41 +153,32 @@ function Today(props: TodayProps) {
   );
 }
 
-function Hero({ collected, billed, day, time }: TodayProps) {
+function Takings({ collected, billed, day, time }: TodayProps) {
   if (!collected || !billed)
     return <p class="empty">The takings took too long to add up. Reload the page.</p>;
   const { now, usual, usualDay, days } = collectedOf(collected);
   const net = billed.reduce((sum, row) => sum + row.net, 0);
   const due = billed.reduce((sum, row) => sum + row.due, 0);
-  const change = percentOf(now, usual);
+  const change = formatChange(now, usual);
   const weekday = weekdayOf(day);
   return (
-    <section class="hero" aria-label="Takings">
-      <div>
-        <p class="soft">
-          {weekday}, {formatDay(day)} · until {time}
-        </p>
-        <a href={hrefTo('/payments')}>
-          <strong>{formatAmount(now)}</strong>
-        </a>{' '}
-        collected
-        <p class="soft">
-          of {formatAmount(net)} billed ·{' '}
-          <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(due)} due</a>
-          {change !== undefined &&
-            ` · ${change === 0 ? 'as on' : `${Math.abs(change)} % ${change < 0 ? 'less' : 'more'} than`} a usual ${weekday} by now`}
-        </p>
-      </div>
-      <Bars
-        about={`Collected on each of the last ${shownDays} days; the line is a usual ${weekday}`}
-        usual={usualDay}
-        bars={days.map((value, n) => {
-          const at = addDays(day, n - shownDays + 1);
-          const label = `${weekdayOf(at)}, ${formatDay(at)}: ${formatAmount(value)}`;
-          return { label, value, isNow: at === day };
-        })}
-      />
-    </section>
+    <Hero
+      value={formatAmount(now)}
+      about={`Collected on each of the last ${shownDays} days; the line is a usual ${weekday}`}
+      usual={usualDay}
+      bars={days.map((value, n) => {
+        const at = addDays(day, n - shownDays + 1);
+        const label = `${weekdayOf(at)}, ${formatDay(at)}: ${formatAmount(value)}`;
+        return { label, value, isNow: at === day };
+      })}
+    >
+      <a href={hrefTo('/payments')}>collected</a> on {weekday}, {formatDay(day)}, until {time}
+      <p class="soft">
+        of {formatAmount(net)} billed ·{' '}
+        <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(due)} due</a>
+        {change && ` · ${change} against a usual ${weekday} by now`}
+      </p>
+    </Hero>
   );
 }
 
@@ -260,27 +251,14 @@ function Welcome({ addresses }: { addresses: readonly string[] }) {
       {useMay('operator') && (
         <>
           <h2>1. Register these addresses at the platform</h2>
-          {addresses.map((address) => (
-            <Copy key={address} text={address} />
-          ))}
+          <Verbatim label="Addresses" text={addresses.join('\n')} />
           <h2>2. Or send one callback yourself</h2>
-          <Copy text={curl} />
+          <Verbatim label="Command" text={curl} />
         </>
       )}
       <h2>Or look at eight weeks of an invented clinic</h2>
-      <Copy text="npx receiver send --history" />
+      <Verbatim label="Command for the history" text="npx receiver send --history" />
       <p class="note">All this goes with the first callback.</p>
     </>
-  );
-}
-
-function Copy({ text }: { text: string }) {
-  return (
-    <p class="actions">
-      <code>{text}</code>
-      <button type="button" data-copy={text}>
-        Copy
-      </button>
-    </p>
   );
 }

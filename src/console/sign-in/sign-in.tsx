@@ -109,13 +109,13 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
 
 function TokenForm({ next }: { next: string }) {
   return (
-    <form method="post" action="/console/sign-in" class="card">
+    <form method="post" action="/console/sign-in">
       <input type="hidden" name="next" value={next} />
       <Field label="Admin token" name="token" type="password" autocomplete="current-password" required />
       <button type="submit" class="main">
         Sign in
       </button>
-      <p class="hint">
+      <p class="note">
         The value of <code>ADMIN_TOKEN</code>; where that is not set, it is in the file{' '}
         <code>admin-token</code> of <code>DATA_DIR</code>.
       </p>

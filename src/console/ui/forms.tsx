@@ -55,7 +55,7 @@ export interface FormField {
 export function Field({ label, type = 'text', ...field }: FormField) {
   const id = useId();
   return (
-    <div class="field">
+    <div>
       <label for={id}>{label}</label>
       <input {...field} id={id} type={type as 'text'} />
     </div>

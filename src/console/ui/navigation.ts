@@ -7,8 +7,6 @@ interface Entry {
   role: Role;
   /** The paths of other pages that belong to it. */
   also: readonly string[];
-  /** The number of problems stands beside it. */
-  isCounted?: true;
 }
 
 const entry = (title: string, path: string, also: readonly string[] = [], role: Role = 'viewer'): Entry => ({
@@ -32,17 +30,11 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
     entry('Payment links', '/payment-links', ['/records/payment_request']),
   ],
   System: [
-    { ...entry('Callbacks', '/callbacks', ['/rejected']), isCounted: true },
-    entry('Health', '/health', ['/names', '/sessions']),
+    entry('Callbacks', '/callbacks', ['/rejected']),
+    entry('Health', '/health', ['/names']),
     entry('Access log', '/access-log', [], 'privacy'),
   ],
 };
 
-/** The entry that a page belongs to: the one with the longest path that the page is at or below. */
-export function entryOf(path: string): Entry | undefined {
-  return Object.values(navigation)
-    .flat()
-    .flatMap((entry) => [entry.path, ...entry.also].map((at) => ({ entry, at })))
-    .filter(({ at }) => path === at || path.startsWith(`${at}/`))
-    .toSorted((one, other) => other.at.length - one.at.length)[0]?.entry;
-}
+export const belongsTo = (entry: Entry, path: string): boolean =>
+  [entry.path, ...entry.also].some((at) => path === at || path.startsWith(`${at}/`));

@@ -68,6 +68,22 @@ export function shareColumn<Row>(rows: readonly Row[], amountOf: (row: Row) => n
   return ['Share', (row) => <Meter value={amountOf(row)} most={most} label="Share" />];
 }
 
+/** What a page is about: a great number, what it is, and a picture. */
+export function Hero({
+  value,
+  children,
+  ...picture
+}: BarsProps & { value: string; children: ComponentChildren }) {
+  return (
+    <section class="hero" aria-label={picture.about}>
+      <div>
+        <strong>{value}</strong> {children}
+      </div>
+      <Bars {...picture} />
+    </section>
+  );
+}
+
 interface Step {
   at: ComponentChildren;
   what: ComponentChildren;

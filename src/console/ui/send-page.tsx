@@ -5,7 +5,7 @@ import { assetUrl } from '../assets.ts';
 import { isAllowed } from '../roles.ts';
 import { hrefTo, useVisit, VisitContext, visitOf } from './context.ts';
 import { PostButton } from './forms.tsx';
-import { entryOf, navigation } from './navigation.ts';
+import { belongsTo, navigation } from './navigation.ts';
 import { formatCount, Moment } from './values.tsx';
 
 /** @param query what is searched for @param bar beside the title: filters, states, actions */
@@ -107,7 +107,6 @@ function Header({ query }: { query: string | undefined }) {
 
 function Navigation({ path }: { path: string }) {
   const { roles, problems } = useVisit();
-  const current = entryOf(path);
   const count = problems ? <span class="badge bad">{formatCount(problems)}</span> : null;
   return (
     <nav class="sections" aria-label="Sections">
@@ -117,9 +116,9 @@ function Navigation({ path }: { path: string }) {
             .filter(({ role }) => isAllowed(roles, role))
             .map((entry) => (
               <li key={entry.path}>
-                <a href={hrefTo(entry.path)} aria-current={entry === current ? 'page' : undefined}>
+                <a href={hrefTo(entry.path)} aria-current={belongsTo(entry, path) ? 'page' : undefined}>
                   {entry.title}
-                  {entry.isCounted && count}
+                  {entry.path === '/callbacks' && count}
                 </a>
               </li>
             ))}

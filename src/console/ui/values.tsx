@@ -55,12 +55,9 @@ export function Badge({ state, children }: { state: string; children?: Component
 }
 
 /** How many percent more or less it is; undefined: there is nothing to compare with. */
-export const percentOf = (now: number, before: number | undefined): number | undefined =>
-  before ? Math.round(((now - before) / Math.abs(before)) * 100) : undefined;
-
 export function formatChange(now: number, before: number | undefined): string | undefined {
-  const percent = percentOf(now, before);
-  if (percent === undefined) return undefined;
+  if (!before) return undefined;
+  const percent = Math.round(((now - before) / Math.abs(before)) * 100);
   return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${formatCount(Math.abs(percent))} %`;
 }
 
