@@ -16,7 +16,6 @@ import { read as all } from '../lists/read.ts';
 import { hasRole, type Page, PageNotFound } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { hrefTo, recordHref, useVisit } from '../ui/context.ts';
-import { Timeline } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import {
@@ -24,7 +23,6 @@ import {
   Badge,
   Facts,
   formatAmount,
-  formatCountOf,
   Id,
   linkOf,
   Moment,
@@ -44,14 +42,12 @@ export const records: Page = (routes, core) => {
     const { subjects, versions } = record;
     const isPersonal = hasRole(res, 'desk');
     const changes =
-      family.name === 'receipt'
-        ? (await core.read((db) => all(db, changesOf(businessId, recordId)))).reverse()
-        : [];
+      family.name === 'receipt' ? await core.read((db) => all(db, changesOf(businessId, recordId))) : [];
     const filter = { family: family.name, delivery: versions[0]!.id };
     if (isPersonal) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
     const full = record.row && withoutContents(record.row);
     const row = full && (isPersonal ? full : maskRow(full, family));
-    const state = row && describeState(family, row, changes.at(-1));
+    const state = row && describeState(family, row, changes[0]);
     const link = linkOf(row?.receipt_url ?? '', 'PDF', 'PDF');
     const bar = (
       <>
@@ -64,7 +60,7 @@ export const records: Page = (routes, core) => {
     ) : (
       <>
         <p class="warning">None of its callbacks was applied yet.</p>
-        <Versions {...{ family, record, isPersonal }} />
+        <History {...{ family, record, changes, isPersonal }} />
       </>
     );
     sendPage(res, nameOf({ ...key, id, row: row ?? null }), content, { bar });
@@ -74,7 +70,6 @@ export const records: Page = (routes, core) => {
 /** What a receipt was with each of its callbacks. */
 interface Change {
   delivery: string;
-  at: Date;
   /** What came in with it; negative: what went back. */
   moved: number;
   net: number | null;
@@ -86,14 +81,12 @@ interface Change {
 }
 
 const changesOf = (business: string, id: string) => sql<Change>`
-  select h.delivery_id as delivery, event_time as at, coalesce(p.amount, 0)::float8 as moved, net_amount::float8 as net, paid_amount::float8 as paid, due_amount::float8 as due,
+  select h.delivery_id as delivery, coalesce(p.amount, 0)::float8 as moved, net_amount::float8 as net, paid_amount::float8 as paid, due_amount::float8 as due,
     (coalesce(item_discount_amount, 0) + coalesce(additional_discount_amount, 0))::float8 as discount, deleted_at is not null as "isDeleted",
     ${stateOf(listNamed('receipts'))} as state
   from reporting.receipt_history h
   left join lateral (select amount from reporting.payments p where p.delivery_id = h.delivery_id) p on true
-  where h.business_id = ${business} and h.receipt_id = ${id}::bigint order by version desc limit ${maxChanges}`;
-
-const maxChanges = 500;
+  where h.business_id = ${business} and h.receipt_id = ${id}::bigint order by version desc limit 200`;
 
 function describeState(family: Family, row: Row, last?: Change): string | undefined {
   if (row.deleted_at) return 'deleted';
@@ -113,17 +106,17 @@ export const RecordLink = (record: NamedRecord) => (
   <a href={recordHref(record.family.name, record.businessId, record.id)}>{nameOf(record)}</a>
 );
 
-interface VersionsProps {
+interface HistoryProps {
   family: Family;
   record: RecordPage;
+  /** Of a receipt, the newest first. */
+  changes: readonly Change[];
   isPersonal: boolean;
 }
 
-interface BodyProps extends VersionsProps {
+interface BodyProps extends HistoryProps {
   businessId: string;
   row: Row;
-  /** Each state of a receipt; empty for other families. */
-  changes: readonly Change[];
 }
 
 function RecordBody(props: BodyProps) {
@@ -162,18 +155,14 @@ function RecordBody(props: BodyProps) {
           />
         </div>
         <div>
-          {changes.length > 0 && <Money row={row} last={changes.at(-1)!} />}
+          {changes.length > 0 && <Money row={row} last={changes[0]!} />}
           <h2>Details</h2>
           <Facts facts={valuesOf(family, row, labelled)} />
         </div>
       </div>
       <details>
-        <summary>
-          Technical details: {formatCountOf(record.versions.length, ['callback', 'callbacks'])}
-        </summary>
+        <summary>Technical details</summary>
         <Facts facts={{ ...valuesOf(family, row, others.filter(isUnlabelled)), ...extraOf(row) }} />
-        <Versions {...props} />
-        {!record.isComplete && <p class="note">Older callbacks are not shown.</p>}
         {row.extra === hidden && <p class="note">Undocumented fields are hidden.</p>}
       </details>
     </>
@@ -188,7 +177,7 @@ const timeOf = ({ start_time, created_at, event_time }: Row): Date | undefined =
 /** Whose it is, where and when. */
 function Headline({ family, businessId, row, changes }: BodyProps) {
   const { patientHref } = useVisit();
-  const last = changes.at(-1);
+  const [last] = changes;
   const { names = [], phones = [] } = family.people ?? {};
   const firstOf = (fields: readonly string[]) => fields.map((field) => row[field]).find(Boolean);
   const name = firstOf(names);
@@ -238,22 +227,32 @@ const placeFields: Record<AliasKind, readonly string[]> = {
 };
 
 /** What each callback did, in a sentence. */
-function History({ family, record: { versions }, changes, isPersonal }: BodyProps) {
-  const labels = new Map(versions.map(({ id, changed }) => [id, labelsOf(family, changed, isPersonal)]));
-  const receiptSteps = changes.map((change, n) => ({
-    what: describeChange(change, changes[n - 1], changes.length < maxChanges, labels.get(change.delivery)),
-    at: <Moment at={change.at} />,
-  }));
-  const steps = versions.toReversed().map(({ id, eventTime, event }, n) => {
-    const what = labels.get(id) ? `Changed: ${labels.get(id)}` : 'Sent again, nothing new';
-    return { what: n === 0 ? 'First known' : what, at: <Moment at={eventTime} />, note: event };
-  });
-  return <Timeline steps={changes.length > 0 ? receiptSteps : steps} />;
+function History({ family, record: { versions, isComplete }, changes, isPersonal }: HistoryProps) {
+  const changeOf = new Map(changes.map((change) => [change.delivery, change]));
+  return (
+    <ol class="timeline">
+      {!isComplete && <li class="note">Older callbacks are not shown.</li>}
+      {versions.toReversed().map(({ id, event, eventTime, changed, status, error, isReduced }, n, all) => {
+        const fields = labelsOf(family, changed, isPersonal);
+        const change = changeOf.get(id);
+        const others = n === 0 ? 'First known' : fields ? `Changed: ${fields}` : 'Sent again, nothing new';
+        return (
+          <li key={id}>
+            {(change && describeChange(change, changeOf.get(all[n - 1]?.id ?? ''))) ?? others}{' '}
+            <small>
+              <Moment at={eventTime} href={hrefTo(`/callbacks/${id}`)} /> · {event}
+            </small>{' '}
+            {status !== 'applied' && <Badge state={status} />} {isReduced && 'Its person was erased.'} {error}
+          </li>
+        );
+      })}
+    </ol>
+  );
 }
 
-function describeChange(now: Change, before: Change | undefined, isFirst: boolean, labels = ''): string {
-  if (!before)
-    return `${isFirst ? 'Created' : 'Earlier'}: ${amountOf(now.net)} billed, ${amountOf(now.paid)} paid`;
+/** What the money and the state of a receipt say of its callback; undefined: nothing. */
+function describeChange(now: Change, before: Change | undefined): string | undefined {
+  if (!before) return `${amountOf(now.net)} billed, ${amountOf(now.paid)} paid`;
   const discount = now.discount - before.discount;
   const left = now.due === null ? '' : now.due > 0 ? `, ${formatAmount(now.due)} left` : ', nothing left';
   const isBilledAnew = discount === 0 && now.net !== before.net;
@@ -266,7 +265,7 @@ function describeChange(now: Change, before: Change | undefined, isFirst: boolea
     isBilledAnew && `${amountOf(now.net)} billed instead of ${amountOf(before.net)}`,
     now.state === 'failed' && before.state !== 'failed' && 'Failed',
   ].filter(Boolean);
-  return said.join(' · ') || (labels ? `Corrected: ${labels}` : 'Sent again, nothing new');
+  return said.join(' · ') || undefined;
 }
 
 const amountOf = (amount: number | null) => (amount === null ? 'nothing' : formatAmount(amount));
@@ -333,28 +332,4 @@ function labelsOf(family: Family, keys: readonly string[], isPersonal: boolean):
   const others = keys.length - shown.length;
   const labels = shown.map((key) => labelOf(family, key));
   return [...labels, ...(others > 0 ? [`${others} further`] : [])].join(', ');
-}
-
-function Versions({ family, record, isPersonal }: VersionsProps) {
-  return (
-    <Table
-      label="Callbacks, the newest version first"
-      rows={record.versions}
-      columns={[
-        ['Event time', ({ id, eventTime: at }) => <Moment at={at} exact href={hrefTo(`/callbacks/${id}`)} />],
-        ['Event', ({ event }) => event],
-        ['Received', ({ receivedAt }) => <Moment at={receivedAt} exact />],
-        ['Changed', ({ changed }) => labelsOf(family, changed, isPersonal), 'wide'],
-        [
-          'State',
-          ({ status, error, isReduced }) => (
-            <>
-              <Badge state={status} /> {isReduced && 'its person was erased'} {error}
-            </>
-          ),
-          'wide',
-        ],
-      ]}
-    />
-  );
 }

@@ -83,21 +83,3 @@ export function Hero({
     </section>
   );
 }
-
-interface Step {
-  at: ComponentChildren;
-  what: ComponentChildren;
-  note?: ComponentChildren;
-}
-
-export function Timeline({ steps }: { steps: readonly Step[] }) {
-  return (
-    <ol class="timeline">
-      {steps.map(({ at, what, note }, index) => (
-        <li key={index}>
-          {what} <small>{at}</small> {note && <small>· {note}</small>}
-        </li>
-      ))}
-    </ol>
-  );
-}
