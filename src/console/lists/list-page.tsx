@@ -6,7 +6,7 @@ import { Chip, type Choice, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { shareColumn } from '../ui/pictures.tsx';
 import { Table } from '../ui/table.tsx';
-import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { Amount, formatAmount, formatCount, formatCountOf, Sums, sumOf } from '../ui/values.tsx';
 import { columnIn, type List, listNamed, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
@@ -220,18 +220,16 @@ function TotalsLine({ request, totals }: ListPageProps) {
   );
 }
 
-const sumOf = (ages: readonly AgeSum[]) => ({
-  receipts: ages.reduce((sum, { receipts }) => sum + receipts, 0),
-  due: String(ages.reduce((sum, { due }) => sum + Number(due), 0)),
-});
-
 /** What is due, by its age. */
 export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?: Values }) {
   const hrefOf = (age: Age) => listHref(listNamed('unpaid'), { ...entered, age });
+  const over30 = ages.slice(2);
+  const receipts = sumOf(over30, ({ receipts }) => receipts);
+  const due = String(sumOf(over30, ({ due }) => Number(due)));
   return (
     <Table
       label="Due by age"
-      rows={[...ages, { age: 'over_30' as const, ...sumOf(ages.slice(2)) }]}
+      rows={[...ages, { age: 'over_30' as const, receipts, due }]}
       columns={[
         ['Age', ({ age }) => <a href={hrefOf(age)}>{words(age)} days</a>],
         shareColumn(ages, ({ due }) => Number(due)),

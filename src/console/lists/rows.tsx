@@ -20,6 +20,12 @@ import {
 import { columnIn, type List } from './definitions.ts';
 import type { ListRow } from './query.ts';
 
+interface ValueProps {
+  list: List;
+  column: ViewColumn;
+  row: ListRow;
+}
+
 interface RowsProps {
   list: List;
   /** Those that the rows have are shown. */
@@ -57,23 +63,15 @@ export function Rows({ list, columns, rows, label = list.title, head, ...table }
   );
 }
 
-function Value({ list, column, row }: { list: List; column: ViewColumn; row: ListRow }) {
-  const href = list.links[column.name]?.(row);
-  const content = row[column.name]?.trim() ? (
-    <Plain {...{ list, column, row }} />
-  ) : href ? (
-    'No number'
-  ) : (
-    <Nothing />
-  );
-  return href ? <a href={href}>{content}</a> : content;
-}
-
-function Plain({ list, column: { name, kind }, row }: { list: List; column: ViewColumn; row: ListRow }) {
+function Value({ list, column: { name, kind }, row }: ValueProps) {
   const { patientHref } = useVisit();
-  const value = row[name]!;
-  const title = list.words[name]?.(value) ?? list.choices[name]?.[value];
+  const href = list.links[name]?.(row);
+  const value = row[name];
+  if (!value?.trim()) return href ? <a href={href}>No number</a> : <Nothing />;
+  const plain =
+    list.words[name]?.(value) ?? list.choices[name]?.[value] ?? (kind === 'code' ? words(value) : value);
   if (isAliasKind(kind)) return <Named kind={kind} id={value} />;
+  if (href) return <a href={href}>{kind === 'moment' ? <Moment at={parseMoment(value)} /> : plain}</a>;
   switch (kind) {
     case 'amount':
       return name === 'due_amount' && Number(value) === 0 ? <Nothing /> : <Amount value={value} />;
@@ -87,7 +85,7 @@ function Plain({ list, column: { name, kind }, row }: { list: List; column: View
     case 'state':
       return <Badge state={value} />;
     case 'code':
-      return <>{title ?? words(value)}</>;
+      return <>{plain}</>;
     case 'phone':
       return <Phone number={value} />;
     case 'person':

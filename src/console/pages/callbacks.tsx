@@ -10,11 +10,11 @@ import type { Db } from '../../receiver/store/tables.ts';
 import type { ListQuery } from '../lists/query.ts';
 import { BadInput, type Page } from '../page.ts';
 import { cause as causeHash, readForm } from '../read-form.ts';
-import { hrefTo, useMay, useVisit } from '../ui/context.ts';
+import { hrefTo, useVisit } from '../ui/context.ts';
 import { PostButton } from '../ui/forms.tsx';
 import { Hero } from '../ui/pictures.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Badge, formatCount, formatCountOf, Moment, Named } from '../ui/values.tsx';
+import { Table } from '../ui/table.tsx';
+import { Badge, formatCount, formatCountOf, Moment, Named, sumOf } from '../ui/values.tsx';
 import { describeFaults, eventOf } from './messages.tsx';
 
 const maxDays = 400;
@@ -77,8 +77,7 @@ function Done({ again, refused, left }: Partial<Record<keyof typeof outcome, num
 
 function Overview({ arrivals, unit }: { arrivals: readonly Arrivals[]; unit: 'hour' | 'day' }) {
   const { timezone } = useVisit();
-  const sum = (key: 'stored' | 'waiting' | 'failed' | 'rejected') =>
-    arrivals.reduce((total, row) => total + row[key], 0);
+  const sum = (key: 'stored' | 'waiting' | 'failed' | 'rejected') => sumOf(arrivals, (row) => row[key]);
   const [stored, waiting, failed, rejected] = [sum('stored'), sum('waiting'), sum('failed'), sum('rejected')];
   const nameOf = (at: Date) => {
     const local = formatLocal(at.getTime(), timezone);
@@ -113,15 +112,8 @@ const stateHref = (state: string, cause?: string) =>
     ? hrefTo('/rejected', { cause })
     : hrefTo('/callbacks', { range: 'all', state, cause });
 
-const again: Column<Cause> = [
-  'Again',
-  ({ cause }) => (
-    <PostButton action={hrefTo('/callbacks/again')} least="operator" values={{ cause }} text="Try again" />
-  ),
-];
-
 function Causes({ causes }: { causes: readonly Cause[] }) {
-  const mayTry = useMay('operator');
+  const again = { action: hrefTo('/callbacks/again'), least: 'operator', text: 'Try again' } as const;
   return (
     <>
       <h2>To do</h2>
@@ -131,10 +123,10 @@ function Causes({ causes }: { causes: readonly Cause[] }) {
         columns={[
           [
             'Count',
-            ({ state, count }) => (
-              <Badge state={state}>
-                {formatCount(count)} {state}
-              </Badge>
+            ({ state, count, cause }) => (
+              <a href={stateHref(state, cause)}>
+                <Badge state={state}>{`${formatCount(count)} ${state}`}</Badge>
+              </a>
             ),
           ],
           [
@@ -143,19 +135,14 @@ function Causes({ causes }: { causes: readonly Cause[] }) {
               <>
                 {eventOf(cause)}: {describeFaults(cause)}{' '}
                 <small>
-                  {businesses > 1 ? (
-                    `${formatCount(businesses)} businesses`
-                  ) : (
-                    <Named kind="business" id={business} />
-                  )}
-                  , since <Moment at={since} />
+                  <Named kind="business" id={business} />
+                  {businesses > 1 && ` and ${formatCount(businesses - 1)} more`}, since <Moment at={since} />
                 </small>
               </>
             ),
             'wide',
           ],
-          ['Messages', ({ state, cause }) => <a href={stateHref(state, cause)}>Look</a>],
-          ...(mayTry ? [again] : []),
+          ['', ({ cause }) => <PostButton {...again} values={{ cause }} />],
         ]}
       />
     </>

@@ -20,7 +20,7 @@ import { hrefTo, useMay, useVisit, visitOf } from '../ui/context.ts';
 import { Field, PostButton, PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
-import { Badge, Facts, Moment, Phone, Sums } from '../ui/values.tsx';
+import { Badge, Facts, Moment, Phone, Sums, sumOf } from '../ui/values.tsx';
 
 // A browser, or a proxy, waits for a minute or so.
 const answerAfterMs = 10_000;
@@ -263,10 +263,9 @@ function PatientPage({ similar, records, ...props }: PatientPageProps) {
 function PatientSums({ receipts, booked }: Records) {
   const counted = receipts.filter(({ is_summed }) => is_summed === 'true');
   // What was paid too much takes nothing from what is due.
-  const least = (name: string) => (name === 'due_amount' ? 0 : Number.NEGATIVE_INFINITY);
-  const sum = (name: string) =>
-    formatAmount(counted.reduce((total, row) => total + Math.max(least(name), Number(row[name])), 0));
-  const since = counted.findLast(({ due_amount }) => Number(due_amount) > 0)?.issued_at;
+  const due = counted.filter(({ due_amount }) => Number(due_amount) > 0);
+  const sum = (name: string, rows = counted) => formatAmount(sumOf(rows, (row) => Number(row[name])));
+  const since = due.at(-1)?.issued_at;
   const visits = new Map<string, string | null | undefined>();
   for (const { business_id, appointment_id, starts_at, booked_at, state } of booked)
     if (state === 'completed') visits.set(`${business_id} ${appointment_id}`, starts_at ?? booked_at);
@@ -276,7 +275,7 @@ function PatientSums({ receipts, booked }: Records) {
   const sums = [
     { value: sum('net_amount'), label: `billed, ${formatCountOf(counted.length, ['receipt', 'receipts'])}` },
     { value: sum('paid_amount'), label: 'paid' },
-    { value: sum('due_amount'), label: since ? ['due since ', timeOf(since)] : 'due' },
+    { value: sum('due_amount', due), label: since ? ['due since ', timeOf(since)] : 'due' },
     { value: formatCount(visits.size), label: last ? ['visits, the last on ', timeOf(last)] : 'visits' },
   ];
   return <Sums sums={sums} />;

@@ -22,6 +22,7 @@ import {
   Named,
   Nothing,
   Sums,
+  sumOf,
   titled,
 } from '../ui/values.tsx';
 
@@ -170,8 +171,7 @@ interface TakingsProps {
 
 function Takings(props: TakingsProps) {
   const { by, entered, rows, last, lastName, month, months, billed } = props;
-  const sum = (name: Exclude<keyof Taken, 'key'>, of = rows) =>
-    of.reduce((total, row) => total + row[name], 0);
+  const sum = (name: Exclude<keyof Taken, 'key'>, of = rows) => sumOf(of, (row) => row[name]);
   const change = formatChange(sum('collected'), sum('collected', last));
   const compared = change ? `, ${change} against ${lastName}` : '';
   return (

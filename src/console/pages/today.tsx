@@ -22,6 +22,7 @@ import {
   formatCountOf,
   Named,
   Nothing,
+  sumOf,
   Verbatim,
 } from '../ui/values.tsx';
 import {
@@ -90,8 +91,7 @@ function median(values: readonly number[]): number | undefined {
 
 /** Sums of a clinic, or of all: what was collected, and what is usual on such a weekday. */
 function collectedOf(rows: readonly Collected[]) {
-  const sum = (ago: number, key: 'whole' | 'soFar') =>
-    rows.filter((row) => row.ago === ago).reduce((total, row) => total + row[key], 0);
+  const sum = (ago: number, key: 'whole' | 'soFar') => sumOf(rows, (row) => (row.ago === ago ? row[key] : 0));
   const weeks = Array.from({ length: usualWeeks }, (_, n) => 7 * (n + 1)).filter((ago) =>
     rows.some((row) => row.ago === ago),
   );
@@ -157,8 +157,8 @@ function Takings({ collected, billed, day, time }: TodayProps) {
   if (!collected || !billed)
     return <p class="empty">The takings took too long to add up. Reload the page.</p>;
   const { now, usual, usualDay, days } = collectedOf(collected);
-  const net = billed.reduce((sum, row) => sum + row.net, 0);
-  const due = billed.reduce((sum, row) => sum + row.due, 0);
+  const net = sumOf(billed, (row) => row.net);
+  const due = sumOf(billed, (row) => row.due);
   const change = formatChange(now, usual);
   const weekday = weekdayOf(day);
   return (

@@ -54,6 +54,9 @@ export function Badge({ state, children }: { state: string; children?: Component
   return <span class={`badge ${tone}`}>{children ?? titled(state)}</span>;
 }
 
+export const sumOf = <Row,>(rows: readonly Row[], of: (row: Row) => number): number =>
+  rows.reduce((sum, row) => sum + of(row), 0);
+
 /** How many percent more or less it is; undefined: there is nothing to compare with. */
 export function formatChange(now: number, before: number | undefined): string | undefined {
   if (!before) return undefined;

@@ -77,20 +77,14 @@ it('a value is cut to what a line of a page, or a cell of Excel, takes, and a fi
 const formulas =
   '=1+1|+91 1234|-2+3|@sum(a1)|\t=1|\r=1|\n=1|=HYPERLINK("https://elsewhere.invalid")|＝1'.split('|');
 
-it('CSV marks formulas as text, and quotes what some spreadsheet would split', async () => {
+it('CSV marks formulas as text, but no numbers, and quotes what some spreadsheet would split', async () => {
+  const numbers = ['-12.50', '0', '+919876543210', '12345678901234567890.01', '-0'];
   const writer = csvWriter(['value']);
-  for (const value of [...formulas, 'a;=1+1', 'a\t=1']) writer.write({ value });
+  for (const value of [...formulas, 'a;=1+1', 'a\t=1', ...numbers]) writer.write({ value });
   const written = await text(writer.end());
   for (const formula of formulas) expect(written).toContain(`'${formula.replaceAll('"', '""')}`);
   for (const split of ['"a;=1+1"', '"a\t=1"']) expect(written).toContain(split);
-});
-
-it('CSV does not mark numbers as text, and has a header without rows', async () => {
-  const numbers = ['-12.50', '0', '+919876543210', '12345678901234567890.01', '-0'];
-  const writer = csvWriter(['value']);
-  for (const value of numbers) writer.write({ value });
-  writer.end();
-  expect(await text(writer)).toBe(['value', ...numbers, ''].join('\r\n'));
+  expect(written).toContain(numbers.join('\r\n'));
   expect(await text(csvWriter(['one', 'two']).end())).toBe('one,two\r\n');
 });
 
