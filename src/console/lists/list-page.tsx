@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact';
 import { titled, words } from '../../common/words.ts';
 import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
-import { Chip, type Choice, Tabs } from '../ui/chips.tsx';
+import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { shareColumn } from '../ui/pictures.tsx';
 import { Table } from '../ui/table.tsx';
 import { Amount, formatAmount, formatCount, formatCountOf, Sums, sumOf } from '../ui/values.tsx';
-import { columnIn, type List, listNamed, lists } from './definitions.ts';
+import { columnIn, listNamed, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { type Age, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
@@ -28,7 +28,7 @@ interface ListPageProps {
 /** The filters of a list, and its files: they stand beside the title. */
 export function ListBar({ list, filter, businesses, entered }: ListRequest) {
   const page = { path: `/${list.name}`, entered };
-  const range = rangeOf(list, entered);
+  const range = entered.from || entered.to ? undefined : (entered.range ?? list.range);
   const days = describeDays(filter.from, filter.to);
   const known = Object.keys(ranges).filter(
     (name) => list.hasDaysToCome || !rangesToCome.includes(name as RangeName),
@@ -37,8 +37,9 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
     <>
       <Chip
         {...page}
+        name="range"
         label="Days"
-        names={['range', 'from', 'to']}
+        also={['from', 'to']}
         choices={known.map((name) => [name, name === 'all' ? 'All days' : titled(name)])}
         fields={[
           { name: 'from', label: 'From', type: 'date' },
@@ -48,7 +49,7 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
       />
       {Object.entries(list.choices).map(([name, choices]) => {
         const { label } = columnIn(list, name);
-        return <Chip key={name} {...page} label={label} names={[name]} choices={Object.entries(choices)} />;
+        return <Chip key={name} {...page} name={name} label={label} choices={Object.entries(choices)} />;
       })}
       {list.places
         .filter((kind) => kind !== 'business' || businesses.length > 1)
@@ -60,7 +61,7 @@ export function ListBar({ list, filter, businesses, entered }: ListRequest) {
         const fields = label ? [{ name, label }] : [];
         return (
           (label || chosen) && (
-            <Chip key={name} {...page} label={label ?? shown} names={[name]} {...{ fields, chosen }} />
+            <Chip key={name} {...page} label={label ?? shown} {...{ name, fields, chosen }} />
           )
         );
       })}
@@ -90,8 +91,7 @@ export function PlaceChip({ kind, ...page }: PlaceProps) {
   return (
     <Chip
       {...page}
-      label={titled(kind)}
-      names={[kind]}
+      name={kind}
       choices={[...names].slice(0, maxChoices)}
       fields={[{ name: kind, label: `${titled(kind)}: name or id` }]}
       chosen={names.get(page.entered[kind] ?? '')}
@@ -100,12 +100,9 @@ export function PlaceChip({ kind, ...page }: PlaceProps) {
 }
 
 /** Pages that are no lists, and stand among the tabs of some. */
-const pagesBeside: Record<string, readonly Choice[]> = {
-  appointments: [{ name: 'Busy hours', href: hrefTo('/hours') }],
-  takings: (['day', 'month', 'doctor', 'clinic'] as const).map((by) => ({
-    name: `By ${by}`,
-    href: hrefTo('/takings', { by }),
-  })),
+const pagesBeside: Record<string, readonly (readonly [name: string, path: string, by?: string])[]> = {
+  appointments: [['Busy hours', '/hours']],
+  takings: ['day', 'month', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
 };
 
 interface TabsProps {
@@ -118,39 +115,15 @@ interface TabsProps {
 /** Lists of a group, and pages beside them. The place that is chosen stays. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
   const { business, clinic, doctor } = entered;
-  const tabs = lists
+  const own = lists
     .filter(({ tab }) => tab[0] === group)
-    .map((list) => ({ name: list.tab[1], href: listHref(list, { business, clinic, doctor }) }));
-  const all = [...(pagesBeside[group] ?? []), ...tabs].map((tab) => ({
-    ...tab,
-    current: tab.name === current,
+    .map(({ name, tab }) => [tab[1], `/${name}`] as const);
+  const tabs = [...(pagesBeside[group] ?? []), ...own].map(([name, path, by]) => ({
+    name,
+    href: hrefTo(path, { by, business, clinic, doctor }),
+    current: name === current,
   }));
-  return <Tabs label={group} tabs={all} />;
-}
-
-/** Undefined where other days are entered. */
-const rangeOf = (list: List, { from, to, range }: Values) => (from || to ? undefined : (range ?? list.range));
-
-const usualRanges: readonly RangeName[] = ['today', 'yesterday', 'this_month', 'last_month'];
-const rangesAhead: readonly RangeName[] = ['today', 'tomorrow', 'next_7_days', 'last_week'];
-
-/** The tabs of a list, and the days that are asked for most. */
-function ListTabs({ list, entered }: ListRequest) {
-  const [group, name] = list.tab;
-  const range = rangeOf(list, entered);
-  const days = (list.hasDaysToCome ? rangesAhead : usualRanges).map((name) => ({
-    name: titled(name),
-    href: listHref(list, { ...entered, from: undefined, to: undefined, range: name }),
-    current: name === range,
-  }));
-  return (
-    <div class="bar">
-      <GroupTabs group={group} current={name} entered={entered} />
-      <span class="right">
-        <Tabs label="Days" tabs={days} />
-      </span>
-    </div>
-  );
+  return <Tabs label={group} tabs={tabs} />;
 }
 
 export function ListPage(props: ListPageProps) {
@@ -159,7 +132,7 @@ export function ListPage(props: ListPageProps) {
   const { list, entered } = request;
   return (
     <>
-      <ListTabs {...request} />
+      <GroupTabs group={list.tab[0]} current={list.tab[1]} entered={entered} />
       {props.above}
       <TotalsLine {...props} />
       {props.ages && <Ages entered={entered} ages={props.ages} />}

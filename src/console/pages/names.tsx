@@ -28,8 +28,8 @@ export const names: Page = (routes, { db, read, logAccess }) => {
     const typed = [{ name: 'text', label: 'A part of the id or of the name' }];
     const bar = (
       <>
-        <Chip {...page} label="Kind" names={['kind']} choices={kinds} />
-        <Chip {...page} label="Id or name" names={['text']} fields={typed} />
+        <Chip {...page} name="kind" choices={kinds} />
+        <Chip {...page} name="text" label="Id or name" fields={typed} />
       </>
     );
     const ids = await read((tx) => listIds(tx, entered));

@@ -140,7 +140,7 @@ export const takings: Page = (routes, { config, families, read }) => {
     const kinds = aliasKinds.filter((kind) => several || kind !== 'business');
     const bar = (
       <>
-        <Chip {...page} label="Month" names={['month']} chosen={nameOfMonth(month)} choices={choices} />
+        <Chip {...page} name="month" chosen={nameOfMonth(month)} choices={choices} />
         {kinds.map((kind) => (
           <PlaceChip key={kind} {...page} kind={kind} />
         ))}

@@ -1,20 +1,17 @@
+import { titled } from '../../common/words.ts';
 import { hrefTo, type Values } from './context.ts';
 import { Field, type FormField, Hidden } from './forms.tsx';
-
-export interface Choice {
-  name: string;
-  href: string;
-  current?: boolean;
-}
 
 interface ChipProps {
   /** The path of the page, below /console; `entered` is the rest of its address. */
   path: string;
   entered: Values;
+  /** The field of the address that its choices set. */
+  name: string;
   /** What it filters by. */
-  label: string;
-  /** The fields of the address that it sets; choices set the first one. */
-  names: readonly string[];
+  label?: string;
+  /** Other fields that it sets. */
+  also?: readonly string[];
   choices?: readonly (readonly [value: string, title: string])[];
   /** What is typed in place of a choice. */
   fields?: readonly FormField[];
@@ -23,13 +20,19 @@ interface ChipProps {
 }
 
 /** A filter: closed, it shows what is chosen; open, what can be. */
-export function Chip({ path, entered, label, names, choices = [], fields = [], chosen }: ChipProps) {
-  const without = {
-    ...entered,
-    ...Object.fromEntries(names.map((name) => [name, undefined])),
-  };
-  const [first = ''] = names;
-  const value = entered[first];
+export function Chip({
+  path,
+  entered,
+  name,
+  label = titled(name),
+  also = [],
+  choices = [],
+  fields = [],
+  chosen,
+}: ChipProps) {
+  const names = [name, ...also];
+  const without = { ...entered, ...Object.fromEntries(names.map((field) => [field, undefined])) };
+  const value = entered[name];
   const shown = chosen ?? choices.find(([choice]) => choice === value)?.[1] ?? value;
   return (
     <span class={shown ? 'chip on' : 'chip'}>
@@ -43,7 +46,7 @@ export function Chip({ path, entered, label, names, choices = [], fields = [], c
             {choices.map(([choice, title]) => (
               <li key={choice}>
                 <a
-                  href={hrefTo(path, { ...without, [first]: choice })}
+                  href={hrefTo(path, { ...without, [name]: choice })}
                   aria-current={choice === value ? 'true' : undefined}
                 >
                   {title}
@@ -71,8 +74,14 @@ export function Chip({ path, entered, label, names, choices = [], fields = [], c
   );
 }
 
+interface Tab {
+  name: string;
+  href: string;
+  current: boolean;
+}
+
 /** Pages beside each other, of which one is open. */
-export function Tabs({ label, tabs }: { label: string; tabs: readonly Choice[] }) {
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   if (tabs.length < 2) return null;
   return (
     <nav class="tabs" aria-label={label}>
