@@ -59,7 +59,7 @@ export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: st
     <>
       <Done {...readForm(req.query, outcome)} />
       {arrivals && <Overview {...{ arrivals, unit }} />}
-      {causes.length > 0 && <Causes causes={causes} />}
+      <Causes causes={causes} />
     </>
   );
 }
@@ -115,36 +115,34 @@ const stateHref = (state: string, cause?: string) =>
 function Causes({ causes }: { causes: readonly Cause[] }) {
   const again = { action: hrefTo('/callbacks/again'), least: 'operator', text: 'Try again' } as const;
   return (
-    <>
-      <h2>To do</h2>
-      <Table
-        label="Causes of failed callbacks and rejected messages"
-        rows={causes}
-        columns={[
-          [
-            'Count',
-            ({ state, count, cause }) => (
-              <a href={stateHref(state, cause)}>
-                <Badge state={state}>{`${formatCount(count)} ${state}`}</Badge>
-              </a>
-            ),
-          ],
-          [
-            'Cause',
-            ({ business, businesses, since, ...cause }) => (
-              <>
-                {eventOf(cause)}: {describeFaults(cause)}{' '}
-                <small>
-                  <Named kind="business" id={business} />
-                  {businesses > 1 && ` and ${formatCount(businesses - 1)} more`}, since <Moment at={since} />
-                </small>
-              </>
-            ),
-            'wide',
-          ],
-          ['', ({ cause }) => <PostButton {...again} values={{ cause }} />],
-        ]}
-      />
-    </>
+    <Table
+      label="To do"
+      heading
+      rows={causes}
+      columns={[
+        [
+          'Count',
+          ({ state, count, cause }) => (
+            <a href={stateHref(state, cause)}>
+              <Badge state={state}>{`${formatCount(count)} ${state}`}</Badge>
+            </a>
+          ),
+        ],
+        [
+          'Cause',
+          ({ business, businesses, since, ...cause }) => (
+            <>
+              {eventOf(cause)}: {describeFaults(cause)}{' '}
+              <small>
+                <Named kind="business" id={business} />
+                {businesses > 1 && ` and ${formatCount(businesses - 1)} more`}, since <Moment at={since} />
+              </small>
+            </>
+          ),
+          'wide',
+        ],
+        ['', ({ cause }) => <PostButton {...again} values={{ cause }} />],
+      ]}
+    />
   );
 }

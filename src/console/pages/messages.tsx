@@ -10,6 +10,7 @@ import { readDelivery, replayDeliveries, type StoredDelivery } from '../../inbox
 import { hasContents, readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
 import { dropQuarantined, type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
+import type { Access } from '../../receiver/store/log-access.ts';
 import { reasons } from '../lists/wording.ts';
 import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
 import { hrefTo } from '../ui/context.ts';
@@ -23,44 +24,40 @@ interface Message {
   title: string;
   state: ComponentChildren;
   facts: Record<string, ComponentChildren>;
-  subjects: readonly string[];
   /** Its entry in the access log. */
-  action: string;
-  filter: Record<string, string>;
-  /** Undefined: it is hidden. */
+  entry: Omit<Access, 'actor'>;
+  /** Undefined: it may not be tried again. */
+  again: string | undefined;
   text: ComponentChildren;
-  mayTryAgain: boolean;
-  above?: ComponentChildren;
-  below?: ComponentChildren;
 }
 
 /** One message: what it says, what is wrong with it, another try, its correction. */
 export const messages: Page = (routes, core) => {
   const { db, families, logAccess } = core;
-  const send = async (res: Response, message: Message, status = 200) => {
-    const { title, state, facts, subjects, action, filter, text, mayTryAgain, above, below } = message;
+  const send = async (res: Response, message: Message, warning?: string) => {
+    const { title, state, facts, entry, again, text } = message;
     const maySee = hasRole(res, 'desk');
-    if (maySee) await logAccess(res, { action, subjects, filter, rows: 1 });
-    const again = `/console${res.req.path.replace(/\/(again|corrected)$/, '')}/again`;
+    if (maySee) await logAccess(res, { ...entry, rows: 1 });
     const bar = (
       <>
         {state}
-        <span class="right">
-          {mayTryAgain && <PostButton action={again} least="operator" text="Try again" />}
-        </span>
+        <span class="right">{again && <PostButton action={again} least="operator" text="Try again" />}</span>
       </>
     );
     const content = (
       <>
-        {above}
+        {warning && (
+          <p class="warning" role="alert">
+            It was rejected again, and nothing was changed: {warning}
+          </p>
+        )}
         <Facts facts={facts} />
         <h2>Message</h2>
         {!maySee && <p class="note">Names and what else is personal are hidden: they take the role desk.</p>}
         {text}
-        {below}
       </>
     );
-    sendPage(res, title, content, { status, bar });
+    sendPage(res, title, content, { status: warning ? 422 : 200, bar });
   };
 
   routes.get('/callbacks/:id', 'viewer', async (req, res) => {
@@ -93,12 +90,7 @@ export const messages: Page = (routes, core) => {
     if (result.outcome === 'expired')
       throw new BadInput('It is older than what is kept of its kind: see RETENTION.');
     if (result.outcome !== 'rejected') return res.redirect(303, hrefTo(`/callbacks/${result.id}`));
-    const above = (
-      <p class="warning" role="alert">
-        It was rejected again, and nothing was changed: {result.reason}
-      </p>
-    );
-    return send(res, { ...describeRejected(message, res, corrected), above }, 422);
+    return send(res, describeRejected(message, res, corrected), result.reason);
   };
   routes.get('/rejected/:id', 'viewer', async (req, res) =>
     send(res, describeRejected(await load(req), res)),
@@ -148,11 +140,9 @@ function describeStored(delivery: StoredDelivery, family: Family | undefined, ma
       ...arrivalOf(delivery, delivery.delivery_count),
       Id: id,
     },
-    subjects,
-    action: 'reveal',
-    filter: { delivery: id },
+    entry: { action: 'reveal', subjects, filter: { delivery: id } },
+    again: hrefTo(`/callbacks/${id}/again`),
     text: <Verbatim label="Message" text={readableBody(body, maySee ? undefined : { family })} />,
-    mayTryAgain: true,
   };
 }
 
@@ -162,7 +152,6 @@ function describeRejected(message: Quarantined, res: Response, typed?: string): 
   const received = message.body.toString();
   // A correction of what is shown would lose the rest.
   const mayCorrect = hasRole(res, 'privacy') && !accepted && !hasContents(received);
-  const shown = hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(received)} />;
   return {
     title: eventOf(message),
     state: (
@@ -175,33 +164,35 @@ function describeRejected(message: Quarantined, res: Response, typed?: string): 
       Acknowledged: acknowledged ? 'yes: the sender will not send it again' : undefined,
       Accepted: accepted ? <Moment at={accepted} exact /> : undefined,
     },
-    subjects,
-    action: 'body',
-    filter: { quarantine: id },
-    text: mayCorrect ? (
-      <PostForm action={hrefTo(`/rejected/${id}/corrected`)} least="privacy">
-        <textarea name="message" rows={20} spellcheck={false} aria-label="The message, to be corrected">
-          {typed ?? indented(received)}
-        </textarea>
-        <button type="submit" class="main">
-          Save and try again
-        </button>
-      </PostForm>
-    ) : (
-      shown
-    ),
-    mayTryAgain: !accepted,
-    below: hasRole(res, 'operator') && (
-      <details>
-        <summary>Delete this message</summary>
-        <p>It is gone for good, and cannot be tried again.</p>
-        <PostButton
-          action={hrefTo(`/rejected/${id}/delete`)}
-          least="operator"
-          kind="bad"
-          text="Delete for good"
-        />
-      </details>
+    entry: { action: 'body', subjects, filter: { quarantine: id } },
+    again: accepted ? undefined : hrefTo(`/rejected/${id}/again`),
+    text: (
+      <>
+        {mayCorrect ? (
+          <PostForm action={hrefTo(`/rejected/${id}/corrected`)} least="privacy">
+            <textarea name="message" rows={20} spellcheck={false} aria-label="The message, to be corrected">
+              {typed ?? indented(received)}
+            </textarea>
+            <button type="submit" class="main">
+              Save and try again
+            </button>
+          </PostForm>
+        ) : (
+          hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(received)} />
+        )}
+        {hasRole(res, 'operator') && (
+          <details>
+            <summary>Delete this message</summary>
+            <p>It is gone for good, and cannot be tried again.</p>
+            <PostButton
+              action={hrefTo(`/rejected/${id}/delete`)}
+              least="operator"
+              kind="bad"
+              text="Delete for good"
+            />
+          </details>
+        )}
+      </>
     ),
   };
 }

@@ -131,9 +131,9 @@ function RecordBody(props: BodyProps) {
         <div>
           <h2>History</h2>
           <History {...props} />
-          {record.related.length > 0 && <h2>Same visit</h2>}
           <Table
             label="Same visit"
+            heading
             rows={record.related}
             columns={[
               [
@@ -279,17 +279,15 @@ function Money({ row, last }: { row: Row; last: Change }) {
     ['Due', last.due],
   ];
   return (
-    <>
-      <h2>Money</h2>
-      <Table
-        label="Money"
-        rows={lines}
-        columns={[
-          ['What', ([name]) => name],
-          ['Rupees', ([, value]) => <Amount value={value} />, 'n'],
-        ]}
-      />
-    </>
+    <Table
+      label="Money"
+      heading
+      rows={lines}
+      columns={[
+        ['What', ([name]) => name],
+        ['Rupees', ([, value]) => <Amount value={value} />, 'n'],
+      ]}
+    />
   );
 }
 

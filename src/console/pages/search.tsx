@@ -51,9 +51,9 @@ function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boo
           its end, an id, a doctor or a clinic.{!isPersonal && ' Patients take the role desk.'}
         </p>
       )}
-      {persons.length > 0 && <h2>Patients</h2>}
       <Table
         label="Patients"
+        heading
         rows={persons}
         columns={[
           [
@@ -72,9 +72,9 @@ function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boo
           <a href={placeHref(place)}>{place.alias}</a>, {place.kind}
         </p>
       ))}
-      {hits.length > 0 && <h2>Receipts and other records</h2>}
       <Table
         label="Receipts and other records"
+        heading
         rows={hits}
         columns={[
           ['Record', (hit) => <RecordLink {...hit} />, 'at-title'],

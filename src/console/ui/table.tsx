@@ -11,8 +11,9 @@ export type Column<Row> = readonly [
 ];
 
 interface TableProps<Row> {
-  /** For screen readers. */
+  /** For screen readers; `heading`: for all, above the rows, if there are any. */
   label: string;
+  heading?: boolean;
   columns: readonly Column<Row>[];
   /** Undefined: the query timed out. */
   rows: readonly Row[] | undefined;
@@ -21,12 +22,13 @@ interface TableProps<Row> {
   printed?: ComponentChildren;
 }
 
-export function Table<Row>({ label, columns, rows, empty, printed }: TableProps<Row>) {
+export function Table<Row>({ label, heading, columns, rows, empty, printed }: TableProps<Row>) {
   if (!rows) return <p class="empty">{label} took too long to read. Reload the page.</p>;
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   const isList = columns.some(([, , classes]) => classes?.includes('at-'));
   return (
     <section class="scroll" aria-label={label} tabindex={isList ? undefined : 0}>
+      {heading && <h2>{label}</h2>}
       <table class={isList ? 'rows' : undefined} aria-label={label}>
         <thead>
           {printed && (
