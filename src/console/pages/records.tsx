@@ -121,6 +121,9 @@ interface BodyProps extends HistoryProps {
 
 function RecordBody(props: BodyProps) {
   const { family, record, row, changes, isPersonal } = props;
+  const related = record.related.map((other) =>
+    isPersonal ? other : { ...other, row: other.row && maskRow(other.row, other.family) },
+  );
   const labelled = labelledFields(family);
   const others = [...Object.keys(family.fields), 'business_id', 'client_id', 'deleted_at'];
   const isUnlabelled = (name: string) => !labelled.includes(name);
@@ -134,17 +137,9 @@ function RecordBody(props: BodyProps) {
           <Table
             label="Same visit"
             heading
-            rows={record.related}
+            rows={related}
             columns={[
-              [
-                'Record',
-                (other) => (
-                  <RecordLink
-                    {...other}
-                    row={isPersonal ? other.row : other.row && maskRow(other.row, other.family)}
-                  />
-                ),
-              ],
+              ['Record', (other) => <RecordLink {...other} />],
               ['When', (other) => <Moment at={other.row && timeOf(other.row)} />],
               [
                 'State',
