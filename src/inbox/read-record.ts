@@ -25,7 +25,6 @@ export interface Version {
   event: string;
   eventTime: Date;
   receivedAt: Date;
-  keys: string[];
   /** The fields that it gave another value. */
   changed: string[];
   isReduced: boolean;
@@ -148,12 +147,12 @@ with versions as materialized (
          is_applied and coalesce(lag(value) over (partition by key, is_applied order by version), 'null') <> value as is_changed
   from compared cross join jsonb_each(data)
 ), keys as (
-  select id, array_agg(key order by key) as keys, array_agg(key order by key) filter (where is_changed) as changed
+  select id, array_agg(key order by key) filter (where is_changed) as changed
   from fields group by id
 )
 select id, event, event_time as "eventTime", received_at as "receivedAt", is_reduced as "isReduced", error,
        case when is_applied then 'applied' when is_failed then 'failed' else 'received' end as status,
-       coalesce(keys, '{}') as keys, coalesce(changed, '{}') as changed
+       coalesce(changed, '{}') as changed
 from shown left join keys using (id) order by version desc`;
 
 async function readRelated(

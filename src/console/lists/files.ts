@@ -7,7 +7,7 @@ import { describeDays } from './ranges.ts';
 import { type CellKind, writeXlsx } from './xlsx.ts';
 
 type Rows = AsyncIterable<ListRow>;
-export type Writer = NodeJS.ReadWriteStream | ((rows: Rows) => AsyncIterable<Uint8Array>);
+type Writer = NodeJS.ReadWriteStream | ((rows: Rows) => AsyncIterable<Uint8Array>);
 
 interface Format {
   label: string;

@@ -4,7 +4,7 @@ import { formatAmount } from '../../common/words.ts';
 /** The kind of a column's values, each as PostgreSQL writes it. A moment is shown in the time zone that it is written in. */
 export type CellKind = 'number' | 'amount' | 'date' | 'moment' | 'text';
 
-export interface XlsxColumn {
+interface XlsxColumn {
   name: string;
   title: string;
   kind: CellKind;

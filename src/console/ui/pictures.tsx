@@ -53,7 +53,7 @@ export function Bars({ about, bars, usual = 0 }: BarsProps) {
 }
 
 /** How much of the greatest a value is, beside it in a table. */
-export function Meter({ value, most, label }: { value: number; most: number; label: string }) {
+function Meter({ value, most, label }: { value: number; most: number; label: string }) {
   const share = Math.round((Math.max(0, value) / Math.max(1, most)) * 100);
   return (
     <svg width="100%" height="8" role="img" aria-label={`${label}: ${share} % of the greatest`}>
