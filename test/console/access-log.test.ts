@@ -2,12 +2,11 @@ import { patientHandle } from '../../src/console/patient-handle.ts';
 import { logAccess } from '../../src/receiver/store/log-access.ts';
 import { coreOf } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { adminToken, openApp, type Visitor, visitAs } from './support.ts';
+import { adminToken, openApp, textOf, type Visitor, visitAs } from './support.ts';
 
 const database = useReceiverDatabase();
 const actor = { id: 'priya-1', name: 'Priya' };
 const asha = ['p:platform:asha-4711'];
-const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 let officer: Visitor;
 beforeAll(async () => {
   const { app } = openApp(database);

@@ -3,7 +3,7 @@ import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts'
 import { coreOf, mergeAll } from '../support/core.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { openApp, visitAs } from './support.ts';
+import { openApp, textOf, visitAs } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const now = Math.floor(Date.now() / 1000);
@@ -40,7 +40,6 @@ const rejectedIds = async () =>
   ).map(({ id }) => String(id));
 const entries = () =>
   database.rows('select action, subjects, filter, rows from public.access_log order by entry');
-const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 
 it('Callbacks counts what arrived in the chosen time, and lists it by its records', async () => {
   await store([receipt(1, { receipt_number: 'JA-2671' })]);

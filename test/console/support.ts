@@ -26,6 +26,9 @@ export function openApp(
   return { core, app: createApp([feature.routes!(core)], core.log) };
 }
 
+/** What a page says, without its markup. */
+export const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
 export interface Visitor {
   get: (path: string) => supertest.Test;
   /** Posts a form as the console's own pages do. */

@@ -7,11 +7,11 @@ import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { openApp, visitAs } from '../support.ts';
 
 const database = useReceiverDatabase();
+const now = Math.floor(Date.now() / 1000);
+const receipt = (receipt_id: number, data: object) =>
+  receiptCallback({ event_time: now, data: { receipt_id, created_at: now, ...data } });
 
 it('a report is the same in CSV and in Excel, where amounts are numbers, and texts are texts', async () => {
-  const now = Math.floor(Date.now() / 1000);
-  const receipt = (receipt_id: number, data: object) =>
-    receiptCallback({ event_time: now, data: { receipt_id, created_at: now * 1000, ...data } });
   await apply(database, [
     receipt(1, { name: '=1+1', net_amount: 450.5 }),
     receipt(2, { name: 'आशा <"&">', net_amount: -12 }),
@@ -35,9 +35,6 @@ it('a report is the same in CSV and in Excel, where amounts are numbers, and tex
 
 it('an amount of many digits is in the total of an Excel file, and one of a failed receipt is not', async () => {
   await database.rows('truncate receiver.inbox, receipts');
-  const now = Math.floor(Date.now() / 1000);
-  const receipt = (receipt_id: number, data: object) =>
-    receiptCallback({ event_time: now, data: { receipt_id, created_at: now, clinic_id: 'long', ...data } });
   await apply(database, [
     receipt(5, { net_amount: '100.123456789012345678901234567890' }),
     receipt(6, { net_amount: 0.5 }),
@@ -53,10 +50,7 @@ it('an amount of many digits is in the total of an Excel file, and one of a fail
 });
 
 it('a value is cut to what a line of a page, or a cell of Excel, takes, and a file has no more rows than are allowed', async () => {
-  const now = Math.floor(Date.now() / 1000);
-  await apply(database, [
-    receiptCallback({ event_time: now, data: { receipt_id: 3, created_at: now, name: 'n'.repeat(40_000) } }),
-  ]);
+  await apply(database, [receipt(3, { name: 'n'.repeat(40_000) })]);
   const { app } = openApp(database);
   const desk = await visitAs(app, database, ['desk']);
   const { text: shown } = await desk.get('/receipts').expect(200);
