@@ -23,7 +23,6 @@ import {
   Named,
   Nothing,
   sumOf,
-  Verbatim,
 } from '../ui/values.tsx';
 import {
   type Collected,
@@ -121,7 +120,8 @@ function Today(props: TodayProps) {
       <div class="two">
         <div>
           <h2>
-            <a href={listHref(listNamed('appointments'))}>Next appointments</a> {counts}
+            <a href={listHref(listNamed('appointments'))}>Next appointments</a> {counts} ·{' '}
+            <a href={listHref(listNamed('appointments'), { range: 'tomorrow' })}>Tomorrow</a>
           </h2>
           <Rows
             list={listNamed('appointments')}
@@ -251,14 +251,27 @@ function Welcome({ addresses }: { addresses: readonly string[] }) {
       {useMay('operator') && (
         <>
           <h2>1. Register these addresses at the platform</h2>
-          <Verbatim label="Addresses" text={addresses.join('\n')} />
+          {addresses.map((address) => (
+            <Copy key={address} text={address} />
+          ))}
           <h2>2. Or send one callback yourself</h2>
-          <Verbatim label="Command" text={curl} />
+          <Copy text={curl} />
         </>
       )}
       <h2>Or look at eight weeks of an invented clinic</h2>
-      <Verbatim label="Command for the history" text="npx receiver send --history" />
+      <Copy text="npx receiver send --history" />
       <p class="note">All this goes with the first callback.</p>
     </>
+  );
+}
+
+function Copy({ text }: { text: string }) {
+  return (
+    <p class="actions">
+      <code>{text}</code>
+      <button type="button" data-copy={text}>
+        Copy
+      </button>
+    </p>
   );
 }
