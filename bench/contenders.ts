@@ -106,7 +106,7 @@ const oneByOne = (name: string, concurrency: number): Contender => ({
 const floor = (name: string, merges: boolean): Contender => {
   const env = ({ databaseUrl }: Stores) => ({ DATABASE_URL: databaseUrl, ...(merges && { MERGES: 'yes' }) });
   const tables = `create table callbacks (id uuid primary key, business text, record bigint, version text collate "C", body jsonb);
-    create index on callbacks (business, record); create table waiting (ids uuid[]);
+    create index on callbacks (business, record); create table waiting (n bigint generated always as identity primary key, ids uuid[]);
     create aggregate merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}'); ${createReceipts()}`;
   return {
     name,

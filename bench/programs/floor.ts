@@ -9,7 +9,7 @@ const commitsInFlight = merges ? 2 : 1;
 const pool = new pg.Pool({ connectionString, max: commitsInFlight });
 const insertion = `insert into callbacks select * from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::jsonb[])`;
 const text = merges
-  ? `with stored as (${insertion} returning id) insert into waiting select array_agg(id) from stored`
+  ? `with stored as (${insertion} returning id) insert into waiting (ids) select array_agg(id) from stored`
   : insertion;
 
 interface Item {
