@@ -4,6 +4,7 @@ import { withDeadline, withTimeout } from '../common/timeouts.ts';
 import type { Core, Task } from '../receiver/feature.ts';
 import { isRowOf, tableOf } from '../receiver/store/columns.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
+import { queryPrepared } from '../receiver/store/pools.ts';
 import { type Attempt, handlerPrefix, here, recordFailure } from './destinations.ts';
 import type { Handler, HandlerEvent } from './handler.ts';
 import { type Change, readHead } from './read-changes.ts';
@@ -118,24 +119,16 @@ const failed = (outcome: string): Attempt => ({ outcome, retryAfterMs: 0 });
 
 /** The record as it is now: it may have been erased since the change. */
 async function readEvent(
-  { pool, db, families }: Core,
+  { pool, families }: Core,
   { cursor, position, ...change }: Change,
 ): Promise<HandlerEvent> {
   const { business_id, record_id: id, kind, at: changed_at } = change;
   const family = families.find(({ name }) => name === change.family)!;
-  const text = `select t.* from ${tableOf(family)} t join (values ($1::text, $2::text)) k(business_id, record_id) on ${isRowOf(family)}`;
-  const { rows } = await pool.query<{ delivery_id: string }>(text, [business_id, id]);
-  const [record] = rows;
-  const stored = db
-    .selectFrom('receiver.inbox')
-    .select('envelope')
-    .where('id', '=', record?.delivery_id ?? null);
-  const callback = record && (await stored.executeTakeFirst())?.envelope;
+  // No field has this name.
+  const text = `select t.*, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
+    from ${tableOf(family)} t join (values ($1::text, $2::text)) k(business_id, record_id) on ${isRowOf(family)}`;
+  const [row] = await queryPrepared(pool, { text, values: [business_id, id] });
+  const { 'callback ': callback = null, ...record } = row ?? {};
   const about = { cursor, family: family.name, business_id, id, kind, version: Number(position), changed_at };
-  return {
-    family: family.name,
-    change: about,
-    record: record ?? null,
-    callback: callback ?? null,
-  } as HandlerEvent;
+  return { family: family.name, change: about, record: row ? record : null, callback } as HandlerEvent;
 }
