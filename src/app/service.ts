@@ -9,7 +9,7 @@ import { createLog, type Log } from '../common/log.ts';
 import { embeddedFolder, hasDatabase } from '../embedded/place.ts';
 import { findBindError } from '../embedded/server-process.ts';
 import { startEmbeddedPostgres } from '../embedded/start-embedded.ts';
-import { handlersTask } from '../feed/handlers.ts';
+import { handlersTask, registerHandlers } from '../feed/handlers.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { createApp, listen, PortUnavailable } from '../receiver/http/server.ts';
 import { type OnStop, type ReceiverState, startReceiver } from '../receiver/receiver.ts';
@@ -97,6 +97,10 @@ async function startHandlers(
   await prepare({ config, databaseUrl, families, signal, log });
   const server = await listen(express.Router(), createApp([], log), config);
   onStop(server.stop);
+  // Before it is ready, so that it misses nothing then; while PostgreSQL is away, later.
+  await registerHandlers(core, handlers).catch((err) =>
+    log.warn({ err }, 'the handlers are registered later'),
+  );
   onStop(startTasks([handlersTask(core, handlers)], db, log));
   tellParent();
   return { url: server.url, access: undefined };

@@ -16,7 +16,7 @@ export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => 
   everyMs: core.config.times.webhookEveryMs,
   leaseMs: core.config.times.handlersLeaseMs,
   run: async (signal) => {
-    for (const handler of handlers) await register(core, handler);
+    await registerHandlers(core, handlers);
     const transport = createTransport(core, handlers);
     await recordInterrupted(core, handlers, transport);
     await sendChanges(core, transport, signal);
@@ -24,6 +24,11 @@ export const handlersTask = (core: Core, handlers: readonly Handler[]): Task => 
 });
 
 const idOf = ({ name }: Handler) => `${handlerPrefix}${name}`;
+
+/** What changes from then on is handed over. @throws the database's error */
+export async function registerHandlers(core: Core, handlers: readonly Handler[]): Promise<void> {
+  for (const handler of handlers) await register(core, handler);
+}
 
 async function register(core: Core, handler: Handler): Promise<void> {
   const { db } = core;
