@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { InvalidConfiguration } from '../common/config/config.ts';
 
-/** Of modules of one's own: each fault with its file. */
+/** The faults of modules of one's own, each with its file. */
 export class InvalidModules extends InvalidConfiguration {
   constructor(variable: string, problems: string[]) {
     super(problems.map((problem) => `${variable} ${problem}`));

@@ -97,7 +97,7 @@ async function startHandlers(
   await prepare({ config, databaseUrl, families, signal, log });
   const server = await listen(express.Router(), createApp([], log), config);
   onStop(server.stop);
-  // Before it is ready, so that it misses nothing then; while PostgreSQL is away, later.
+  // What changes once it is ready is handed over; while PostgreSQL is away, the task registers them.
   await registerHandlers(core, handlers).catch((err) =>
     log.warn({ err }, 'the handlers are registered later'),
   );

@@ -98,7 +98,7 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
         return { outcome: done, retryAfterMs: 0 };
       } catch (error) {
         const { name, code, stack = '' } = Object(error) as { name?: string; code?: unknown; stack?: string };
-        // Not its text, which may have anything of the record.
+        // Its text may have anything of the record.
         log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
         await ended(call, timeoutOf(handler), log);
         return failed(String(code ?? name).slice(0, 60));

@@ -10,9 +10,9 @@ const maxRequests = 8;
 
 /** How changes reach some of the destinations. */
 export interface Transport {
-  /** Undefined: those that are addresses. */
+  /** Its destinations; undefined: those that are addresses. */
   ids?: readonly string[];
-  /** Of an attempt. */
+  /** The time limit of an attempt. */
   limitMs: number;
   /** @throws the database's error */
   deliver: (destination: Destination, change: Change, signal: AbortSignal) => Promise<Attempt>;
