@@ -43,14 +43,16 @@ function writeProject(modules: Record<string, string>): string {
 }
 
 const handler = (name: string, body: string, more = '') => `
-  import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+  import { existsSync, writeFileSync } from 'node:fs';
+  import pg from 'pg';
   import { defineHandler } from 'webhook-receiver/handler';
-  const calls = process.env.CALLS_OF_HANDLERS;
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+  const marks = process.env.MARKS_OF_HANDLERS;
   let count = 0;
   export default defineHandler({ name: '${name}', families: ['receipt'], ${more} run: async ({ change, record, callback }, { signal }) => {
     count += 1;
     ${body}
-    appendFileSync(calls, JSON.stringify({ name: '${name}', ...change, record, callback }) + '\\n');
+    await pool.query('insert into test.calls (call) values ($1)', [{ name: '${name}', ...change, record, callback }]);
   } });`;
 
 interface Call {
@@ -63,23 +65,17 @@ interface Call {
 }
 
 async function start(modules: Record<string, string>, env: Record<string, string> = {}) {
+  await database.rows(
+    'create schema test; create table test.calls (n bigint generated always as identity, call jsonb)',
+  );
   const HANDLERS = writeProject(modules);
-  const file = join(HANDLERS, '../calls');
-  writeFileSync(file, '');
-  const service = await spawnService({
-    DATABASE_URL: database.url,
-    HANDLERS,
-    CALLS_OF_HANDLERS: file,
-    ...env,
-  });
+  const MARKS_OF_HANDLERS = join(HANDLERS, '../mark');
+  const service = await spawnService({ DATABASE_URL: database.url, HANDLERS, MARKS_OF_HANDLERS, ...env });
   closeLater(killProcesses);
   return {
     service,
-    calls: (): Call[] =>
-      readFileSync(file, 'utf8')
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line)),
+    calls: async () =>
+      (await database.rows('select call from test.calls order by n')).map(({ call }) => call as Call),
   };
 }
 
@@ -102,16 +98,13 @@ const changesOfReceipts = () =>
   );
 
 /** Each change was handed over, the first time after all earlier ones of its record. */
-async function expectAll(calls: Call[], name: string) {
-  const changes = await changesOfReceipts();
+function expectInOrder(calls: Call[], changes: Record<string, unknown>[], name: string) {
   const own = calls.filter((call) => call.name === name);
   const firsts = own.filter(({ version }, n) => own.findIndex((call) => call.version === version) === n);
+  const versionsOf = (list: { id?: unknown; version?: unknown }[], record: unknown) =>
+    list.filter(({ id }) => id === record).map(({ version }) => version);
   for (const id of new Set(changes.map((change) => change.id)))
-    expect([name, id, firsts.filter((call) => call.id === id).map(({ version }) => version)]).toEqual([
-      name,
-      id,
-      changes.filter((change) => change.id === id).map(({ version }) => version),
-    ]);
+    expect([name, id, versionsOf(firsts, id)]).toEqual([name, id, versionsOf(changes, id)]);
 }
 
 it('the examples of docs/handlers.md do what they say', async () => {
@@ -201,25 +194,29 @@ it('a handler that throws, hangs or ends its process gets every change in order,
     `way-${n}.mjs`,
     handler(
       `way-${n}`,
-      `const mark = calls + '.${n}';
-      if (count === 5 && !existsSync(mark)) { appendFileSync(mark, 'x'); ${way}; }`,
+      `const mark = marks + ${n};
+      if (count === 5 && !existsSync(mark)) { writeFileSync(mark, 'x'); ${way}; }`,
       'timeoutMs: 300,',
     ),
   ]);
   const { service, calls } = await start({ ...Object.fromEntries(modules), 'good.mjs': handler('good', '') });
   for (let n = 0; n < 60; n += 1) await sendReceipt(service.url, n % 7, n);
-  const last = await until(async () => {
+  await until(async () => {
     const [{ waiting } = {}] = await database.rows(
       'select count(*)::int as waiting from receiver.pending_deliveries',
     );
-    return waiting === 0 ? (await changesOfReceipts()).at(-1) : undefined;
+    return waiting === 0;
   });
+  const changes = await changesOfReceipts();
   const names = ['good', ...ways.map((_, n) => `way-${n}`)];
-  await until(() =>
-    names.every((name) => calls().some((call) => call.name === name && call.version === last.version)),
-  );
-  for (const name of names) await expectAll(calls(), name);
-  const [call] = calls();
+  const made = await until(async () => {
+    const all = await calls();
+    const seen = new Set(all.map(({ name, version }) => `${name} ${version}`));
+    const isAll = names.every((name) => changes.every(({ version }) => seen.has(`${name} ${version}`)));
+    return isAll ? all : undefined;
+  });
+  for (const name of names) expectInOrder(made, changes, name);
+  const [call] = made;
   expect(call).toMatchObject({ record: { receipt_id: call!.id }, callback: { event: 'receipt.updated' } });
   expect(service.output()).not.toContain(String(call!.record!.name));
   expect(await service.end('SIGTERM')).toBe(0);
@@ -234,12 +231,14 @@ it('a handler begins with its first start, or where a command says, and is pause
   await receiver.end('SIGTERM');
   const { service, calls } = await start(HANDLERS);
   await sendReceipt(service.url, 2);
-  await until(() => calls().length > 0);
-  expect(calls().map(({ id }) => id)).toEqual(['2']);
+  const idsOfCalls = async () => (await calls()).map(({ id }) => id);
+  await until(async () => (await calls()).length > 0);
+  expect(await idsOfCalls()).toEqual(['2']);
   await destinations('pause', 'handler:a');
   await destinations('resume', 'handler:a', '--from', 'beginning');
-  await until(() => calls().length === 3);
-  expect(calls().map(({ id }) => id)).toEqual(['2', '1', '2']);
+  await until(async () => (await calls()).length === 3);
+  // Two records at once.
+  expect((await idsOfCalls()).toSorted()).toEqual(['1', '2', '2']);
 });
 
 it('after an erasure no handler gets the person, only that the record was changed or erased', async () => {
@@ -250,7 +249,10 @@ it('after an erasure no handler gets the person, only that the record was change
   await until(async () => (await changesOfReceipts()).length === 1);
   await erasePatient(coreOf(database), { id: 'command:test' }, ['p:platform:161234567890123'], {});
   await destinations('resume', 'handler:a');
-  await until(() => calls().length > 0);
-  expect(calls().map(({ record }) => record?.name)).toEqual(calls().map(() => null));
-  expect(JSON.stringify(calls())).not.toMatch(/Asha|161234567890123/);
+  const made = await until(async () => {
+    const all = await calls();
+    return all.length > 0 ? all : undefined;
+  });
+  expect(made.map(({ record }) => record?.name)).toEqual(made.map(() => null));
+  expect(JSON.stringify(made)).not.toMatch(/Asha|161234567890123/);
 });
