@@ -1,8 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
-import { InvalidConfiguration } from '../common/config/config.ts';
-import type { Times } from '../common/config/limits.ts';
+import { type Config, InvalidConfiguration } from '../common/config/config.ts';
 import type { Log } from '../common/log.ts';
 
 const EX_CONFIG = 78;
@@ -15,12 +14,12 @@ const aliveEveryMs = 1_000;
  * @returns what stops it. @throws InvalidConfiguration where a module is wrong, of which the process has told
  */
 export async function startHandlersProcess(
-  databaseUrl: string,
-  times: Times,
+  { databaseUrl, times }: Config,
+  embeddedUrl: string,
   log: Log,
 ): Promise<() => Promise<void>> {
-  const { DATABASE_URL_FILE: _, ...others } = process.env;
-  const env = { ...others, ROLE: 'handlers', DATABASE_URL: databaseUrl, HOST: '127.0.0.1', PORT: '0' };
+  const env = { ...process.env, ROLE: 'handlers', HOST: '127.0.0.1', PORT: '0' };
+  if (!databaseUrl) Object.assign(env, { DATABASE_URL: embeddedUrl });
   let isStopping = false;
   let running: ChildProcess;
   const start = () => {

@@ -79,7 +79,7 @@ export function startService(
     // A task may take its time to end.
     onStop(() => Promise.all([stopServing(), endTasks()]));
     if (config.role === 'all' && config.handlers)
-      onStop(await startHandlersProcess(databaseUrl, config.times, log));
+      onStop(await startHandlersProcess(config, databaseUrl, log));
     return { url, access: state.access };
   };
   return startParts(start, log, signal);

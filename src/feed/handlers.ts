@@ -99,7 +99,8 @@ function createTransport(core: Core, handlers: readonly Handler[]): Transport {
       } catch (error) {
         const { name, code, stack = '' } = Object(error) as { name?: string; code?: unknown; stack?: string };
         // Its text may have anything of the record.
-        log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
+        if (!signal.aborted)
+          log.warn({ type: name, code, at: /^ +at .*$/m.exec(stack)?.[0].trim() }, 'a handler has failed');
         await ended(call, timeoutOf(handler), log);
         return failed(String(code ?? name).slice(0, 60));
       }

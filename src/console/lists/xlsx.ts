@@ -86,7 +86,7 @@ function serial(value: string) {
   return days > 60 ? days : undefined;
 }
 
-/** Of an amount, the digits that a double does not hold are less than a paisa. */
+/** The digits of an amount that a double does not hold are less than a paisa. */
 function numberOf(kind: CellKind, value: string): number | undefined {
   if (kind === 'date' || kind === 'moment') return serial(value);
   return kind !== 'text' && /^-?\d{1,13}(\.\d+)?$/.test(value) ? Number(value) : undefined;

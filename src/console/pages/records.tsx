@@ -109,7 +109,7 @@ export const RecordLink = (record: NamedRecord) => (
 interface HistoryProps {
   family: Family;
   record: RecordPage;
-  /** Of a receipt, the newest first. */
+  /** The changes of a receipt, the newest first; other records have none. */
   changes: readonly Change[];
   isPersonal: boolean;
 }
