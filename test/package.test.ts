@@ -10,9 +10,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const project = `
 import { createServiceClient, loginTokenSource } from 'webhook-receiver/client';
-import { defineFamily, integer, text } from 'webhook-receiver/family';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { defineFamily, integer, type RowOf, text } from 'webhook-receiver/family';
 import { defineHandler } from 'webhook-receiver/handler';
 import { callbacks, families, sandboxCredentials, sendCallbacks, registeredUrls, startSandbox } from 'webhook-receiver/sandbox';
+import type { Functions, Tables } from 'webhook-receiver/tables';
 
 const sandbox = await startSandbox();
 const token = loginTokenSource({ baseUrl: sandbox.url, ...sandboxCredentials });
@@ -45,14 +48,25 @@ const handler = defineHandler({
 });
 // @ts-expect-error there is no such family
 defineHandler({ name: 'none', families: ['bill'], run: async () => {} });
-process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.key, handler.name]));
+declare module 'webhook-receiver/tables' {
+  interface Tables { invoices: RowOf<typeof invoice> }
+}
+const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new pg.Pool() }) });
+const takings = db.selectFrom('reporting.payments').select(['day', 'amount']).where('business_id', '=', 'b');
+const notes = db.selectFrom('invoices').select('note');
+const before = sql<Functions['reporting.receipts_as_of']>\`reporting.receipts_as_of(\${new Date()})\`.as('r');
+const queries = [takings, notes, db.selectFrom(before).select('paid_amount')].map((query) => query.compile().sql);
+// @ts-expect-error a view has no such column
+export const wrong = () => db.selectFrom('reporting.payments').select('amont');
+export const amounts = async (): Promise<(string | null)[]> => (await takings.execute()).map((row) => row.amount);
+process.stdout.write(JSON.stringify([drugs.length, outcomes, invoice.key, handler.name, queries]));
 await sandbox.close();
 `;
 
-it('a project of TypeScript uses client, sandbox, family and handler of the packed package, with their types', async () => {
+it('a project of TypeScript uses client, sandbox, family, handler and tables of the packed package, with their types', async () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
   const modules = join(folder, 'node_modules');
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
+  for (const name of [...Object.keys(dependencies), '@types/node', '@types/pg']) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(resolve('node_modules', name), join(modules, name));
   }
@@ -63,6 +77,8 @@ it('a project of TypeScript uses client, sandbox, family and handler of the pack
   await run('tar', ['-xzf', join(folder, archive.trim()), ...into]);
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'use.ts'), project);
+  const documented = /```ts\n([\s\S]*?)```/.exec(readFileSync('docs/reporting.md', 'utf8'))![1]!;
+  writeFileSync(join(folder, 'documented.ts'), documented);
   const options = [
     '--strict',
     '--module',
@@ -73,7 +89,17 @@ it('a project of TypeScript uses client, sandbox, family and handler of the pack
     '--types',
     'node',
   ];
-  await run(resolve('node_modules/.bin/tsc'), [...options, 'use.ts'], { cwd: folder });
+  await run(resolve('node_modules/.bin/tsc'), [...options, 'use.ts', 'documented.ts'], { cwd: folder });
   const { stdout } = await run(process.execPath, ['use.js'], { cwd: folder });
-  expect(JSON.parse(stdout)).toEqual([2, { '401': 3 }, 'number', 'both']);
+  expect(JSON.parse(stdout)).toEqual([
+    2,
+    { '401': 3 },
+    'number',
+    'both',
+    [
+      'select "day", "amount" from "reporting"."payments" where "business_id" = $1',
+      'select "note" from "invoices"',
+      'select "paid_amount" from reporting.receipts_as_of($1) as "r"',
+    ],
+  ]);
 });

@@ -24,3 +24,4 @@ export {
   time,
   untyped,
 } from './families/field.ts';
+export type { RowOf } from './families/row.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallbackOf } from '../callbacks/callback.ts';
 import type { families } from '../callbacks/families/index.ts';
-import type { RowOf } from '../receiver/store/tables.ts';
+import type { RowOf } from '../callbacks/families/row.ts';
 
 type Documented = { [F in (typeof families)[number] as F['name']]: F };
 

@@ -9,7 +9,7 @@ import {
   text,
 } from '../../src/callbacks/authoring.ts';
 import type { receipt } from '../../src/callbacks/families/receipt.ts';
-import type { RowOf } from '../../src/receiver/store/tables.ts';
+import type { RowOf } from '../../src/callbacks/families/row.ts';
 
 const envelope = { event_time: 1, timestamp: 1, client_id: 'c', business_id: 'b' } as const;
 

@@ -1,7 +1,7 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType, Kysely } from 'kysely';
 import type { Family } from '../../callbacks/families/family.ts';
-import type { Field } from '../../callbacks/families/field.ts';
 import type { families } from '../../callbacks/families/index.ts';
+import type { RowOf } from '../../callbacks/families/row.ts';
 import type { FieldError, QuarantineReason } from '../../callbacks/rejection.ts';
 
 /** The database, or a transaction in it. */
@@ -189,30 +189,6 @@ interface OwnViews {
     last_received_at: Date;
   };
 }
-
-/** As `pg` reads a column of a kind: whole numbers and amounts are text. */
-interface ColumnOf {
-  text: string;
-  untyped: string;
-  integer: string;
-  amount: string;
-  time: Date;
-  name: string;
-  nested: unknown;
-}
-
-/** A row of a family's table. */
-export type RowOf<F> = F extends { fields: infer Fields extends Record<string, Field> }
-  ? { [K in keyof Fields]: ColumnOf[Fields[K]['kind']] | null } & {
-      business_id: string;
-      client_id: string;
-      last_event: string;
-      event_time: Date;
-      deleted_at: Date | null;
-      extra: Record<string, unknown> | null;
-      delivery_id: string;
-    }
-  : never;
 
 type TablesOf<List extends readonly Family[]> = {
   [F in List[number] as `public.${F['table']}`]: RowOf<F>;

@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Tables } from '../../db/tables.d.ts';
+import { receipt } from '../../src/callbacks/families/receipt.ts';
+import type { RowOf } from '../../src/callbacks/families/row.ts';
+import { useReceiverDatabase } from '../support/receiver-database.ts';
+
+const database = useReceiverDatabase();
+const file = 'db/tables.d.ts';
+
+/** As `pg` reads them. */
+const types: Record<string, string> = {
+  text: 'string',
+  uuid: 'string',
+  bigint: 'string',
+  numeric: 'string',
+  integer: 'number',
+  boolean: 'boolean',
+  date: 'Date',
+  'timestamp with time zone': 'Date',
+  interval: '{ days?: number; hours?: number; minutes?: number; seconds?: number; milliseconds?: number }',
+  jsonb: 'unknown',
+  bytea: 'Buffer',
+  'text[]': 'string[]',
+};
+
+function typeOf(name: string): string {
+  const type = types[name];
+  if (!type) throw new Error(`no type for ${name}`);
+  return type;
+}
+
+const relations = `
+  select case nspname when 'public' then relname else quote_literal(nspname || '.' || relname) end as name,
+    relkind = 'v' as is_view,
+    array_agg(array[attname::text, format_type(atttypid, null), (relkind = 'r' and not attnotnull)::text] order by attnum) as columns
+  from pg_class c join pg_namespace n on n.oid = relnamespace join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped
+  where nspname in ('public', 'reporting') and relkind in ('r', 'v')
+  group by nspname, relname, relkind order by nspname, relname`;
+
+const functions = `
+  select quote_literal('reporting.' || proname) as name, proretset, format_type(prorettype, null) as type
+  from pg_proc where pronamespace = 'reporting'::regnamespace order by proname`;
+
+interface Relation {
+  name: string;
+  is_view: boolean;
+  columns: [name: string, type: string, isOptional: string][];
+}
+
+/** One line for each, so that a change of a view is a changed line. */
+async function typesOfDatabase(): Promise<string> {
+  const tables = (await database.rows(relations)) as unknown as Relation[];
+  const tableLines = tables.map(({ name, is_view, columns }) => {
+    const row = columns.map(([column, type, isOptional]) => {
+      const read = column === 'extra' ? 'Record<string, unknown>' : typeOf(type);
+      return `${column}: ${read}${isOptional === 'true' ? ' | null' : ''}`;
+    });
+    return `  ${name}: ${is_view ? 'View<' : ''}{ ${row.join('; ')} }${is_view ? '>' : ''};`;
+  });
+  const functionLines = (await database.rows(functions)).map(({ name, proretset, type }) =>
+    proretset ? `  ${name}: Tables['${type}'];` : `  ${name}: ${typeOf(type as string)} | null;`,
+  );
+  return `// Kysely's types of what people query, as \`pg\` reads it: amounts and bigints are texts, a day is a Date of this machine's zone.
+// Made from the database: UPDATE=1 npx tsx test/run.ts tests test/db/tables.test.ts
+
+/** PostgreSQL does not say which columns of a view are never null. */
+type View<Row> = { [Column in keyof Row]: Row[Column] | null };
+
+/** A family of one's own joins them by declaration merging: \`interface Tables { invoices: RowOf<typeof invoice> }\`. */
+export interface Tables {
+${tableLines.join('\n')}
+}
+
+/** What the functions return; of one that returns rows, a row. */
+export interface Functions {
+${functionLines.join('\n')}
+}
+`;
+}
+
+it('webhook-receiver/tables has the tables, views and functions that people query, with the types of their columns', async () => {
+  const found = await typesOfDatabase();
+  if (process.env.UPDATE) writeFileSync(file, found);
+  expect(readFileSync(file, 'utf8')).toBe(found);
+});
+
+it("a table of a family has the type that a family of one's own gets from its fields", () => {
+  const same = (one: Tables['receipts']): RowOf<typeof receipt> => one;
+  const back = (one: RowOf<typeof receipt>): Tables['receipts'] => one;
+  expect([same, back, receipt.table]).toContain('receipts');
+});
