@@ -60,7 +60,7 @@ async function reportError(error: unknown, env: Environment = {}): Promise<numbe
     return EX_CONFIG;
   }
   process.stderr.write(`receiver: ${printable(explain(error))}\n`);
-  for (const name of ['DATABASE_URL', 'DIRECT_DATABASE_URL']) {
+  for (const name of ['DATABASE_URL', 'DIRECT_DATABASE_URL', 'REPORT_DATABASE_URL']) {
     const cause = env[name] && (await tryConnection(env[name]));
     if (!cause) continue;
     const todo = 'start PostgreSQL, make the database, or correct host, port, name, user or password';

@@ -65,7 +65,7 @@ export function startService(
     if (error) throw new PortUnavailable(config, error);
     const databaseUrl = config.databaseUrl ?? (await openEmbedded(config, log, onStop, false));
     const core = openCore(service, 'features', databaseUrl, log);
-    onStop(() => core.pool.end());
+    onStop(core.close);
     if (config.role === 'handlers') return startHandlers(core, databaseUrl, onStop, signal);
     const routes = (process: ReceiverState) =>
       features.flatMap((feature) => feature.routes?.({ ...core, process }) ?? []);
@@ -124,18 +124,30 @@ export const onCoreOf =
     const { stop } = await startParts(async (onStop) => {
       const url = config.databaseUrl ?? (await openEmbedded(config, log, onStop, true));
       const core = openCore(service, 'command', url, log);
-      onStop(() => core.pool.end());
+      onStop(core.close);
       await run(core, ...args);
     }, log);
     await stop();
   };
 
-function openCore({ config, families }: Service, part: string, url: string, log: Log): Core {
+function openCore(
+  { config, families }: Service,
+  part: string,
+  url: string,
+  log: Log,
+): Core & { close: () => Promise<void> } {
   const { databaseMs: connectTimeoutMs } = config.times;
-  const pool = openPool(url, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
+  const open = (address: string) =>
+    openPool(address, log, { name: `receiver ${part}`, connections, connectTimeoutMs });
+  const pool = open(url);
+  const reports = config.reportDatabaseUrl ? open(config.reportDatabaseUrl) : pool;
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const merge = createMerge({ pool, families, log });
-  return { config, families, db, pool, merge, log, features };
+  const close = async () => {
+    await pool.end();
+    if (reports !== pool) await reports.end();
+  };
+  return { config, families, db, pool, reports, merge, log, features, close };
 }
 
 /** @returns the address of the embedded database. @throws Error where another process uses it and `canShare` is false */

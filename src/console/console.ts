@@ -1,9 +1,9 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import helmet from 'helmet';
-import { sql } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { RunningCore } from '../receiver/feature.ts';
 import { logAccess } from '../receiver/store/log-access.ts';
-import type { Db } from '../receiver/store/tables.ts';
+import type { Db, Tables } from '../receiver/store/tables.ts';
 import { type Aliases, listAliases, noAliases } from '../reconcile/aliases.ts';
 import { serveAssets } from './assets.ts';
 import { createRoutes, type PageContext, PageNotFound } from './page.ts';
@@ -40,10 +40,11 @@ const statementMs = 5_000;
 
 export function openConsole(core: RunningCore): Express {
   const { config, db, log } = core;
+  const reports = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: core.reports }) });
   const context: PageContext = {
     ...core,
     read: (use) =>
-      db
+      reports
         .transaction()
         .setIsolationLevel('repeatable read')
         .setAccessMode('read only')

@@ -12,7 +12,7 @@ const asText = { getTypeParser: () => (value: unknown) => value };
 
 const isSuperuser = 'select from pg_roles where rolname = session_user and rolsuper';
 const noLogin =
-  'Set DATABASE_URL to a login that is no superuser: another one for the statement could not be made';
+  'Set DATABASE_URL, or REPORT_DATABASE_URL, to a login that is no superuser: another one for the statement could not be made';
 
 /** With the first clause of their comments. */
 const views = `
@@ -62,9 +62,14 @@ const prefix = 'receiver_sql_';
  * A login that can only read. A superuser, such as that of the embedded database, may run programs and read files, and takes
  * that right back from any `set role`: a login is made for the statement.
  */
-async function readingLogin({ pool }: Core): Promise<pg.ClientConfig & { drop: () => Promise<unknown> }> {
-  const { connectionString } = pool.options;
-  if ((await pool.query(isSuperuser)).rows.length === 0) return { connectionString, drop: async () => {} };
+async function readingLogin({
+  pool,
+  reports,
+}: Core): Promise<pg.ClientConfig & { drop: () => Promise<unknown> }> {
+  const { connectionString } = reports.options;
+  const isStandby = reports !== pool; // which cannot make one
+  if (isStandby || (await pool.query(isSuperuser)).rows.length === 0)
+    return { connectionString, drop: async () => {} };
   // Logins of commands that were killed.
   const expired = `select rolname from pg_roles where rolname like '${prefix}%' and rolvaliduntil < now()`;
   for (const { rolname } of (await pool.query<{ rolname: string }>(expired)).rows)

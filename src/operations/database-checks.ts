@@ -1,6 +1,7 @@
 import { type CompiledQuery, sql } from 'kysely';
 import type pg from 'pg';
 import type { Check, Core, RunningCore } from '../receiver/feature.ts';
+import { describeError } from '../receiver/store/errors.ts';
 import { fingerprintOf } from '../receiver/store/migrate.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { guard } from './read-checks.ts';
@@ -244,9 +245,35 @@ const all: ReadCheck[] = [
   }),
 ];
 
+/** A receiver writes one each minute. */
+const newest = {
+  text: 'select coalesce(max(at), now()) as at from receiver.heartbeats',
+  query_timeout: queryMs,
+};
+const maxBehindMs = 180_000;
+
+const checkReports: ReadCheck = async ({ pool, reports }) => {
+  if (reports === pool) return [];
+  const name = 'reports';
+  const primary: Date = (await pool.query(newest)).rows[0].at;
+  try {
+    const standby: Date = (await reports.query(newest)).rows[0].at;
+    const isBehind = primary.getTime() - standby.getTime() > maxBehindMs;
+    const detail = `Pages, downloads and receiver sql show what was there at ${iso(standby)}`;
+    if (!isBehind) return [{ name, status: 'ok', title: 'The standby for reports follows', detail }];
+    const todo = 'See pg_stat_replication on the primary, and the log of the standby';
+    const title = 'The standby for reports is behind';
+    return [{ name, status: 'warn', title, detail, since: standby, todo }];
+  } catch (error) {
+    const todo =
+      'Start the PostgreSQL of REPORT_DATABASE_URL, or unset the variable: the primary is read then';
+    return [{ name, status: 'fail', title: 'Reports cannot be read', detail: describeError(error), todo }];
+  }
+};
+
 /** One query after the other. */
 export async function readDatabaseChecks(core: RunningCore): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const read of all) checks.push(...(await read(core)));
+  for (const read of [...all, checkReports]) checks.push(...(await read(core)));
   return checks;
 }

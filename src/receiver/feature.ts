@@ -15,6 +15,8 @@ export interface Core {
   db: Db;
   /** The connections of `db`. */
   pool: pg.Pool;
+  /** Where reports read: a standby, or `pool`. */
+  reports: pg.Pool;
   merge: Merge;
   log: Log;
   features: readonly Feature[];

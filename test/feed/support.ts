@@ -26,7 +26,7 @@ export function openCore(
   const merge = createMerge({ pool, families, log, limits });
   const times = { webhookMs: 60_000, webhookEveryMs: 10, webhookPauseMs: 1, maxWebhookPauseMs: 50 };
   const config = testConfig({ changes: { tokens }, times, ...overrides });
-  return { config, families, db, pool, merge, log, features: [] };
+  return { config, families, db, pool, reports: pool, merge, log, features: [] };
 }
 
 /** Numbers from 0 to 1, the same in each run. */

@@ -39,6 +39,7 @@ export function coreOf({ db, pool }: ReceiverDatabase, config: Partial<Config> =
     families,
     db,
     pool,
+    reports: pool,
     merge,
     log,
     features: [],

@@ -18,6 +18,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** Without a connection pooler. */
   directDatabaseUrl: string | undefined;
+  /** A standby that pages, downloads and `receiver sql` read; undefined: they read the primary. */
+  reportDatabaseUrl: string | undefined;
   redisUrl: string | undefined;
   redisFallback: 'checked' | 'trusted' | 'off';
   queuePrefix: string;
@@ -123,6 +125,7 @@ export function parseConfig(env: Environment, families: readonly FamilyPaths[]):
   if (values.ROLE === 'handlers') need(['HANDLERS'], 'ROLE=handlers calls what is in that folder');
   if (values.DIRECT_DATABASE_URL)
     need(['DATABASE_URL'], 'DIRECT_DATABASE_URL is another address of that database');
+  if (values.REPORT_DATABASE_URL) need(['DATABASE_URL'], 'REPORT_DATABASE_URL is a standby of that database');
   const login = values.SERVICE_TOKEN ? [] : ['SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET'];
   if (values.RECONCILE)
     need(['SERVICE_BASE_URL', ...login], 'RECONCILE reads the platform, by a login or with SERVICE_TOKEN');
@@ -193,6 +196,7 @@ function toConfig(e: Variables, families: readonly FamilyPaths[]): Config {
     logLevel: e.LOG_LEVEL,
     databaseUrl: e.DATABASE_URL,
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
+    reportDatabaseUrl: e.REPORT_DATABASE_URL,
     redisUrl: e.REDIS_URL,
     redisFallback: e.REDIS_FALLBACK,
     queuePrefix: e.QUEUE_PREFIX,

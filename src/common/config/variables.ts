@@ -66,6 +66,7 @@ export const secretNames = [
   'SIGNING_KEYS',
   'DATABASE_URL',
   'DIRECT_DATABASE_URL',
+  'REPORT_DATABASE_URL',
   'REDIS_URL',
   'ADMIN_TOKEN',
   'OIDC_CLIENT_SECRET',
@@ -153,6 +154,12 @@ export const variablesOf = (families: readonly FamilyPaths[]) => ({
     .describe(
       'The same database [without a connection pooler](database.md#connection-poolers) such as PgBouncer in transaction ' +
         'mode, for migrations',
+    ),
+  REPORT_DATABASE_URL: address.database
+    .optional()
+    .describe(
+      'A [standby](database.md#standbys-and-fail-over) of that database, which the console’s pages and downloads and `receiver sql` read. ' +
+        'Unset: they read the primary',
     ),
   DATA_DIR: z.string().default('.data').describe('Files of the embedded database'),
 

@@ -21,7 +21,7 @@ const batchSize = 25;
  */
 export async function sendDownload(
   res: Response,
-  { pool, db, config }: Core,
+  { reports, db, config }: Core,
   query: ListQuery,
   format: FormatName,
   aliases: Aliases,
@@ -40,7 +40,7 @@ export async function sendDownload(
   res.setTimeout(stalledMs, () => void (res.writableNeedDrain && res.destroy()));
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(totalMs)]);
   const send = inTransaction(
-    pool,
+    reports,
     settings,
     async (client) => {
       const counting = { text: summary.sql, values: [...summary.parameters], query_timeout: totalMs };

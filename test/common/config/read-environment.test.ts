@@ -51,6 +51,7 @@ const valid: Record<string, string> = {
   ALLOW_UNAUTHENTICATED: 'false',
   DATABASE_URL: 'postgresql://user:password@host:5432/database',
   DIRECT_DATABASE_URL: 'postgresql://user:password@direct:5432/database',
+  REPORT_DATABASE_URL: 'postgresql://user:password@standby:5432/database',
   DATA_DIR: 'data',
   REDIS_URL: 'redis://:password@host:6379/0',
   REDIS_FALLBACK: 'trusted',
