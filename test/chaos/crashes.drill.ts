@@ -4,6 +4,7 @@ import { until } from '../support/until.ts';
 import { type Backend, type Deployment, startDeployment } from './deployment.ts';
 import { faults, faultsWithRedis } from './faults.ts';
 import { createHistories } from './histories.ts';
+import { startLoad } from './load.ts';
 
 /** 0: the short form, see test/run.ts. */
 const minutes = Number(process.env.DRILL_MINUTES ?? 0);
@@ -31,13 +32,13 @@ describe.each(drawn)(`on %s (seed ${seed})`, (backend) => {
   it.each(chosen)(
     '%s: each row is the merge of all callbacks, each of which is there once',
     async (_, inject) => {
-      const load = startLoad();
+      const load = startLoad(deployment.url, histories, minutes > 0 ? 20 : 50);
       for (const end = Date.now() + seconds * 1000; ; ) {
         await pause(random.between(200, 2_000));
         await inject(deployment, random);
         if (Date.now() >= end) break;
       }
-      expect(await load.stop()).toEqual({ blamed: [] });
+      expect((await load.stop()).blamed).toEqual([]);
       const left = async () => {
         const [row] = await deployment
           .rows(
@@ -57,38 +58,4 @@ describe.each(drawn)(`on %s (seed ${seed})`, (backend) => {
       expect(await histories.wrongRows(deployment.rows)).toEqual([]);
     },
   );
-
-  /** Sends callbacks until it is stopped; each until it is acknowledged. */
-  function startLoad() {
-    let isSending = true;
-    const blamed: number[] = [];
-    const queue = histories.next();
-    const send = async () => {
-      for (;;) {
-        if (queue.length === 0) {
-          if (!isSending) return;
-          queue.push(...histories.next());
-        }
-        const { path, body } = queue.pop()!;
-        for (;;) {
-          const headers = { 'Content-Type': 'application/json' };
-          const response = await fetch(deployment.url + path, {
-            ...{ method: 'POST', headers, body, signal: AbortSignal.timeout(20_000) },
-          }).catch(() => undefined);
-          if (response && response.status >= 400 && response.status < 500) blamed.push(response.status);
-          if (response?.status === 200) break;
-          await pause(100);
-        }
-        await pause(minutes > 0 ? 20 : 50);
-      }
-    };
-    const sending = Promise.all(Array.from({ length: 16 }, send));
-    return {
-      stop: async () => {
-        isSending = false;
-        await sending;
-        return { blamed };
-      },
-    };
-  }
 });

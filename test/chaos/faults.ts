@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Random } from '../../src/sandbox/random.ts';
+import { startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import type { Deployment, Role } from './deployment.ts';
 import type { TcpProxy } from './tcp-proxy.ts';
 
@@ -108,8 +110,27 @@ export const faultsWithRedis: Record<string, Fault> = {
   'PostgreSQL stopped, Redis killed': async (deployment) => {
     await Promise.all([stopDatabase(deployment), killRedis(deployment)]);
   },
+  // The replica goes when the first one is back, with what it knew before.
+  'Redis fails over to its replica, and back': async ({ redis, redisLink }) => {
+    const replica = await startRedis(['--replicaof', `127.0.0.1 ${redis!.port}`]);
+    const client = replica.client();
+    await until(async () => (await client.info('replication')).includes('master_link_status:up'));
+    redis!.process.kill('SIGKILL');
+    await client.replicaof('NO', 'ONE');
+    await leadTo(redisLink!, replica.port);
+    await pause(longMs);
+    await redis!.restart();
+    await leadTo(redisLink!, redis!.port);
+    await replica.stop();
+  },
   'flapping link to Redis': ({ redisLink }, random) => flap(redisLink!, random),
 };
+
+async function leadTo(link: TcpProxy, port: number): Promise<void> {
+  link.cut();
+  link.leadTo(port);
+  await link.restore();
+}
 
 async function killRedis({ redis }: Deployment): Promise<void> {
   redis!.process.kill('SIGKILL');

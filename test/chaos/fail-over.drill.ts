@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { seededRandom } from '../../src/sandbox/random.ts';
+import { closeLater } from '../support/close-later.ts';
+import { spawnReceiver, spawnService } from '../support/process.ts';
+import { startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { createHistories } from './histories.ts';
+import { startLoad } from './load.ts';
+import { startServerPair } from './server-pair.ts';
+
+const minutes = Number(process.env.DRILL_MINUTES ?? 0);
+const seed = Number(process.env.TEST_SEED);
+jest.setTimeout(600_000 + minutes * 60_000);
+
+const unapplied = `select count(*) filter (where status <> 'applied')::int as left, count(*)::int as all from deliveries`;
+
+it.each(['redis', 'postgresql'])(
+  `on %s: a primary that is killed and replaced by its synchronous standby loses no acknowledged callback (seed ${seed})`,
+  async (backend) => {
+    const random = seededRandom(seed, backend.length);
+    const histories = createHistories(random);
+    const pair = await startServerPair();
+    closeLater(pair.stop);
+    const redis = backend === 'redis' ? await startRedis() : undefined;
+    closeLater(async () => redis?.stop());
+    const env = { DATABASE_URL: pair.url, ...(redis && { REDIS_URL: redis.url }) };
+    const receiver = await spawnService({ ...env, ROLE: 'receiver' });
+    const worker = await spawnService({ ...env, ROLE: 'worker' });
+    closeLater(() => Promise.all([receiver, worker].map((one) => one.end('SIGTERM'))));
+    await pair.rows(`create role reports login password 'reports' in role pg_read_all_data`);
+    for (const end = Date.now() + (minutes / 2) * 60_000; ; ) {
+      const load = startLoad(receiver.url, histories, 20);
+      await pause(random.between(500, 5_000));
+      await expectReportsOnStandby(env.DATABASE_URL, pair.standbyUrl());
+      const switchedMs = await pair.failOver();
+      await pause(random.between(500, 5_000));
+      const { blamed, longestMs } = await load.stop();
+      process.stderr.write(
+        `${backend}: ${histories.count()} callbacks; the switch took ${switchedMs} ms, the slowest callback ${longestMs} ms\n`,
+      );
+      expect(blamed).toEqual([]);
+      await until(
+        async () => {
+          const [row] = (await pair.rows(unapplied)) as [{ left: number; all: number }];
+          return row.left === 0 && row.all === histories.count();
+        },
+        180_000,
+        500,
+      );
+      expect(await histories.wrongRows(pair.rows)).toEqual([]);
+      if (Date.now() >= end) break;
+      await pair.addStandby();
+    }
+  },
+);
+
+async function expectReportsOnStandby(DATABASE_URL: string, standby: string): Promise<void> {
+  const REPORT_DATABASE_URL = Object.assign(new URL(standby), {
+    username: 'reports',
+    password: 'reports',
+  }).href;
+  const env = { DATABASE_URL, REPORT_DATABASE_URL };
+  const command = spawnReceiver(['sql', '--json', 'select pg_is_in_recovery() as standby'], env);
+  expect([await command.end(), command.output()]).toEqual([0, '{"standby":"t"}\n']);
+}
