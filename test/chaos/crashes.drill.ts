@@ -32,7 +32,7 @@ describe.each(drawn)(`on %s (seed ${seed})`, (backend) => {
   it.each(chosen)(
     '%s: each row is the merge of all callbacks, each of which is there once',
     async (_, inject) => {
-      const load = startLoad(deployment.url, histories, minutes > 0 ? 20 : 50);
+      const load = startLoad(() => [deployment.url], histories, minutes > 0 ? 20 : 50);
       for (const end = Date.now() + seconds * 1000; ; ) {
         await pause(random.between(200, 2_000));
         await inject(deployment, random);

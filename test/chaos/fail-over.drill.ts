@@ -29,7 +29,7 @@ it.each(['redis', 'postgresql'])(
     closeLater(() => Promise.all([receiver, worker].map((one) => one.end('SIGTERM'))));
     await pair.rows(`create role reports login password 'reports' in role pg_read_all_data`);
     for (const end = Date.now() + (minutes / 2) * 60_000; ; ) {
-      const load = startLoad(receiver.url, histories, 20);
+      const load = startLoad(() => [receiver.url], histories, 20);
       await pause(random.between(500, 5_000));
       await expectReportsOnStandby(env.DATABASE_URL, pair.standbyUrl());
       const switchedMs = await pair.failOver();

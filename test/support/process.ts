@@ -18,9 +18,14 @@ export function killProcesses(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** Runs the built program with these arguments and only this environment. */
-export function spawnReceiver(args: string[], env: Record<string, string>, cwd = process.cwd()): TestProcess {
-  const child = spawn(process.execPath, [`${process.cwd()}/bin/receiver.js`, ...args], {
+/** Runs the built program with these arguments and only this environment. @param build its folder */
+export function spawnReceiver(
+  args: string[],
+  env: Record<string, string>,
+  cwd = process.cwd(),
+  build = process.cwd(),
+): TestProcess {
+  const child = spawn(process.execPath, [`${build}/bin/receiver.js`, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,8 +53,8 @@ export function spawnReceiver(args: string[], env: Record<string, string>, cwd =
 }
 
 /** Starts the built service in a process and waits until it is ready. */
-export async function spawnService(env: Record<string, string>): Promise<TestProcess> {
-  const service = spawnReceiver(['start'], { PORT: '0', ...env });
+export async function spawnService(env: Record<string, string>, build?: string): Promise<TestProcess> {
+  const service = spawnReceiver(['start'], { PORT: '0', ...env }, undefined, build);
   const ready = await until(() => {
     if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output()}`);
     return service
