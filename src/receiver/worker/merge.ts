@@ -19,7 +19,6 @@ import {
   waitingReadable,
 } from '../store/statements/pending.ts';
 import { driverMs, type MergeContext, type MergeFault, mergeOnce } from './merge-once.ts';
-import { SlowRecords } from './slow-records.ts';
 
 interface RecordOfFamily {
   businessId: string;
@@ -65,7 +64,6 @@ interface MergeCall extends MergeContext {
   log: Log;
   /** Deliveries of a merge, by family: fewer where larger merges were too slow, so that each one gets further. */
   sizes: Map<string, number>;
-  slowRecords: SlowRecords;
   /** By `performance.now()`. */
   endsAt: number;
   result: MergeResult;
@@ -92,14 +90,7 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
   const limits = { ...mergeLimits, ...changed };
   const fingerprint = fingerprintOf(families);
   const byName = new Map(families.map((family) => [family.name, family]));
-  const shared = {
-    pool,
-    log,
-    fingerprint,
-    limits,
-    sizes: new Map<string, number>(),
-    slowRecords: new SlowRecords(limits.slowMs),
-  };
+  const shared = { pool, log, fingerprint, limits, sizes: new Map<string, number>() };
   return async (name, { ids = [], records, recordsChanges = true } = {}) => {
     const family = byName.get(name);
     if (!family) throw new Error(`There is no family ${name}.`);
@@ -113,11 +104,9 @@ export function createMerge({ pool, families, log, limits: changed }: MergeOptio
 }
 
 async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> {
-  const { family, sizes, limits, slowRecords, result } = call;
+  const { family, sizes, limits, result } = call;
   const size = sizes.get(family.name) ?? limits.maxDeliveries;
-  await mergeSlowRecord(call);
-  if (result.outcome !== 'done') return;
-  const due = [ids, size, ...keysOf(slowRecords.of(family.name))];
+  const due = [ids, size];
   const attempt = await mergeOnce(call, 'due', size, due);
   if (isFault(attempt)) {
     if (attempt.fault === 'slow' || attempt.fault === 'locked')
@@ -128,12 +117,9 @@ async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> 
     Object.assign(result, { outcome: 'broken', reason: attempt.reason });
     return;
   }
-  const { isFull, isCaughtUp, large, ms } = attempt;
+  const { isFull, isCaughtUp } = attempt;
   Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });
-  const isSlow = ms > limits.slowMs;
-  sizes.set(family.name, isSlow ? Math.ceil(size / 2) : Math.min(size * 2, limits.maxDeliveries));
-  for (const [businessId, recordId] of isSlow ? large : [])
-    slowRecords.noteTime({ family: family.name, businessId, recordId }, ms);
+  sizes.set(family.name, Math.min(size * 2, limits.maxDeliveries));
 }
 
 async function mergeRecords(call: MergeCall, records: readonly RecordOfFamily[]): Promise<void> {
@@ -144,15 +130,6 @@ async function mergeRecords(call: MergeCall, records: readonly RecordOfFamily[])
     const fault = await tryRecords(call, step);
     if (fault) await split(call, fault, () => read(call, waitingOfRecords, keysOf(step)));
   }
-}
-
-/** Merges the next slow record whose pause is over, alone. */
-async function mergeSlowRecord(call: MergeCall): Promise<void> {
-  const record = call.slowRecords.takeDue(call.family.name);
-  if (!record) return;
-  const [waiting] = await read(call, waitingOfRecords, keysOf([record]));
-  if (waiting && waiting.ids.length > 0) await mergeWaiting(call, [waiting]);
-  else call.slowRecords.noteTime(record, 0);
 }
 
 async function mergeWaiting(call: MergeCall, records: WaitingRecord[]): Promise<void> {
@@ -184,16 +161,13 @@ async function split(
 
 async function blame(call: MergeCall, failure: MergeFault, records: WaitingRecord[]): Promise<void> {
   const { fault, reason } = failure;
-  const { family, result, limits, slowRecords } = call;
+  const { result } = call;
   if (fault === 'busy' || fault === 'foreign') {
     result.outcome = fault;
   } else if (fault === 'family') {
     Object.assign(result, { outcome: 'broken', reason });
     await putOffRecords(call, records, reason, pauseOfFamily);
   } else {
-    if (fault === 'slow')
-      for (const record of records)
-        slowRecords.noteTime({ ...record, family: family.name }, 2 * limits.slowMs);
     await putOffRecords(call, records, reason, fault === 'refusal' ? failed : pauseOfRecord);
   }
 }
@@ -204,10 +178,8 @@ async function tryRecords(
   call: MergeCall,
   records: readonly RecordOfFamily[],
 ): Promise<MergeFault | undefined> {
-  const { family, slowRecords } = call;
   const attempt = await mergeOnce(call, 'records', records.length, keysOf(records));
   if (isFault(attempt)) return attempt;
-  if (records.length === 1) slowRecords.noteTime({ ...records[0]!, family: family.name }, attempt.ms);
   const locked = attempt.locked.map((place) => records[place - 1]!);
   leave(call, locked, 'its row is locked by another session');
   return undefined;

@@ -156,36 +156,6 @@ it('a merge that records no corrections records rows that come', async () => {
   expect(await changes()).toEqual([{ id: '2', kind: 'changed' }]);
 });
 
-it('a large record whose merges take long is merged alone, after pauses, and others go on', async () => {
-  const merge = open({ slowMs: 0 });
-  await database.store(receiptOf(1, { further: 'x'.repeat(2_000_000) }), receiptOf(2));
-  expect(await merge('receipt')).toMatchObject({ merged: 2 });
-  await database.store(
-    receiptOf(1, { name: 'x' }, { event_time: yesterday + 1 }),
-    receiptOf(2, { name: 'x' }),
-  );
-  expect(await merge('receipt')).toMatchObject({ merged: 1, waiting: 1 });
-  expect(await receipts()).toMatchObject([{ name: null }, { name: 'x' }]);
-  // Those that come during the pause wait with it.
-  await database.store(receiptOf(1, { name: 'y' }, { event_time: yesterday + 2 }));
-  expect(await merge('receipt')).toMatchObject({ merged: 0, waiting: 1 });
-  await until(async () => (await merge('receipt')).merged === 2);
-  expect(await receipts()).toMatchObject([{ name: 'y' }, { name: 'x' }]);
-});
-
-it('a large record that is refused keeps no other large one waiting', async () => {
-  const merge = open({ slowMs: 0 });
-  const further = 'x'.repeat(1_100_000);
-  await database.store(receiptOf(1, { further }), receiptOf(2, { further }));
-  await merge('receipt');
-  await database.rows('alter table receipts add constraint positive check (net_amount > 0)');
-  await database.store(receiptOf(1, { net_amount: -1 }, { event_time: yesterday + 1 }));
-  await until(async () => (await merge('receipt')).failed === 1);
-  await database.store(receiptOf(2, { name: 'y' }, { event_time: yesterday + 1 }));
-  await until(async () => (await merge('receipt')).merged === 1);
-  expect((await receipts())[1]).toMatchObject({ name: 'y' });
-});
-
 it('deliveries that a clock that was ahead has put off are due', async () => {
   await database.store(receiptOf(1), receiptOf(2));
   await database.rows(`update receiver.pending_deliveries set next_at = now() + interval '1 hour'`);

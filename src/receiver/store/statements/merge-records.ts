@@ -26,10 +26,6 @@ export interface MergeCounts extends MergeTotals {
   isCurrent: boolean;
   /** The requested records that others lock, by their places from 1. */
   locked: number[];
-  /** Records, some at most, whose callbacks have more than a megabyte: business and id. */
-  large: [string, string][];
-  /** Without the wait for the lock. */
-  ms: number;
 }
 
 /** Together the times keep other deliveries waiting for less than 30 s. */
@@ -43,18 +39,13 @@ export const mergeLimits = {
   mergeLockMs: 10_000,
   /** The wait for a new row that another session inserts; rows that exist are not waited for. */
   lockMs: 1_000,
-  /** A merge that takes longer is followed by smaller ones, and its large records are merged alone, after pauses. */
-  slowMs: 500,
   /** After which PostgreSQL ends the session of a process that is frozen in the middle. */
   idleMs: 5_000,
 };
 export type MergeLimits = typeof mergeLimits;
 
 export const mergeStatements = cached((family: Family) => ({
-  /**
-   * $1 fingerprint, $2 whether changes of rows are recorded, $3 ids, $4 how many deliveries that are due, $5 and $6 the
-   * businesses and ids of records that are put off.
-   */
+  /** $1 fingerprint, $2 whether changes of rows are recorded, $3 ids, $4 how many deliveries that are due. */
   due: generate(family, 'due'),
   /** $1 and $2 as above, $3 and $4 the businesses and ids of records. Rows without callbacks are deleted. */
   records: generate(family, 'records'),
@@ -89,9 +80,7 @@ const dueRecords = (family: Family) => `${dueDeliveries(family, '$3', '$4')}, st
 ), callbacks as materialized (
   select * from stored union all select * from withheld
 ), records as materialized (
-  select business_id, record_id, row_number() over () as n,
-         (business_id, record_id) in (select * from unnest($5::text[], $6::text[])) as is_apart
-  from callbacks group by business_id, record_id
+  select business_id, record_id, row_number() over () as n from callbacks group by business_id, record_id
 )`;
 
 const requestedRecords = `records as materialized (
@@ -124,7 +113,7 @@ export const mergedCallbacks = (family: Family): string => `versions as material
   select distinct on (n) n, id, event, event_time from versions order by n, version desc
 ), merged_data as (
   -- Some events have none.
-  select n, receiver.jsonb_merge(data order by version) as d, sum(pg_column_size(data)) as bytes,
+  select n, receiver.jsonb_merge(data order by version) as d,
          (array_agg(client_id order by version desc) filter (where client_id <> ''))[1] as client_id
   from versions group by n
 )`;
@@ -142,7 +131,7 @@ const endedPending = `locked_pending as materialized (
   delete from receiver.pending_deliveries where id = any(array(select id from locked_pending where is_read)) returning id
 ), postponed as (
   update receiver.pending_deliveries
-  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = 'its row is locked by another session, or its merges take long'
+  set attempts = attempts + 1, next_at = ${growingPause(60)}, error = 'its row is locked by another session'
   where id = any(array(select id from locked_pending where not is_read)) returning id
 )`;
 
@@ -162,7 +151,7 @@ function generate(family: Family, mode: 'due' | 'records'): string {
 with current_tables as materialized (
   select where receiver.is_current($1)
 ), ${isDue ? dueRecords(family) : requestedRecords}, locked_records as materialized (
-  select k.*, free.before, (free.is_row is not null or existing.is_row is null)${isDue ? ' and not k.is_apart' : ''} as is_locked
+  select k.*, free.before, free.is_row is not null or existing.is_row is null as is_locked
   from records k
   left join lateral (select true as is_row, ${row('t')} as before from ${table} t where ${isRow} for update skip locked) free on true
   left join lateral (select true as is_row from ${table} t where ${isRow} offset 0) existing on true
@@ -204,8 +193,5 @@ select exists (select from current_tables) as "isCurrent", (select count(*) from
        (select count(*) from postponed)::int as waiting,
        ${isDue ? '(select count(*) from other_deliveries) >= (select size from others)' : 'false'} as "isFull",
        ${isDue ? `(select count(*) from due) = (select count(*) from applied) and not ${hasOthers(family)}` : 'false'} as "isCaughtUp",
-       ${isDue ? 'array[]::int[]' : 'array(select n::int from locked_records where not is_locked)'} as locked,
-       array(select array[business_id, record_id] from merged_data join locked_records using (n)
-             where bytes > 1000000 order by bytes desc limit 20) as large,
-       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::int as ms`;
+       ${isDue ? 'array[]::int[]' : 'array(select n::int from locked_records where not is_locked)'} as locked`;
 }

@@ -76,12 +76,11 @@ export const waitingOfRecords = waiting(
   'records as (select * from unnest($2::text[], $3::text[]) as r(business_id, record_id))',
 );
 
-/** The records of due deliveries: $2 ids, $3 how many in all, without the records of $4 and $5. */
+/** The records of due deliveries: $2 ids, $3 how many in all. */
 export const waitingOfDue = (family: Family): string =>
   waiting(`${dueDeliveries(family, '$2', '$3')}, records as (
-  (select business_id, record_id from due join receiver.inbox using (id)
-   union select business_id, record_id from due join receiver.withheld using (id))
-  except select * from unnest($4::text[], $5::text[]))`);
+  select business_id, record_id from due join receiver.inbox using (id)
+  union select business_id, record_id from due join receiver.withheld using (id))`);
 
 /** $2 how many deliveries that are due: those that can be read where a page is damaged. */
 export const waitingReadable = `select business_id as "businessId", record_id as "recordId", array_agg(id) as ids
