@@ -2,7 +2,8 @@ import { type Config, takesCallbacks } from '../common/config/config.ts';
 import { withTimeout } from '../common/timeouts.ts';
 import type { Check, RunningCore } from '../receiver/feature.ts';
 import { configuredChecks } from '../receiver/http/access.ts';
-import type { Fallback } from '../receiver/queue/fallback.ts';
+import type { FallbackState } from '../receiver/queue/durability.ts';
+import { type Fallback, isAway } from '../receiver/queue/fallback.ts';
 import type { ReceiverState } from '../receiver/receiver.ts';
 import { describeError } from '../receiver/store/errors.ts';
 
@@ -26,17 +27,16 @@ function fault(status: 'warn' | 'fail', title: string, detail: string, todo: str
 export async function readReadiness({ config, process: state }: RunningCore): Promise<Readiness> {
   const { circuit, fallback, queue } = state;
   const { readinessMs } = config.times;
-  const isTrue = (check: Promise<boolean>) => withTimeout(readinessMs, check).catch(() => false);
-  const [takes, hasRedis] = await Promise.all([
-    isTrue(circuit.check()),
-    fallback && isTrue(fallback.circuit.check()),
+  const [takes, kept] = await Promise.all([
+    withTimeout(readinessMs, circuit.check()).catch(() => false),
+    fallback?.check(),
   ]);
-  const spills = hasRedis === true && fallback?.state.acknowledges === true;
+  const spills = kept?.acknowledges === true;
   const checks = {
     database: checkDatabase(takes, spills, state),
-    queue: queue && checkQueue(queue.isAvailable, takes, fallback),
-    fallback: fallback && checkFallback(fallback),
-    drain: fallback && takes && hasRedis && (await checkDrain(fallback, readinessMs)),
+    queue: queue && checkQueue(queue.isAvailable, takes),
+    fallback: kept && checkFallback(kept),
+    drain: fallback && takes && kept !== isAway && (await checkDrain(fallback, readinessMs)),
     clock: await checkClock(state),
     access: takesCallbacks(config) && checkAccess(config, state),
   };
@@ -55,14 +55,14 @@ function checkDatabase(takes: boolean, spills: boolean, { circuit }: ReceiverSta
   return fault('fail', outageTitle, detail, todo, circuit.unavailableSince);
 }
 
-function checkQueue(isAvailable: boolean, takes: boolean, fallback: Fallback | undefined) {
+function checkQueue(isAvailable: boolean, takes: boolean) {
   if (isAvailable) return ok('Redis tells the workers what comes in');
   const detail = takes ? 'Callbacks are stored, and applied some seconds later' : 'No store is left';
   const todo = 'See whether Redis runs, and whether REDIS_URL is right';
-  return fault('fail', 'Redis is unavailable', detail, todo, fallback?.circuit.unavailableSince);
+  return fault('fail', 'Redis is unavailable', detail, todo);
 }
 
-function checkFallback({ state: { acknowledges, detail, todo } }: Fallback) {
+function checkFallback({ acknowledges, detail, todo }: FallbackState) {
   if (acknowledges) return ok('Redis keeps callbacks while PostgreSQL is unavailable', detail);
   const title = 'Redis would keep no callbacks in an outage of PostgreSQL: they would get a 503';
   return fault('warn', title, detail, todo || 'See whether Redis runs');

@@ -51,7 +51,7 @@ export async function startReceiver(
   if (redisUrl) await checkRedis(redisUrl, log);
   const stopping = new AbortController();
   onStop(async () => stopping.abort());
-  const { identity } = await prepare({ config, databaseUrl, families, signal: stopping.signal, log });
+  await prepare({ config, databaseUrl, families, signal: stopping.signal, log });
   const open = (part: keyof typeof connections) => {
     const size = { connections: connections[part], connectTimeoutMs: times.databaseMs };
     const pool = openPool(databaseUrl, log, { name: `receiver ${part}`, ...size });
@@ -59,7 +59,7 @@ export async function startReceiver(
     return pool;
   };
   const pool = open('intake');
-  const stores = await openStores(config, pool, log, identity);
+  const stores = await openStores(config, pool, log);
   onStop(stores.close);
   const { circuit, clock, queue, fallback, drainSource } = stores;
 

@@ -30,13 +30,13 @@ export interface Stores {
  * Opens the stores of a process; an unavailable store is no error. Takes two seconds at most.
  *
  * @param pool of the path, or of a command
- * @param identity of the database, see `prepare`; undefined: for checks alone, which claim and change nothing in Redis
+ * @param isReadOnly for checks alone, which change nothing in Redis
  */
 export async function openStores(
   config: Config,
   pool: pg.Pool,
   log: Log,
-  identity?: Promise<string>,
+  isReadOnly = false,
 ): Promise<Stores> {
   const { redisUrl: url, times } = config;
   const circuit = databaseCircuit(pool, log, times.databaseMs);
@@ -45,9 +45,8 @@ export async function openStores(
   await clock.current();
   if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
 
-  const isReadOnly = identity === undefined;
   const queue = openQueue({ url, config, log, isReadOnly });
-  const drainSource = createFallback({ url, config, identity: identity ?? new Promise(() => {}), log });
+  const drainSource = createFallback({ url, config, log });
   // The sweep finds what has no job.
   await withTimeout(openingMs, Promise.all([queue.opening, drainSource.opening])).catch(() => {});
   const close = async () => {

@@ -127,7 +127,6 @@ it.each`
   ${'PostgreSQL'}        | ${{ circuit: away }}                                        | ${['database fail']}                  | ${true}
   ${'its driver'}        | ${{ circuit: broken }}                                      | ${['database fail']}                  | ${true}
   ${'it, without Redis'} | ${{ circuit: away, queue: undefined, fallback: undefined }} | ${['database fail']}                  | ${false}
-  ${'it, and Redis'}     | ${{ circuit: away, fallback: fallbackOf({}, {}, false) }}   | ${['database fail']}                  | ${false}
   ${'it, and settings'}  | ${{ circuit: away, fallback: keepsNothing }}                | ${['database fail', 'fallback warn']} | ${false}
   ${'Redis'}             | ${{ queue: { isAvailable: false } }}                        | ${['queue fail']}                     | ${true}
   ${'its settings'}      | ${{ fallback: keepsNothing }}                               | ${['fallback warn']}                  | ${true}

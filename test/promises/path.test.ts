@@ -16,8 +16,6 @@ const key = 'k'.repeat(32);
 const never = 2 ** 31 - 1;
 /** Nothing but a callback makes anything run. */
 const times = {
-  redisLookEveryMs: never,
-  claimEveryMs: never,
   drainEveryMs: never,
   maxDrainPauseMs: never,
   sweepEveryMs: never,

@@ -12,9 +12,8 @@ import type { ReceiverDatabase } from './receiver-database.ts';
 export const circuitOf = (check: () => Promise<boolean>) => ({ check, lastError: () => undefined });
 
 /** The fallback store, of which all is well but for the overrides. */
-export const fallbackOf = (state = {}, waiting: object = { count: 0 }, takes = true) => ({
-  circuit: { check: async () => takes },
-  state: { acknowledges: true, detail: 'appendfsync is always', todo: '', ...state },
+export const fallbackOf = (state = {}, waiting: object = { count: 0 }) => ({
+  check: async () => ({ acknowledges: true, detail: 'appendfsync is always', todo: '', ...state }),
   waiting: async () => waiting,
 });
 

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { SpilledDelivery } from '../../src/callbacks/delivery.ts';
 import { createLog } from '../../src/common/log.ts';
-import { isAway } from '../../src/receiver/queue/durability.ts';
-import { createFallback, type Fallback, type SpilledEntry } from '../../src/receiver/queue/fallback.ts';
+import {
+  createFallback,
+  type Fallback,
+  isAway,
+  type SpilledEntry,
+} from '../../src/receiver/queue/fallback.ts';
 import { StoreUnavailable } from '../../src/receiver/store/circuit.ts';
 import { startTcpProxy } from '../chaos/tcp-proxy.ts';
 import { closeLater } from './close-later.ts';
@@ -19,17 +23,12 @@ export async function startOwnRedis(options: string[] = []): Promise<TestRedis> 
 export const stream = '{receiver}:fallback';
 export const owner = '{receiver}:owner';
 
-/** A fallback store of the database `a`, once it has looked at Redis. */
-export async function openFallback(
-  url: string,
-  { times, ...overrides }: Overrides = {},
-  identity = Promise.resolve('a'),
-): Promise<Fallback> {
-  const fast = { redisMs: 1_300, redisLookEveryMs: 20, claimEveryMs: 20 };
-  const config = testConfig({ ...overrides, times: { ...fast, ...times } });
-  const fallback = createFallback({ url, config, identity, log: createLog('silent') });
+/** A fallback store, once it has found Redis. */
+export async function openFallback(url: string, overrides: Overrides = {}): Promise<Fallback> {
+  const config = testConfig({ ...overrides, times: { redisMs: 1_300, ...overrides.times } });
+  const fallback = createFallback({ url, config, log: createLog('silent') });
   closeLater(fallback.close);
-  await until(() => fallback.state !== isAway);
+  await until(async () => (await fallback.check()) !== isAway);
   return fallback;
 }
 

@@ -46,10 +46,6 @@ export const times = {
   jobCountEveryMs: 1_000,
   /** The end of BullMQ's worker waits for Redis. */
   jobCloseMs: 2_000,
-  redisLookEveryMs: 5_000,
-  /** A replica of Redis may be missing for so long before commits no longer wait for one. */
-  forgetReplicaMs: 60_000,
-  claimEveryMs: 10_000,
   /** Pause of the drain; it grows while nothing can be stored. */
   drainEveryMs: 500,
   maxDrainPauseMs: 5_000,

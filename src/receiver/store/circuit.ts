@@ -16,8 +16,6 @@ interface CircuitOptions {
   probe: () => Promise<unknown>;
   /** The store is certainly unavailable. After any other error, a probe decides. */
   isOutage: (error: unknown) => boolean;
-  /** The store is certainly available. Default: after no error. */
-  isAvailable?: (error: unknown) => boolean;
   log: Log;
 }
 
@@ -48,7 +46,7 @@ const stableAfterMs = 5_000;
  * a call succeeds, or none has failed for some seconds: a store that passes probes and fails at the work is one outage.
  */
 export function createCircuit(options: CircuitOptions): Circuit {
-  const { store, timeoutMs, isOutage, isAvailable = () => false, log } = options;
+  const { store, timeoutMs, isOutage, log } = options;
   const closing = new AbortController();
   let isOpen = false;
   let since: Date | undefined;
@@ -125,7 +123,6 @@ export function createCircuit(options: CircuitOptions): Circuit {
         if (since && !isOpen) endOutage();
         return result;
       } catch (error) {
-        if (isAvailable(error)) throw error;
         if (error instanceof StoreUnavailable || isOutage(error)) trip(error);
         else {
           // One that began before the call failed proves nothing.
@@ -138,7 +135,7 @@ export function createCircuit(options: CircuitOptions): Circuit {
     },
     check: async () => !isOpen && (performance.now() - succeededAt < recentMs || probe()),
     probeAfter: async (error) => {
-      if (!isOpen && !isAvailable(error) && !(await probe())) trip(error);
+      if (!isOpen && !(await probe())) trip(error);
       return isOpen;
     },
     stop: () => {

@@ -24,30 +24,28 @@ interface PrepareOptions {
 /**
  * Makes or updates the tables.
  *
- * @returns the identity of the database; pending until PostgreSQL is available, or for ever once the signal is aborted
  * @throws the database's error, unless it is an outage and can wait
  */
-export async function prepare(options: PrepareOptions): Promise<{ identity: Promise<string> }> {
+export async function prepare(options: PrepareOptions): Promise<void> {
   const { config, signal, log } = options;
   try {
-    const { identity } = await makeTables(options);
-    return { identity: Promise.resolve(identity) };
+    await makeTables(options);
   } catch (error) {
     const takesCallbacks = config.redisUrl !== undefined && config.redisFallback !== 'off';
     if (!signal || !takesCallbacks || !isOutage(error)) throw error;
     log.error({ err: error }, 'PostgreSQL is unavailable; its tables are made or updated later');
-    return { identity: retry(options, signal) };
+    void retry(options, signal);
   }
 }
 
-async function retry(options: PrepareOptions, signal: AbortSignal): Promise<string> {
+async function retry(options: PrepareOptions, signal: AbortSignal): Promise<void> {
   const message = 'the tables could not be made or updated; it is tried again';
   const report = errorLogger(options.log, 'error', message);
   for (;;) {
     await pause(retryMs, signal);
-    if (signal.aborted) return new Promise<never>(() => {});
+    if (signal.aborted) return;
     try {
-      return (await makeTables(options)).identity;
+      return void (await makeTables(options));
     } catch (error) {
       // Tried again whatever it is: callbacks are safe meanwhile, and a person may be mending it.
       if (!isOutage(error)) report(error);
@@ -63,8 +61,13 @@ function isOutage(error: unknown): boolean {
   return faultOf(cause) === 'outage' && !isWrongAddress;
 }
 
-/** @returns the identity of the database, and the names of what was made or updated */
-export async function makeTables({ config, databaseUrl, families, log }: PrepareOptions) {
+/** @returns the names of what was made or updated */
+export async function makeTables({
+  config,
+  databaseUrl,
+  families,
+  log,
+}: PrepareOptions): Promise<{ made: string[] }> {
   const size = { connections: 2, connectTimeoutMs: config.times.databaseMs };
   const url = config.directDatabaseUrl ?? databaseUrl;
   const pool = openPool(url, log, { name: 'receiver migration', ...size });
@@ -72,12 +75,7 @@ export async function makeTables({ config, databaseUrl, families, log }: Prepare
   try {
     const made = await migrate(db, families, log, config.reportTimezone);
     if (made.length > 0) log.info({ made }, 'tables made or updated');
-    // A copy on another server, or beside its original, is another database.
-    const { rows } = await pool.query<{ identity: string }>(
-      `select concat_ws(' ', value, receiver.system_identifier(), oid) as identity
-       from receiver.settings, pg_database where name = 'identity' and datname = current_database()`,
-    );
-    return { identity: rows[0]!.identity, made };
+    return { made };
   } finally {
     await db.destroy();
   }

@@ -9,7 +9,7 @@ import type { Fallback } from '../queue/fallback.ts';
 import { Unavailable } from '../store/errors.ts';
 
 export interface DrainOptions {
-  fallback: Pick<Fallback, 'read' | 'remove'>;
+  fallback: Pick<Fallback, 'claim' | 'read' | 'remove'>;
   intake: Pick<Intake, 'drain'>;
   config: Config;
   pool: pg.Pool;
@@ -43,18 +43,22 @@ async function drain(options: DrainOptions, signal: AbortSignal): Promise<void> 
   const count = Math.min(maxEntries, Math.max(1, Math.floor(maxBytes / config.bodyLimitBytes)));
   const message = 'deliveries of the fallback store could not be drained; they are tried again';
   const report = errorLogger(log, 'warn', message);
+  /** The database, once it was reached: in an outage its entries stay claimed. */
+  let identity: string | undefined;
   let after: string | undefined;
   let pauseMs = drainEveryMs;
   let total = 0;
 
+  /** Otherwise the entries wait, for the database or for a process with other families. */
+  const mayDrain = async () => {
+    identity ??= await readIdentity(pool);
+    const isOwner = await fallback.claim(identity);
+    await checkFamilies(pool, families);
+    return isOwner;
+  };
   /** @returns the numbers of entries that were read and moved */
   const drainSome = async () => {
-    // Otherwise the entries wait, for the database or for a process with other families.
-    const isCurrent = await checkFamilies(pool, families).then(
-      () => true,
-      () => false,
-    );
-    const entries = isCurrent ? await fallback.read(count, after) : [];
+    const entries = (await mayDrain().catch(() => false)) ? await fallback.read(count, after) : [];
     // Together, so that they share commits.
     const results = await Promise.allSettled(entries.map((entry) => intake.drain(entry)));
     for (const result of results) {
@@ -82,4 +86,13 @@ async function drain(options: DrainOptions, signal: AbortSignal): Promise<void> 
     await pause(pauseMs, signal);
     if (read > 0) pauseMs = Math.min(pauseMs * 2, maxDrainPauseMs);
   }
+}
+
+/** A copy on another server, or beside its original, is another database. */
+async function readIdentity(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ identity: string }>(
+    `select concat_ws(' ', value, receiver.system_identifier(), oid) as identity
+     from receiver.settings, pg_database where name = 'identity' and datname = current_database()`,
+  );
+  return rows[0]!.identity;
 }

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
 import { Pipeline } from 'ioredis';
-import { createLog } from '../../../src/common/log.ts';
-import { NotKept, watchDurability } from '../../../src/receiver/queue/durability.ts';
-import { connectProducer } from '../../../src/receiver/queue/redis.ts';
+import { StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
 import { closeLater } from '../../support/close-later.ts';
 import {
   appendSoon,
@@ -10,13 +7,10 @@ import {
   openFallback,
   readSoon,
   spilled,
-  startAddress,
   startOwnRedis,
   stream,
 } from '../../support/fallback.ts';
 import type { TestRedis } from '../../support/redis.ts';
-import { testConfig } from '../../support/service.ts';
-import { until } from '../../support/until.ts';
 
 let redis: TestRedis;
 beforeEach(async () => {
@@ -30,7 +24,7 @@ it('acknowledges with a maxmemory-policy that evicts no stream', async () => {
   await set('maxmemory-policy', 'volatile-ttl');
   const fallback = await openFallback(redis.url);
   expect(await appends(fallback)).toBe(true);
-  expect(fallback.state).toMatchObject({ acknowledges: true, todo: '' });
+  expect(await fallback.check()).toMatchObject({ acknowledges: true, todo: '' });
   expect(await count()).toBe(1);
 });
 
@@ -43,36 +37,19 @@ it.each([
   const running = await openFallback(redis.url);
   expect(await appends(running)).toBe(true);
   await set(name, value);
-  await until(() => !running.state.acknowledges);
   for (const fallback of [running, await openFallback(redis.url)]) {
-    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
-    expect(fallback.state.detail).toContain(name === 'no-appendfsync-on-rewrite' ? 'appendfsync' : name);
+    await expect(fallback.append(spilled())).rejects.toThrow(StoreUnavailable);
+    expect((await fallback.check()).detail).toContain(
+      name === 'no-appendfsync-on-rewrite' ? 'appendfsync' : name,
+    );
   }
   expect(await count()).toBe(1);
-  for (const setting of /Set in Redis: ([^;]*)/.exec(running.state.todo)![1]!.split(', ')) {
+  for (const setting of /Set in Redis: ([^;]*)/.exec((await running.check()).todo)![1]!.split(', ')) {
     const [named, wanted] = setting.split(' ');
     await set(named!, wanted!);
   }
   await appendSoon(running);
   expect(await count()).toBe(2);
-});
-
-it('judges another server anew before it writes anything to it', async () => {
-  const lax = await startOwnRedis(['--appendonly', 'no']);
-  const address = await startAddress(redis.port);
-  const connection = connectProducer(address.url, 1_300);
-  closeLater(() => connection.disconnect());
-  const config = testConfig({ times: { redisMs: 1_300, redisLookEveryMs: 3_600_000 } });
-  const durability = watchDurability(connection, config, createLog('silent'));
-  closeLater(durability.stop);
-  const commit = () => durability.commit((pipeline) => pipeline.incr('written'));
-  await once(connection, 'ready');
-  await commit();
-  address.leadTo(lax.port);
-  connection.disconnect(true);
-  await once(connection, 'ready');
-  await expect(commit()).rejects.toThrow(NotKept);
-  expect(await lax.client().exists('written')).toBe(0);
 });
 
 describe('where CONFIG is refused', () => {
@@ -99,7 +76,6 @@ describe('where CONFIG is refused', () => {
     expect(await appends(fallback)).toBe(true);
     reply = 'return {0, 0}';
     expect(await appends(fallback)).toBe(false);
-    expect(fallback.state.acknowledges).toBe(false);
     reply = 'return {1, 0}';
     await appendSoon(fallback);
     reply = `return redis.error_reply('NOPERM no')`;
@@ -108,19 +84,18 @@ describe('where CONFIG is refused', () => {
 
   it('acknowledges nothing without WAITAOF, and names REDIS_FALLBACK', async () => {
     const fallback = await openRefused();
-    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
-    expect(fallback.state).toMatchObject({
+    await expect(fallback.append(spilled())).rejects.toThrow(StoreUnavailable);
+    expect(await fallback.check()).toMatchObject({
       acknowledges: false,
       detail: expect.stringContaining('not readable, and Redis has no WAITAOF'),
       todo: expect.stringContaining('REDIS_FALLBACK=trusted'),
     });
-    expect(fallback.circuit.isOpen).toBe(false);
   });
 
   it('acknowledges nothing where INFO is refused too', async () => {
     const fallback = await openNew('-info');
-    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
-    expect(fallback.state.detail).toContain('maxmemory-policy is not readable');
+    await expect(fallback.append(spilled())).rejects.toThrow(StoreUnavailable);
+    expect((await fallback.check()).detail).toContain('maxmemory-policy is not readable');
   });
 });
 
@@ -136,7 +111,7 @@ describe('REDIS_FALLBACK', () => {
   it('off stores nothing, and what is there can be drained', async () => {
     const [delivery] = await appendSoon(await openFallback(redis.url));
     const fallback = await openFallback(redis.url, { redisFallback: 'off' });
-    await expect(fallback.append(spilled())).rejects.toThrow(NotKept);
+    await expect(fallback.append(spilled())).rejects.toThrow(StoreUnavailable);
     expect(await readSoon(fallback)).toEqual([{ ...delivery, entryId: expect.any(String) }]);
   });
 });

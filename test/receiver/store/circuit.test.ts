@@ -18,7 +18,6 @@ function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_0
       if (!store.probes) throw new Error('down');
     },
     isOutage: (error) => (error as Error).message === 'down',
-    isAvailable: (error) => (error as Error).message === 'a damaged page',
     log: { error: () => changes.push(true), warn: () => changes.push(false) } as never,
   });
   circuits.push(circuit);
@@ -62,14 +61,6 @@ it('an error that is no outage is raised to the caller and changes nothing', asy
   const { circuit, changes } = openCircuit({ works: true, probes: true });
   await expect(circuit.run(() => Promise.reject(new Error('bad data')))).rejects.toThrow('bad data');
   expect([circuit.isOpen, changes]).toEqual([false, []]);
-});
-
-it('after an error that shows that the store is available, there is no probe', async () => {
-  const { circuit, changes, attempts } = openCircuit({ works: true, probes: false });
-  const error = new Error('a damaged page');
-  await expect(circuit.run(() => Promise.reject(error))).rejects.toThrow(error);
-  expect(await circuit.probeAfter(error)).toBe(false);
-  expect([changes, attempts.probes]).toEqual([[], 0]);
 });
 
 it('a store that passes probes and fails at the work is one outage', async () => {

@@ -87,7 +87,7 @@ it('removes a delivery only once it is stored: what a crash in between repeats i
   await appendSoon(fallback, deliveries);
   let crashes = 2;
   const crashing: DrainOptions['fallback'] = {
-    read: fallback.read,
+    ...fallback,
     remove: async (entries) => {
       expect(await inbox()).toHaveLength(2);
       if (entries.length > 0 && crashes-- > 0) throw new Error('of a process that ends here');
@@ -122,11 +122,11 @@ it('reads no more at once than 8 MiB of the largest bodies', async () => {
   await appendSoon(fallback, spilled(50));
   const counts: number[] = [];
   const counting: DrainOptions['fallback'] = {
+    ...fallback,
     read: async (...args: Parameters<Fallback['read']>) => {
       counts.push(args[0]);
       return fallback.read(...args);
     },
-    remove: fallback.remove,
   };
   const { stored, intake } = fakeIntake(() => true);
   const stop = drain(counting, intake, { bodyLimitBytes: mebibyte });
@@ -158,6 +158,24 @@ it('goes on after an outage of both stores, and after one with short pauses', as
   await until(() => again.stored.includes(delivery!.id));
 });
 
+it('leaves to another database what that has claimed', async () => {
+  const { fallback, count } = await openStore();
+  await appendSoon(fallback);
+  await fallback.claim('another');
+  const { stored, intake } = fakeIntake(() => true);
+  let claims = 0;
+  const counting: DrainOptions['fallback'] = {
+    ...fallback,
+    claim: async (database) => {
+      claims += 1;
+      return fallback.claim(database);
+    },
+  };
+  drain(counting, intake);
+  await until(() => claims > 2);
+  expect([stored, await count()]).toEqual([[], 1]);
+});
+
 it('ends on the signal, also during a pause', async () => {
   const { fallback } = await openStore();
   await appendSoon(fallback);
@@ -167,7 +185,7 @@ it('ends on the signal, also during a pause', async () => {
     isRead = resolve;
   });
   const noting: DrainOptions['fallback'] = {
-    read: (...args) => fallback.read(...args),
+    ...fallback,
     remove: async () => isRead(),
   };
   const stop = drain(noting, intake, { times: { drainEveryMs: 3_600_000, maxDrainPauseMs: 3_600_000 } });
