@@ -155,26 +155,6 @@ const all: ReadCheck[] = [
     detail: (row) => `Kept, and in no report: ${counted(row)}`,
     todo: 'See Callbacks in the console, or receiver quarantine list: the sender may have changed something. Try them again after a fix, or delete them',
   }),
-  check('quarantine-full', 'warn', {
-    ok: 'Every rejected message is kept',
-    title: 'Rejected messages are not kept any more',
-    query: (core) => risen(core, 'quarantine'),
-    detail: (row) => `Since ${iso(row.since)} only counted, as the quarantine is full: ${row.count}`,
-    todo: 'Ask the sender to stop or to correct what it sends, and to send it again; then try the messages again, or delete them',
-  }),
-  check('unstored', 'fail', {
-    ok: 'Every valid delivery could be stored',
-    title: 'Deliveries get a 503 again and again',
-    query: sql<CountedFault & { requests: number; example: string }>`
-      select substr(key, 38) as about, count(*)::int as count, sum(count)::int as requests, min(first_at) as since,
-        min(example::text) as example
-      from receiver.counters c
-      where name = 'unstored' and last_at > ${aDayAgo} and not exists (select from receiver.inbox where id = c.example)
-      group by 1 order by 1 limit 20`,
-    detail: (row) =>
-      `${row.requests} requests of ${row.count} deliveries, such as ${row.example}; after 6 hours they are in the quarantine`,
-    todo: 'Change in PostgreSQL what refuses them; its own log has the whole error. The sender sends them again, or replay them',
-  }),
   check('rejections', 'warn', {
     ok: 'Hardly any request was refused in the last hour',
     title: 'Requests to the registered paths are refused',

@@ -54,25 +54,23 @@ const behind = `insert into receiver.changes (family, business_id, record_id, ki
 const late = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now() - interval '2 hours')`;
 
 it.each`
-  expected                          | breaks                                                                   | mends
-  ${'tables fail'}                  | ${made('of another version')}                                            | ${made(fingerprintOf(families))}
-  ${'waiting receipt fail'}         | ${store()}                                                               | ${unstore}
-  ${'waiting of-nobody fail'}       | ${store('of-nobody')}                                                    | ${unstore}
-  ${'failed receipt fail'}          | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
-  ${'quarantine invalid warn'}      | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
-  ${'acknowledged invalid fail'}    | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
-  ${'sequences .*seq fail'}         | ${behind}                                                                | ${'select receiver.advance_sequences()'}
-  ${'rights pg_monitor warn'}       | ${'grant insert on access_log to pg_monitor'}                            | ${'revoke all on access_log from pg_monitor'}
-  ${'unstored 0A000 fail'}          | ${count('unstored', `${id} 0A000`)}                                      | ${uncount}
-  ${'rejections 401 warn'}          | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
-  ${'quarantine-full invalid warn'} | ${count('quarantine', 'invalid')}                                        | ${uncount}
-  ${'drift warn'}                   | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
-  ${'stale warn'}                   | ${count('stale')}                                                        | ${uncount}
-  ${'silence b warn'}               | ${hourly}                                                                | ${unstore}
-  ${'silence b warn'}               | ${history}                                                               | ${unstore}
-  ${'outage .* warn'}               | ${gap}                                                                   | ${'delete from receiver.heartbeats'}
-  ${'task trim fail'}               | ${failing}                                                               | ${'delete from receiver.tasks'}
-  ${'task trim fail'}               | ${late}                                                                  | ${'delete from receiver.tasks'}
+  expected                       | breaks                                                                   | mends
+  ${'tables fail'}               | ${made('of another version')}                                            | ${made(fingerprintOf(families))}
+  ${'waiting receipt fail'}      | ${store()}                                                               | ${unstore}
+  ${'waiting of-nobody fail'}    | ${store('of-nobody')}                                                    | ${unstore}
+  ${'failed receipt fail'}       | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
+  ${'quarantine invalid warn'}   | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
+  ${'acknowledged invalid fail'} | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
+  ${'sequences .*seq fail'}      | ${behind}                                                                | ${'select receiver.advance_sequences()'}
+  ${'rights pg_monitor warn'}    | ${'grant insert on access_log to pg_monitor'}                            | ${'revoke all on access_log from pg_monitor'}
+  ${'rejections 401 warn'}       | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
+  ${'drift warn'}                | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
+  ${'stale warn'}                | ${count('stale')}                                                        | ${uncount}
+  ${'silence b warn'}            | ${hourly}                                                                | ${unstore}
+  ${'silence b warn'}            | ${history}                                                               | ${unstore}
+  ${'outage .* warn'}            | ${gap}                                                                   | ${'delete from receiver.heartbeats'}
+  ${'task trim fail'}            | ${failing}                                                               | ${'delete from receiver.tasks'}
+  ${'task trim fail'}            | ${late}                                                                  | ${'delete from receiver.tasks'}
 `('$expected: it is seen, without personal data, and it ends', async ({ expected, breaks, mends }) => {
   const task = { name: 't', tasks: () => [{ name: 'trim' } as never] };
   const read = async () => {

@@ -32,9 +32,6 @@ interface Quarantine {
   drained: () => Promise<void>;
 }
 
-/** Beyond so many bytes of a reason, bodies that were not acknowledged are only counted. */
-const maxBytes = 32 * 1024 * 1024;
-
 const statement = `
 with ${gate}, rejected as materialized (
   select distinct on (id) id, path, family, business_id, reason, errors, decode(body, 'hex') as body, subjects,
@@ -52,25 +49,13 @@ with ${gate}, rejected as materialized (
 ), withheld as (
   insert into receiver.withheld (id, erasure, family, delivery, received_at)
   select id, erasure, family, jsonb_build_object('delivery', to_jsonb(gated)), now() from gated on conflict do nothing
-), full_reasons as materialized (
-  -- The size of the files first: it costs nothing.
-  select reason from receiver.quarantine
-  where (select pg_table_size('receiver.quarantine')) > ${maxBytes} and not acknowledged
-  group by reason having sum(octet_length(body)) > ${maxBytes}
-), kept as (
-  insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, subjects, acknowledged, count)
-  select id, path, family, business_id, reason, errors, body, subjects, acknowledged, count from rejected
-  where id not in (select id from gated) and (acknowledged or reason not in (select reason from full_reasons)
-    or id in (select id from receiver.quarantine where id = any(array(select id from rejected))))
-  on conflict (id) do update set
-    count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
-    errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged
-  returning id
 )
-insert into receiver.counters as c (name, key, count, first_at, last_at)
-select 'quarantine', reason, sum(count), now(), now() from rejected
-where id not in (select id from kept) and id not in (select id from gated) group by reason order by reason
-on conflict (name, key) do update set count = c.count + excluded.count, last_at = excluded.last_at`;
+insert into receiver.quarantine as q (id, path, family, business_id, reason, errors, body, subjects, acknowledged, count)
+select id, path, family, business_id, reason, errors, body, subjects, acknowledged, count from rejected
+where id not in (select id from gated)
+on conflict (id) do update set
+  count = q.count + excluded.count, last_received_at = now(), replayed_at = null, reason = excluded.reason,
+  errors = excluded.errors, subjects = excluded.subjects, acknowledged = q.acknowledged or excluded.acknowledged`;
 
 /** A subject takes PostgreSQL as long as so many bytes. */
 const bytesOfSubject = 100;

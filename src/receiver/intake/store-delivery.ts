@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { Delivery, SpilledDelivery } from '../../callbacks/delivery.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import { DataRefused, InvalidCallback } from '../../callbacks/rejection.ts';
@@ -128,7 +128,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
         const result = await commits[verdict === 'unknown' ? 'fallback' : place].append(delivery);
         return result === 'gated' ? await gate.append(delivery) : result;
       } catch (error) {
-        throw await failureOf(error, delivery, options);
+        throw failureOf(error, delivery, options.log);
       }
     },
     drained: async () => {
@@ -188,26 +188,10 @@ function gateError(error: unknown): unknown {
     : new GateFailed('A delivery could not be judged.', { cause: error });
 }
 
-async function failureOf(
-  error: unknown,
-  { id, family }: Delivery,
-  { config, pool, log }: IntakeOptions,
-): Promise<DataRefused | Unavailable> {
+function failureOf(error: unknown, { id, family }: Delivery, log: Log): DataRefused | Unavailable {
   const { code = '' } = error as { code?: string };
-  const reason = describeError(error);
-  if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) return new DataRefused(reason);
-  if (error instanceof StoreUnavailable || error instanceof Overloaded) return new Unavailable(error, id);
-  log.limited('error', { family, code }, 'a delivery could not be stored', { err: error, delivery: id });
-  const query = { text: unstored, values: [id, reason], query_timeout: config.times.databaseMs };
-  const counted = await pool.query<{ isOld: boolean }>(query).catch(() => undefined);
-  // Then a person has to look at it.
-  const isRefused = counted?.rows[0]?.isOld && error instanceof pg.DatabaseError;
-  return isRefused ? new DataRefused(reason) : new Unavailable(error, id);
+  if (faultOf(error) === 'refusal' && !ofOtherRows.has(code)) return new DataRefused(describeError(error));
+  if (!(error instanceof StoreUnavailable || error instanceof Overloaded))
+    log.limited('error', { family, code }, 'a delivery could not be stored', { err: error, delivery: id });
+  return new Unavailable(error, id);
 }
-
-/** Counts that a delivery could not be stored, for the check `unstored`: whether that has been so for hours. */
-const unstored = `
-insert into receiver.counters as c (name, key, count, first_at, last_at, example)
-values ('unstored', $1::uuid || ' ' || $2, 1, now(), now(), $1)
-on conflict (name, key) do update set count = c.count + 1, last_at = now()
-returning first_at < now() - interval '6 hours' as "isOld"`;

@@ -249,28 +249,6 @@ it('a refused body that is no text is kept as size and hash, and no escape in a 
   expect(kept.join()).not.toContain('SECRET');
 });
 
-it('a full quarantine keeps the first bodies of each reason and what was acknowledged, counting others', async () => {
-  const intake = openIntake(database);
-  const refuse = (body: string) => expect(receive(body)).rejects.toBeInstanceOf(Rejection);
-  await refuse('{"first":1}');
-  await database.rows(`alter table receiver.quarantine alter column body set storage external`);
-  await database.rows(`insert into receiver.quarantine (id, path, family, reason, errors, body)
-    select gen_random_uuid(), '/x', 'receipt', 'invalid', '[]', convert_to(repeat('x', 33 * 1024 * 1024), 'UTF8')`);
-  for (const body of ['{"first":1}', '{"second":2}', '{"second":2}', '{']) await refuse(body);
-  await intake.drain({ id: 'x', family: 'receipt', body: Buffer.from('{"third":3}'), receivedAt: 1 });
-  expect(
-    await database.rows(
-      `select convert_from(body, 'UTF8') as body, count from receiver.quarantine where path <> '/x' order by 1`,
-    ),
-  ).toEqual([
-    { body: '{', count: 1 },
-    { body: '{"first":1}', count: 2 },
-    { body: '{"third":3}', count: 1 },
-  ]);
-  const counted = `select key, count::int from receiver.counters where name = 'quarantine'`;
-  expect(await database.rows(counted)).toEqual([{ key: 'invalid', count: 2 }]);
-});
-
 it('a body that PostgreSQL refuses is rejected alone, and its neighbours are stored', async () => {
   await database.rows(`alter table receiver.inbox add check (record_id <> '666')`);
   const intake = openIntake(database);
@@ -301,18 +279,10 @@ it('PostgreSQL’s words about a body are neither sent nor kept', async () => {
   ]);
 });
 
-it('a callback that PostgreSQL refuses for an unknown reason is counted, and after hours kept', async () => {
+it('a callback that PostgreSQL refuses for an unknown reason is to be sent again', async () => {
   await refuse('0A000');
-  const send = () => receive(receipt({ name: 'Asha' }));
-  for (const _ of [1, 2]) await expect(send()).rejects.toMatchObject({ name: 'Unavailable' });
+  await expect(receive(receipt({ name: 'Asha' }))).rejects.toMatchObject({ name: 'Unavailable' });
   expect(await quarantine()).toEqual([]);
-  const counted = () => database.rows('select name, substr(key, 38) as reason, count from receiver.counters');
-  expect(await counted()).toEqual([{ name: 'unstored', reason: '0A000', count: '2' }]);
-  await database.rows(`update receiver.counters set first_at = now() - interval '7 hours'`);
-  await expect(send()).rejects.toMatchObject({ name: 'DataRefused' });
-  expect(await quarantine()).toMatchObject([
-    { reason: 'refused_by_database', body: expect.stringContaining('Asha') },
-  ]);
 });
 
 it('a callback that another row stands in the way of is to be sent again, and is not refused', async () => {
