@@ -80,6 +80,7 @@ export async function replayQuarantined(
   const { config, families, pool, db, log } = core;
   const circuit = { run: <T>(call: () => Promise<T>) => call() };
   const clock = createDatabaseClock(pool, { isOpen: false });
+  await clock.refresh();
   // The sweep finds what was stored.
   const intake = createIntake({ config, families, pool, circuit, clock, log });
   const results = new Map<string, ReplayResult>();

@@ -81,7 +81,7 @@ async function checkDrain(fallback: Fallback, timeoutMs: number) {
 }
 
 async function checkClock({ clock }: ReceiverState) {
-  await clock.current();
+  await clock.refresh();
   const seconds = Math.round((clock.aheadMs() ?? Number.NaN) / 1000);
   if (Math.abs(seconds) <= maxClockDifferenceS) return ok('The clock of this process is that of PostgreSQL');
   if (Number.isNaN(seconds))

@@ -42,7 +42,7 @@ export async function openStores(
   const circuit = databaseCircuit(pool, log, times.databaseMs);
   pool.on('error', (error) => void circuit.probeAfter(error));
   const clock = createDatabaseClock(pool, circuit);
-  await clock.current();
+  await clock.refresh();
   if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
 
   const queue = openQueue({ url, config, log, isReadOnly });

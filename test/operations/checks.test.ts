@@ -117,7 +117,7 @@ const away = circuitOf(async () => false);
 const broken = circuitOf(() => Promise.reject(new Error(canary)));
 const keepsNothing = fallbackOf({ acknowledges: false });
 const undrained = fallbackOf({}, { count: 3, oldest: new Date(0) });
-const ahead = { current: async () => 0, aheadMs: () => 90_000 };
+const ahead = { refresh: async () => {}, aheadMs: () => 90_000 };
 
 it.each`
   wrong                  | state                                                       | expected                              | ready

@@ -21,7 +21,7 @@ export const fallbackOf = (state = {}, waiting: object = { count: 0 }) => ({
 export const stateOf = (overrides: Record<string, unknown> = {}) =>
   ({
     circuit: circuitOf(async () => true),
-    clock: { current: async () => Date.now(), aheadMs: () => 0 },
+    clock: { refresh: async () => {}, aheadMs: () => 0 },
     queue: { isAvailable: true },
     fallback: fallbackOf(),
     access: { warning: () => undefined },

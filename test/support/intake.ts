@@ -44,7 +44,7 @@ export function openIntake(database: ReceiverDatabase, options: Partial<IntakeOp
     families,
     pool: database.pool,
     circuit: { run: (call) => call() },
-    clock: { current: async () => Date.now() },
+    clock: { now: () => Date.now() },
     log: createLog('silent'),
     ...options,
   });

@@ -3,7 +3,7 @@ import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { createReadCallback } from '../../callbacks/read-callback.ts';
 import { Rejection, TenantNotAllowed } from '../../callbacks/rejection.ts';
 import type { AccessRules } from '../../common/config/config.ts';
-import { duplicates } from '../metrics.ts';
+import { duplicates, notStored } from '../metrics.ts';
 import { createDrift } from './drift.ts';
 import { createQuarantine, type Route } from './quarantine-body.ts';
 import { createDeliveryStore, type IntakeOptions, type ReceiveResult } from './store-delivery.ts';
@@ -41,7 +41,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const { judgeTime, store, drained } = createDeliveryStore(options);
+  const { isExpired, store, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
 
@@ -53,8 +53,8 @@ export function createIntake(options: IntakeOptions): Intake {
         const receivedAt = nextArrival();
         const { delivery, callback, unfitFields } = readCallback(body, { expected, receivedAt });
         checkTenant(delivery);
-        const verdict = await judgeTime(delivery);
-        const status = await store(delivery, verdict, 'anywhere');
+        if (await isExpired(delivery)) return dropExpired(delivery);
+        const status = await store(delivery, 'anywhere');
         if (status === 'duplicate') duplicates.inc({ family: delivery.family });
         if (status === 'accepted') drift.observe(delivery.id, callback, unfitFields);
         return { status, id: delivery.id };
@@ -72,9 +72,9 @@ export function createIntake(options: IntakeOptions): Intake {
         const { delivery, callback, unfitFields } = readCallback(withoutMark(body), { expected, receivedAt });
         checkTenant(delivery);
         const { id } = delivery;
-        const verdict = await judgeTime(delivery);
-        if (dryRun) return { outcome: verdict === 'expired' ? 'expired' : 'accepted', id };
-        const outcome = await store(delivery, verdict, 'database');
+        if (await isExpired(delivery)) return { outcome: 'expired', id };
+        if (dryRun) return { outcome: 'accepted', id };
+        const outcome = await store(delivery, 'database');
         if (outcome === 'accepted') drift.observe(id, callback, unfitFields);
         return { outcome, id };
       } catch (error) {
@@ -87,7 +87,8 @@ export function createIntake(options: IntakeOptions): Intake {
         const expected = families.filter(takesEveryEvent).find(({ name }) => name === family);
         const { delivery } = readCallback(body, { expected, receivedAt, id });
         checkTenant(delivery);
-        await store(delivery, await judgeTime(delivery), 'database');
+        if (await isExpired(delivery)) dropExpired(delivery);
+        else await store(delivery, 'database');
       } catch (error) {
         // It was acknowledged: a client that is no longer allowed is no reason to lose it.
         const rejection = rejectionOf(error);
@@ -102,6 +103,11 @@ export function createIntake(options: IntakeOptions): Intake {
       await drift.close();
     },
   };
+}
+
+function dropExpired({ id, family }: Delivery): { status: 'expired'; id: string } {
+  notStored.inc({ family, reason: 'expired' });
+  return { status: 'expired', id };
 }
 
 /** @returns a check that throws TenantNotAllowed */

@@ -7,7 +7,7 @@ import { dayMs } from '../../common/days.ts';
 import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
 import { storeGated, type WaitingDelivery } from '../gate/gate.ts';
-import { commitSeconds, notStored } from '../metrics.ts';
+import { commitSeconds } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks } from '../store/clock.ts';
 import { describeError, faultOf, OtherFamilies, Unavailable } from '../store/errors.ts';
@@ -24,7 +24,7 @@ export interface IntakeOptions {
   /** PostgreSQL's; in a command, plain calls. */
   circuit: { run: Circuit['run'] };
   /** PostgreSQL's clock, in milliseconds since 1970. */
-  clock: { current: () => Promise<number | undefined> };
+  clock: { now: () => number | undefined };
   /** Keeps deliveries while PostgreSQL is unavailable. @throws where they are not surely kept */
   fallback?: { append: (deliveries: SpilledDelivery[]) => Promise<void> } | undefined;
   /** Called with new deliveries of a commit, by family; it must not throw. Default: the sweep finds them. */
@@ -32,24 +32,20 @@ export interface IntakeOptions {
   log: Log;
 }
 
-/** `expired`: older than what its family keeps; `unknown`: PostgreSQL cannot say now whether it is. */
-type TimeVerdict = 'current' | 'expired' | 'unknown';
-
 interface DeliveryStore {
   /**
-   * Judges the time of the event by both clocks. PostgreSQL is asked only where this process's clock says no.
+   * Whether the event is older than what its family keeps, by both clocks. PostgreSQL is asked only where this process's clock
+   * says no.
    *
-   * @throws InvalidCallback: no earlier event could replace what one of the future makes
+   * @throws InvalidCallback: no earlier event could replace what one of the future makes; Unavailable: that cannot be judged now
    */
-  judgeTime: (delivery: Delivery) => Promise<TimeVerdict>;
+  isExpired: (delivery: Delivery) => Promise<boolean>;
   /**
-   * Only the fallback store takes a delivery whose time cannot be judged now: the drain judges it.
-   *
    * @param place `anywhere`: in the fallback store while PostgreSQL is unavailable
-   * @returns once it is durable, or is not to be stored
+   * @returns once it is durable
    * @throws DataRefused; Unavailable
    */
-  store: (delivery: Delivery, verdict: TimeVerdict, place: 'anywhere' | 'database') => Promise<ReceiveResult>;
+  store: (delivery: Delivery, place: 'anywhere' | 'database') => Promise<'accepted' | 'duplicate'>;
   drained: () => Promise<void>;
 }
 
@@ -106,26 +102,18 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
     }
   };
 
-  // Callbacks wait neither for the commits of the drain nor, while PostgreSQL is available, for Redis.
+  // Callbacks do not wait for the commits of the drain.
   const commits = {
     anywhere: createGroupCommit({ ...commitLimits, commit: insertOrSpill }),
     database: createGroupCommit({ ...commitLimits, commit: insert }),
-    fallback: createGroupCommit({ ...commitLimits, commit: spill }),
   };
   const gate = createGroupCommit({ ...commitLimits, maxItems: maxGated, commit: passGate });
 
   return {
-    judgeTime: (delivery) => judgeTime(options, delivery),
-    store: async (delivery, verdict, place) => {
-      const { id, family } = delivery;
-      if (verdict === 'expired') {
-        notStored.inc({ family, reason: verdict });
-        return verdict;
-      }
-      if (verdict === 'unknown' && !(fallback && place === 'anywhere'))
-        throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
+    isExpired: (delivery) => isExpired(options, delivery),
+    store: async (delivery, place) => {
       try {
-        const result = await commits[verdict === 'unknown' ? 'fallback' : place].append(delivery);
+        const result = await commits[place].append(delivery);
         return result === 'gated' ? await gate.append(delivery) : result;
       } catch (error) {
         throw failureOf(error, delivery, options.log);
@@ -138,28 +126,27 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   };
 }
 
-async function judgeTime(
+async function isExpired(
   { config, pool, clock }: IntakeOptions,
-  { eventMs, family, businessId, recordId }: Delivery,
-): Promise<TimeVerdict> {
+  { id, eventMs, family, businessId, recordId }: Delivery,
+): Promise<boolean> {
   const keptMs = config.retention[family] ?? Number.POSITIVE_INFINITY;
   const judge = (nowMs: number) => {
     if (eventMs > nowMs + dayMs) return 'future';
     return eventMs < nowMs - keptMs ? 'expired' : undefined;
   };
-  const ownMs = Date.now();
-  const fault = judge(ownMs) && byBothClocks(judge, ownMs, await clock.current());
-  if (fault === undefined) return 'current';
-  if (fault === 'unknown') return fault;
+  const fault = byBothClocks(judge, Date.now(), clock.now());
+  if (fault === undefined) return false;
+  if (fault === 'unknown') throw new Unavailable(new Error('PostgreSQL’s clock is not known.'), id);
   if (fault === 'future')
     throw InvalidCallback.at('/event_time', 'must not be more than a day in the future');
   // A record goes as a whole, once its newest event is too old: until then it takes late callbacks.
   const text = `select from receiver.inbox where business_id = $1 and family = $2 and record_id = $3 limit 1`;
   const values = [businessId, family, recordId];
-  return pool.query({ text, values, query_timeout: config.times.databaseMs }).then(
-    ({ rowCount }) => (rowCount === 1 ? 'current' : 'expired'),
-    () => 'unknown',
-  );
+  const stored = await pool
+    .query({ text, values, query_timeout: config.times.databaseMs })
+    .catch((error) => Promise.reject(new Unavailable(error, id)));
+  return stored.rowCount === 0;
 }
 
 const commitLimits = {

@@ -1,23 +1,17 @@
 import type pg from 'pg';
-import { withTimeout } from '../../common/timeouts.ts';
 
 /** An older reading is made anew while it is used. */
 const usedMs = 10_000;
-/** An older reading is made anew before something is refused by it. */
-const freshMs = 3_000;
 /** A longer reading is not used: its error is up to half of its round trip. */
 const maxRoundTripMs = 5_000;
-/** A refusal waits for a reading. */
-const waitMs = 1_000;
 
 /** PostgreSQL's clock, in milliseconds since 1970; undefined: not known. */
 export interface DatabaseClock {
   /** By the last reading. */
   now: () => number | undefined;
-  /** By a reading of the last seconds where PostgreSQL is available. Takes a second at most. */
-  current: () => Promise<number | undefined>;
   /** How far it is ahead of this process's clock. */
   aheadMs: () => number | undefined;
+  /** Never throws. */
   refresh: () => Promise<void>;
 }
 
@@ -66,16 +60,11 @@ export function createDatabaseClock(pool: pg.Pool, circuit: { isOpen: boolean })
     return reading;
   };
 
-  const isOlderThan = (ms: number) => performance.now() - readAt > ms && !circuit.isOpen;
   const lastKnown = () => aheadOfMonotonicMs && aheadOfMonotonicMs + performance.now();
 
   return {
     now: () => {
-      if (isOlderThan(usedMs)) void refresh();
-      return lastKnown();
-    },
-    current: async () => {
-      if (isOlderThan(freshMs)) await withTimeout(waitMs, refresh()).catch(() => {});
+      if (performance.now() - readAt > usedMs && !circuit.isOpen) void refresh();
       return lastKnown();
     },
     aheadMs: () => {
