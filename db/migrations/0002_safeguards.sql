@@ -115,49 +115,4 @@ create function receiver.advance_sequences() returns setof text
   end;
 comment on function receiver.advance_sequences is 'Moves late sequences forward';
 
--- A page that cannot be read hides what is on it, and nothing else.
-create function receiver.readable_deliveries(of_family text, maximum integer)
-  returns table (id uuid, business_id text, record_id text)
-  language plpgsql stable set search_path = pg_catalog set enable_seqscan = off as $$
-declare
-  found integer := 0;
-begin
-  for page in 0 .. pg_relation_size('receiver.pending_deliveries') / current_setting('block_size')::integer - 1 loop
-    begin
-      for id in
-        -- By pages alone: no index has the sum, or the empty text.
-        select p.id from receiver.pending_deliveries p
-        where p.ctid >= format('(%s,0)', page)::tid and p.ctid < format('(%s,0)', page + 1)::tid
-          and p.family || '' = of_family and p.next_at + interval '0' <= statement_timestamp()
-      loop
-        begin
-          select i.business_id, i.record_id into strict business_id, record_id from receiver.inbox i where i.id = readable_deliveries.id;
-          found := found + 1;
-          return next;
-        exception
-          when data_corrupted or index_corrupted or no_data_found then null;
-        end;
-        exit when found >= maximum;
-      end loop;
-    exception
-      when data_corrupted or index_corrupted then null;
-    end;
-    exit when found >= maximum;
-  end loop;
-end
-$$;
-comment on function receiver.readable_deliveries is 'Deliveries that are due, with their records, without those on damaged pages';
-
-create function receiver.damage(error text) returns text
-  language sql stable set search_path = pg_catalog
-  begin atomic
-    select format('A page of %s is damaged. Have the disk checked, then %s', name, case
-      when relkind = 'i' then format('run reindex index %s', name)
-      when name ~ '^(public\.|receiver\.pending_deliveries$)' then format('run truncate %s, and receiver rebuild', name)
-      else 'restore a backup' end)
-    from (select oid::regclass::text as name, relkind from pg_class
-          where oid = pg_filenode_relation(0, substring(error from 'base/\d+/(\d+)')::oid)) damaged;
-  end;
-comment on function receiver.damage is 'What is damaged, by an error that names its file, and what to do';
-
 revoke all on function receiver.gate, receiver.adopt_salt, receiver.late_sequences, receiver.advance_sequences from public;

@@ -98,20 +98,19 @@ const all: ReadCheck[] = [
     ok: 'No callback has waited for more than a minute',
     title: 'Callbacks are not applied',
     // Merged again, a callback that was stored long ago may wait for a moment.
-    query: ({ families }) => sql<CountedFault & { isKnown: boolean; damage: string | null }>`
+    query: ({ families }) => sql<CountedFault & { isKnown: boolean }>`
       select p.family as about, p.family = any(${families.map(({ name }) => name)}) as "isKnown", count(*)::int as count,
-        min(stored_at) as since, min(receiver.damage(error)) filter (where error like 'XX00%') as damage
+        min(stored_at) as since
       from (
-        select id, family, error from receiver.pending_deliveries
+        select id, family from receiver.pending_deliveries
         where next_at < 'infinity' and (attempts > 0 or next_at < now() - interval '1 minute') limit ${maxCounted + 1}
       ) p join receiver.inbox using (id)
       where stored_at < now() - interval '1 minute' group by p.family order by p.family`,
     detail: (row) => `Stored for more than a minute, and in no report: ${counted(row)}`,
-    todo: ({ isKnown, damage }) =>
-      damage ??
-      (isKnown
+    todo: ({ isKnown }) =>
+      isKnown
         ? 'Start a worker (ROLE=all or worker). The log of one that runs says why, such as rows that another session locks'
-        : 'No family of that name is known here: set FAMILIES as it was'),
+        : 'No family of that name is known here: set FAMILIES as it was',
   }),
   check('failed', 'fail', {
     ok: 'No callback has failed',

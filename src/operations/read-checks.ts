@@ -1,6 +1,6 @@
 import { withTimeout } from '../common/timeouts.ts';
 import type { Check, Core, RunningCore } from '../receiver/feature.ts';
-import { describeError, isDamaged } from '../receiver/store/errors.ts';
+import { describeError } from '../receiver/store/errors.ts';
 import { readReadiness } from './process-checks.ts';
 
 const timeoutMs = 30_000;
@@ -38,10 +38,7 @@ export async function guard(core: Core, name: string, read: () => Promise<Check[
   } catch (err) {
     core.log.limited('warn', { check: name }, 'a check could not be read', { err });
     const title = `The check ${name} could not be read`;
-    const query = { text: 'select receiver.damage($1) as text', values: [(err as Error).message] };
-    const damage = isDamaged(err) && (await core.pool.query(query).catch(() => {}))?.rows[0].text;
     const todo =
-      damage ||
       'See the log: PostgreSQL may be overloaded, or a right or a table is missing (receiver migrate)';
     return [{ name: unreadable, about: name, status: 'fail', title, detail: describeError(err), todo }];
   }

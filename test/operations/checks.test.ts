@@ -193,17 +193,6 @@ it('doctor finds no fault in a receiver that could run, and changes nothing in R
   await redis.stop();
 });
 
-it('a callback that waits for a damaged page is shown with what to do about that page', async () => {
-  await database.rows(`${store()}; update receiver.pending_deliveries
-    set error = format('XX001 data_corrupted invalid page in block 0 of relation "%s"', pg_relation_filepath('receipts'))`);
-  const checks = await readChecks(core);
-  const todo = expect.stringMatching(
-    /^A page of public.receipts is damaged.* truncate public.receipts, .* rebuild$/,
-  );
-  expect(checks[0]).toMatchObject({ name: 'waiting', todo });
-  await database.rows(unstore);
-});
-
 it('doctor finds a PostgreSQL that takes no row, such as one whose disk is full, and says why', async () => {
   await database.rows(`
     create function fill() returns trigger language plpgsql as $$ begin raise disk_full using message = 'no space'; end $$;

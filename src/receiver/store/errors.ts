@@ -24,8 +24,6 @@ const states = {
   invalidTableDefinition: '42P16',
   invalidFunctionDefinition: '42P13',
   dependentObjects: '2BP01',
-  dataCorrupted: 'XX001',
-  indexCorrupted: 'XX002',
 } as const;
 
 export const hasState = (error: unknown, ...names: (keyof typeof states)[]): error is pg.DatabaseError =>
@@ -68,8 +66,6 @@ export const makeUtf8 =
 /** Two rows of a table of ours have one key: its sequence is behind the table, and no data is at fault. */
 export const isOwnKey = (error: unknown): boolean =>
   hasState(error, 'uniqueViolation') && (error.schema === 'receiver' || error.table === 'access_log');
-
-export const isDamaged = (error: unknown): boolean => hasState(error, 'dataCorrupted', 'indexCorrupted');
 
 /** @param error of a query; one of the connection or the driver, which have no class of their own, is an outage, ours never */
 export function faultOf(error: unknown): Fault {

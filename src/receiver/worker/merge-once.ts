@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Family } from '../../callbacks/families/family.ts';
 import { tableOf } from '../store/columns.ts';
-import { describeError, faultOf, hasState, isDamaged, isOwnKey, OtherFamilies } from '../store/errors.ts';
+import { describeError, faultOf, hasState, isOwnKey, OtherFamilies } from '../store/errors.ts';
 import { inTransaction, prepared } from '../store/pools.ts';
 import {
   type MergeCounts,
@@ -30,7 +30,7 @@ export interface MergeFault {
    * `busy`: others merge; `foreign`: the tables are made for other families; `family`: a statement, a right or the state of a
    * table is at fault. All others: perhaps one of the records, as where a foreign trigger raises an error.
    */
-  fault: 'busy' | 'foreign' | 'family' | 'refusal' | 'slow' | 'locked' | 'damaged' | 'record';
+  fault: 'busy' | 'foreign' | 'family' | 'refusal' | 'slow' | 'locked' | 'record';
   reason: string;
 }
 
@@ -80,7 +80,6 @@ function faultInMerge(error: unknown): MergeFault['fault'] {
   const { code = '' } = error;
   if (hasState(error, 'queryCanceled')) return 'slow';
   if (hasState(error, 'lockNotAvailable', 'deadlock')) return 'locked';
-  if (isDamaged(error)) return 'damaged';
   if (/^(42|55)/.test(code)) return 'family';
   const fault = faultOf(error);
   if (fault === 'refusal') return fault;

@@ -11,13 +11,7 @@ import {
   mergeLimits,
   mergeLock,
 } from '../store/statements/merge-records.ts';
-import {
-  growingPause,
-  putOff,
-  waitingOfDue,
-  waitingOfRecords,
-  waitingReadable,
-} from '../store/statements/pending.ts';
+import { growingPause, putOff, waitingOfDue, waitingOfRecords } from '../store/statements/pending.ts';
 import { driverMs, type MergeContext, type MergeFault, mergeOnce } from './merge-once.ts';
 
 interface RecordOfFamily {
@@ -112,10 +106,7 @@ async function mergeDue(call: MergeCall, ids: readonly string[]): Promise<void> 
     if (attempt.fault === 'slow' || attempt.fault === 'locked')
       sizes.set(family.name, Math.ceil(size / parts));
     result.isFull = attempt.fault !== 'foreign';
-    if (attempt.fault !== 'damaged') return split(call, attempt, () => read(call, waitingOfDue(family), due));
-    await mergeWaiting(call, await read(call, waitingReadable, [size]));
-    Object.assign(result, { outcome: 'broken', reason: attempt.reason });
-    return;
+    return split(call, attempt, () => read(call, waitingOfDue(family), due));
   }
   const { isFull, isCaughtUp } = attempt;
   Object.assign(result, { isFull, isCaughtUp: isCaughtUp && !isFull });

@@ -6,7 +6,7 @@ import { errorLogger, type Log } from '../../common/log.ts';
 import { pause } from '../../common/timeouts.ts';
 import { applied, failed as refused } from '../metrics.ts';
 import { type DeliveryQueue, JobPostponed } from '../queue/delivery-queue.ts';
-import { isDamaged, OtherFamilies } from '../store/errors.ts';
+import { OtherFamilies } from '../store/errors.ts';
 import { isTooFarAhead, waitingStates } from '../store/statements/pending.ts';
 import type { Merge } from './merge.ts';
 
@@ -107,8 +107,7 @@ export function startWorker(options: WorkerOptions): Worker {
     while (!signal.aborted) {
       const due = await findDue(pool, names, queue ? times.sweepAgeMs : 0).catch((error) => {
         logFailure(error);
-        // What can be read is merged.
-        return isDamaged(error) ? names : [];
+        return [];
       });
       for (const name of due) wake(name);
       await pause(queue ? times.sweepEveryMs : times.pollMs, signal);

@@ -81,7 +81,3 @@ export const waitingOfDue = (family: Family): string =>
   waiting(`${dueDeliveries(family, '$2', '$3')}, records as (
   select business_id, record_id from due join receiver.inbox using (id)
   union select business_id, record_id from due join receiver.withheld using (id))`);
-
-/** $2 how many deliveries that are due: those that can be read where a page is damaged. */
-export const waitingReadable = `select business_id as "businessId", record_id as "recordId", array_agg(id) as ids
-  from receiver.readable_deliveries($1, $2) group by 1, 2`;
