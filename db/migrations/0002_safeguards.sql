@@ -88,11 +88,12 @@ end
 $$;
 comment on function receiver.system_identifier is 'Of the server; null: the right to read it was revoked';
 
-create function receiver.late_sequences() returns table (sequence text, highest bigint)
-  language plpgsql stable security definer set search_path = pg_catalog as $$
+create function receiver.advance_sequences() returns setof text
+  language plpgsql security definer set search_path = pg_catalog as $$
 declare
-  one    record;
-  latest bigint;
+  one     record;
+  latest  bigint;
+  highest bigint;
 begin
   for one in
     select attrelid::regclass as relation, attname, pg_get_serial_sequence(attrelid::regclass::text, attname) as name
@@ -101,18 +102,12 @@ begin
   loop
     execute format('select case when is_called then last_value else last_value - 1 end from %s', one.name) into latest;
     execute format('select max(%I) from %s', one.attname, one.relation) into highest;
-    sequence := one.name;
-    if highest > latest then return next; end if;
+    if highest > latest then
+      return next format('%s to %s', one.name, setval(one.name, highest));
+    end if;
   end loop;
 end
 $$;
-comment on function receiver.late_sequences is 'Sequences behind their tables, as where a copy has brought rows alone: each insert fails';
+comment on function receiver.advance_sequences is 'Moves sequences forward that are behind their tables, as where a copy has brought rows alone';
 
-create function receiver.advance_sequences() returns setof text
-  language sql security definer set search_path = pg_catalog
-  begin atomic
-    select format('%s to %s', sequence, setval(sequence, highest)) from receiver.late_sequences();
-  end;
-comment on function receiver.advance_sequences is 'Moves late sequences forward';
-
-revoke all on function receiver.gate, receiver.adopt_salt, receiver.late_sequences, receiver.advance_sequences from public;
+revoke all on function receiver.gate, receiver.adopt_salt, receiver.advance_sequences from public;

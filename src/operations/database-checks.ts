@@ -122,14 +122,6 @@ const all: ReadCheck[] = [
     detail: (row) => `PostgreSQL refuses the data of ${counted(row)}, such as ${row.example}`,
     todo: `Read the column error of deliveries where status = 'failed', change what refuses them, then run receiver replay`,
   }),
-  check('sequences', 'fail', {
-    ok: 'Every sequence is ahead of its table',
-    title: 'A sequence is behind its table',
-    query: sql<Fault & { highest: string }>`
-      select sequence as about, highest from receiver.late_sequences()`,
-    detail: ({ highest }) => `Inserts fail: the table has ${highest}, as where a copy has brought rows alone`,
-    todo: 'Run receiver migrate: it moves sequences forward',
-  }),
   check('rights', 'warn', {
     ok: 'Nobody else has rights on the tables and views',
     title: 'Another role may read or change tables or views',

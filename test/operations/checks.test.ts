@@ -49,8 +49,6 @@ const history = hourly.replace(
 );
 const gap = `insert into receiver.heartbeats values (now() - interval '1 hour'), (now() - interval '30 minutes')`;
 const failing = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now(), now() - interval '2 hours')`;
-const behind = `insert into receiver.changes (family, business_id, record_id, kind) values ('receipt', 'b', '${canary}', 'changed');
-  alter sequence receiver.changes_position_seq restart`;
 const late = `insert into receiver.tasks values ('trim', '${id}', '-infinity', now() - interval '2 hours')`;
 
 it.each`
@@ -61,7 +59,6 @@ it.each`
   ${'failed receipt fail'}       | ${store('receipt', 'now()', `'infinity'`)}                               | ${unstore}
   ${'quarantine invalid warn'}   | ${reject(false)}                                                         | ${`update receiver.quarantine set last_received_at = now() - interval '2 days'`}
   ${'acknowledged invalid fail'} | ${'update receiver.quarantine set acknowledged = true'}                  | ${'update receiver.quarantine set replayed_at = now()'}
-  ${'sequences .*seq fail'}      | ${behind}                                                                | ${'select receiver.advance_sequences()'}
   ${'rights pg_monitor warn'}    | ${'grant insert on access_log to pg_monitor'}                            | ${'revoke all on access_log from pg_monitor'}
   ${'rejections 401 warn'}       | ${count('rejections', '2026-01-01T00 401')}                              | ${uncount}
   ${'drift warn'}                | ${count('drift', `["receipt.created","/data/new","value","${canary}"]`)} | ${uncount}
