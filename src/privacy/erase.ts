@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
-import { applyGate, inGate, prepareReductions } from '../receiver/gate/gate.ts';
+import { applyGate, inGate } from '../receiver/gate/gate.ts';
 import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
@@ -190,8 +190,7 @@ async function reduceRecords(
   const { pool, families, merge } = core;
   for (let isComplete = records.length === 0; !isComplete; ) {
     signal?.throwIfAborted();
-    const prepared = await prepareReductions(pool, families, records);
-    const reduceStep = (client: pg.ClientBase) => applyGate(client, families, [], records, prepared);
+    const reduceStep = (client: pg.ClientBase) => applyGate(client, families, [], records);
     const done = await inGate(pool, stepMs, reduceStep, signal);
     isComplete = done.isComplete;
     for (const { name, key } of families) {

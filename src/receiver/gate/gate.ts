@@ -103,7 +103,7 @@ export async function storeGated(
 
 /** Stored callbacks that are reduced at once, and about their bytes. */
 const maxStored = 500;
-const maxBytes = 2_000_000;
+const maxBytes = 500_000;
 
 interface GateResult {
   /** The ids of new deliveries that were received before. */
@@ -114,28 +114,10 @@ interface GateResult {
   isComplete: boolean;
 }
 
-type ReductionWithBody = Reduction & Original;
-
-/** A callback and what is stored in its place. */
-interface Original {
+interface ReductionWithBody extends Reduction {
   delivery: Delivery;
+  /** What is stored in its place. */
   copy: Delivery;
-}
-
-/** Originals as they were read, by id; a row has another `xmin` once it was written again. */
-type Prepared = ReadonlyMap<string, Original & { xmin: string }>;
-
-/** Reads what `applyGate` will reduce of these records, so that it has the lock for a shorter time. */
-export function prepareReductions(
-  pool: pg.Pool,
-  families: readonly Family[],
-  records: readonly RecordKey[],
-): Promise<Prepared> {
-  return inTransaction(pool, 'set transaction isolation level repeatable read, read only', async (client) => {
-    const gate = await openGate(client);
-    const [taken] = takeLast(await findReductions(client, gate, [], records));
-    return readOriginals(client, families, gate.hash, taken);
-  });
 }
 
 /**
@@ -145,7 +127,6 @@ export function prepareReductions(
  * continues their erasures.
  *
  * @param client in a transaction that has an exclusive lock of `receiver.erased`
- * @param prepared what was read of these records before
  * @throws OtherFamilies; the database's error
  */
 export async function applyGate(
@@ -153,7 +134,6 @@ export async function applyGate(
   families: readonly Family[],
   incoming: readonly Delivery[],
   records: readonly RecordKey[],
-  prepared: Prepared = new Map(),
 ): Promise<GateResult> {
   await checkFamilies(client, families);
   const gate = await openGate(client);
@@ -163,11 +143,13 @@ export async function applyGate(
     if (!duplicates.has(delivery.id)) unstored.set(delivery.id, delivery);
   const all = await findReductions(client, gate, [...unstored.values()], records);
   const [stored, left] = takeLast(all.filter(({ isStored }) => isStored));
-  const originals = await readOriginals(client, families, gate.hash, stored, prepared);
+  const originals = await readStored(client, idsOf(stored));
   const reductions = [...all.filter(({ isStored }) => !isStored), ...stored].map((reduction) => {
-    const { id } = reduction.delivery;
-    const original = originals.get(id) ?? originalOf(families, gate.hash, reduction, unstored.get(id)!);
-    return { ...reduction, ...original };
+    const { id, family } = reduction.delivery;
+    const delivery = originals.get(id) ?? unstored.get(id)!;
+    const ofFamily = families.find(({ name }) => name === family);
+    const copy = reduce(delivery, ofFamily, reduction.patientHashes, gate.hash);
+    return { ...reduction, delivery, copy };
   });
   for (const { delivery } of reductions) unstored.delete(delivery.id);
   const newIds = await storeReduced(client, families, gate, reductions);
@@ -232,38 +214,6 @@ export async function readStored(
     [ids],
   );
   return new Map(rows.map((delivery) => [delivery.id, delivery]));
-}
-
-/** @param known originals that need not be read again, unless their rows have changed */
-async function readOriginals(
-  client: pg.ClientBase,
-  families: readonly Family[],
-  hash: Hash,
-  reductions: readonly Reduction[],
-  known: Prepared = new Map(),
-): Promise<Prepared> {
-  if (reductions.length === 0) return known;
-  const { rows } = await client.query<Delivery & { xmin: string }>(
-    `select ${storedColumns}, xmin::text from receiver.inbox
-     where id = any($1::uuid[]) and (id, xmin::text) not in (select * from unnest($2::uuid[], $3::text[]))`,
-    [idsOf(reductions), [...known.keys()], Array.from(known.values(), ({ xmin }) => xmin)],
-  );
-  const byId = new Map(reductions.map((reduction) => [reduction.delivery.id, reduction]));
-  const changed = rows.map(({ xmin, ...delivery }) => {
-    const original = originalOf(families, hash, byId.get(delivery.id)!, delivery);
-    return [delivery.id, { ...original, xmin }] as const;
-  });
-  return new Map([...known, ...changed]);
-}
-
-function originalOf(
-  families: readonly Family[],
-  hash: Hash,
-  { patientHashes }: Reduction,
-  delivery: Delivery,
-): Original {
-  const family = families.find(({ name }) => name === delivery.family);
-  return { delivery, copy: reduce(delivery, family, patientHashes, hash) };
 }
 
 /** Stores reduced callbacks in place of their originals. @returns their ids by those of the originals */

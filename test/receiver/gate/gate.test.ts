@@ -1,8 +1,7 @@
 import type { Delivery } from '../../../src/callbacks/delivery.ts';
-import { families } from '../../../src/callbacks/families/index.ts';
 import { createLog } from '../../../src/common/log.ts';
 import { erasePatient } from '../../../src/privacy/erase.ts';
-import { applyGate, gateLock, inGate, prepareReductions } from '../../../src/receiver/gate/gate.ts';
+import { gateLock } from '../../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../../src/receiver/store/probe.ts';
 import { coreOf, storeIn } from '../../support/core.ts';
 import { whileLocked } from '../../support/database.ts';
@@ -120,29 +119,6 @@ it('commits with the same callbacks in other orders do not wait for each other i
   const results = await Promise.all(orders.map((order) => store(...order)));
   expect(results.flat().filter((result) => result === 'accepted')).toHaveLength(all.length);
   expect(await inbox()).toHaveLength(2 + all.length);
-});
-
-it('what is stored again after a step of an erasure has read it is reduced as it is then', async () => {
-  const later = ofErased(1, { net_amount: 5 });
-  await store(later);
-  await erase();
-  const lean = receiptOf(1, { remarks: 'CANARY' });
-  // Stored before anybody knew whose it is.
-  await database.rows('create table gate as table receiver.erased; truncate receiver.erased');
-  await store(lean, ofErased(2));
-  await database.rows('insert into receiver.erased table gate');
-  const records = [lean, ofErased(2)];
-  const prepared = await prepareReductions(database.pool, families, records);
-  expect(prepared.size).toBe(2);
-  await database.rows(
-    `update receiver.inbox set received_at = received_at - interval '1 s' where id = '${lean.id}'`,
-  );
-  const { reductions } = await inGate(database.pool, 60_000, (client) =>
-    applyGate(client, families, [], records, prepared),
-  );
-  const reduced = reductions.find(({ delivery }) => delivery.id === lean.id);
-  expect(reduced!.copy.receivedAt).toBe(lean.receivedAt - 1_000_000);
-  expect(JSON.stringify(await inbox())).not.toContain('CANARY');
 });
 
 it('a resend of a reduced callback is a duplicate, also where it names somebody by newer rules', async () => {
