@@ -26,8 +26,7 @@ type RunJob = (family: string, ids: readonly string[], signal: AbortSignal) => P
 
 interface JobData {
   ids: readonly string[];
-  /** The family of the ids; in jobs of former builds several. */
-  families: readonly string[];
+  family: string;
 }
 
 /**
@@ -103,7 +102,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     nextAt = performance.now() + Math.min(added * times.jobMsPerDelivery, times.jobEveryMs);
     const jobs = Array.from(next, ([family, ids]) => ({
       name: 'merge' as const,
-      data: { ids, families: [family] },
+      data: { ids, family },
     }));
     next = new Map();
     // Otherwise BullMQ waits for the connection.
@@ -163,12 +162,12 @@ function startJobs(
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
 
-  // Redis may have lost the data of a job: then it has ended.
   const runJob = async (job: Job<JobData, void, 'merge'>, token?: string) => {
-    const { ids = [], families = [] }: Partial<JobData> = job.data;
-    const work = (signal: AbortSignal) => Promise.all(families.map((family) => run(family, ids, signal)));
+    const { ids, family }: Partial<JobData> = job.data;
+    // Redis has lost the data of the job.
+    if (!ids || !family) return;
     try {
-      await withDeadline(jobMs, stopping.signal, work);
+      await withDeadline(jobMs, stopping.signal, (signal) => run(family, ids, signal));
     } catch (error) {
       // Neither counts as an attempt.
       if (stopping.signal.aborted) {

@@ -224,17 +224,15 @@ it('a job that its worker has lost is run again, and the worker takes others wit
   await untilCount(jobs, 'completed', 2);
 });
 
-it('a job whose data is gone, and one of a former build, come to an end', async () => {
+it('a job whose data is gone comes to an end', async () => {
   const jobs = openJobs();
   const queue = open();
-  const families = ['receipt', 'booking'];
-  await jobs.add('merge', { ids: [], families }, { removeOnComplete: true });
   await addJobs(queue, 2);
-  await client.del('{receiver}:deliveries:2');
+  await client.del('{receiver}:deliveries:1');
   const { ran } = work(queue);
   await untilCount(jobs, 'completed', 2);
   expect(await jobs.getJobCountByTypes('active', 'waiting', 'delayed', 'failed')).toBe(0);
-  expect(ran.map(({ family }) => family).toSorted()).toEqual(['booking', 'receipt', 'receipt']);
+  expect(ran).toHaveLength(1);
 });
 
 it('a job that a worker has no tables for waits for another one, without an attempt', async () => {
@@ -267,7 +265,7 @@ it('follows a fail-over with open connections', async () => {
 
 it('adds no more jobs while many wait or are delayed, and adds them again once a worker runs', async () => {
   const queue = open({ jobCountEveryMs: 0 }, redis.url, { maxWaitingJobs: 3 });
-  await openJobs().add('merge', { ids: [], families: [] }, { delay: 1_000 });
+  await openJobs().add('merge', { ids: [], family: 'receipt' }, { delay: 1_000 });
   await enqueueSoon(queue);
   for (let i = 0; i < 10; i++) await queue.enqueue('receipt', [randomUUID()]);
   expect(await client.llen(waitingKey)).toBeLessThanOrEqual(3);
