@@ -33,26 +33,21 @@ export interface Circuit {
   stop: () => void;
 }
 
-const minPauseMs = 200;
-const maxPauseMs = 5_000;
+/** While the store is unavailable. */
+const probeEveryMs = 500;
 /** A success that is older does not show that the store is available: a check probes. */
 const recentMs = 10_000;
-/** Failures within this time belong to the same outage. */
-const stableAfterMs = 5_000;
 
 /**
  * A call that finds the store unavailable opens the circuit. Calls then fail at once, while a probe in the background detects
- * recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit. The outage ends when
- * a call succeeds, or none has failed for some seconds: a store that passes probes and fails at the work is one outage.
+ * recovery: so one slow call, not one per request, detects an outage. A successful probe closes the circuit.
  */
 export function createCircuit(options: CircuitOptions): Circuit {
   const { store, timeoutMs, isOutage, log } = options;
   const closing = new AbortController();
-  let isOpen = false;
+  /** Undefined: it is closed. */
   let since: Date | undefined;
   let probing: Promise<boolean> | undefined;
-  let pauseMs = minPauseMs;
-  let stabilizing: NodeJS.Timeout | undefined;
   let succeededAt = Number.NEGATIVE_INFINITY;
   let lastError: unknown;
 
@@ -78,50 +73,36 @@ export function createCircuit(options: CircuitOptions): Circuit {
     return probing;
   };
 
-  const endOutage = () => {
-    clearTimeout(stabilizing);
+  const probeUntilAvailable = async () => {
+    const { signal } = closing;
+    do {
+      await sleep(probeEveryMs, undefined, { ref: false, signal }).catch(() => {});
+      if (signal.aborted) return;
+    } while (!(await probe()));
     const seconds = Math.round((Date.now() - Number(since)) / 1000);
     since = undefined;
     log.warn({ store, seconds }, 'store available again');
   };
 
-  const probeUntilAvailable = async () => {
-    const { signal } = closing;
-    do {
-      await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
-      if (signal.aborted) return;
-    } while (!(await probe()));
-    if (signal.aborted) return;
-    isOpen = false;
-    stabilizing = setTimeout(endOutage, stableAfterMs).unref();
-  };
-
   const trip = (err: unknown) => {
-    if (isOpen || closing.signal.aborted) return;
-    clearTimeout(stabilizing);
-    isOpen = true;
-    pauseMs = since ? Math.min(pauseMs * 2, maxPauseMs) : minPauseMs;
-    if (!since) {
-      log.error({ err, store }, 'store unavailable');
-      since = new Date();
-    }
+    if (since || closing.signal.aborted) return;
+    since = new Date();
+    log.error({ err, store }, 'store unavailable');
     void probeUntilAvailable();
   };
 
   return {
     get isOpen() {
-      return isOpen;
+      return since !== undefined;
     },
     get unavailableSince() {
       return since;
     },
     lastError: () => lastError,
     run: async (call) => {
-      if (isOpen) throw new StoreUnavailable(store);
+      if (since) throw new StoreUnavailable(store);
       try {
-        const result = await limitTime(call);
-        if (since && !isOpen) endOutage();
-        return result;
+        return await limitTime(call);
       } catch (error) {
         if (error instanceof StoreUnavailable || isOutage(error)) trip(error);
         else {
@@ -133,14 +114,11 @@ export function createCircuit(options: CircuitOptions): Circuit {
         throw error instanceof StoreUnavailable ? error : new StoreUnavailable(store, error);
       }
     },
-    check: async () => !isOpen && (performance.now() - succeededAt < recentMs || probe()),
+    check: async () => !since && (performance.now() - succeededAt < recentMs || probe()),
     probeAfter: async (error) => {
-      if (!isOpen && !(await probe())) trip(error);
-      return isOpen;
+      if (!since && !(await probe())) trip(error);
+      return since !== undefined;
     },
-    stop: () => {
-      closing.abort();
-      clearTimeout(stabilizing);
-    },
+    stop: () => closing.abort(),
   };
 }

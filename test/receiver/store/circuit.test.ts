@@ -63,19 +63,6 @@ it('an error that is no outage is raised to the caller and changes nothing', asy
   expect([circuit.isOpen, changes]).toEqual([false, []]);
 });
 
-it('a store that passes probes and fails at the work is one outage', async () => {
-  const store = { works: false, probes: true };
-  const { circuit, changes, attempts, call } = openCircuit(store);
-  for (let round = 0; round < 3; round += 1) {
-    await expect(circuit.run(call)).rejects.toThrow(StoreUnavailable);
-    await until(() => !circuit.isOpen);
-  }
-  expect([changes, attempts.probes]).toEqual([[true], 3]);
-  store.works = true;
-  await circuit.run(call);
-  expect(changes).toEqual([true, false]);
-});
-
 it('an error outside of a call opens the circuit only if the probe fails', async () => {
   const store = { works: true, probes: true };
   const { circuit, changes } = openCircuit(store);
