@@ -25,7 +25,8 @@ function fault(status: 'warn' | 'fail', title: string, detail: string, todo: str
 
 /** The checks of this process, which need no tables: in an outage of a store there are no others. */
 export async function readReadiness({ config, process: state }: RunningCore): Promise<Readiness> {
-  const { circuit, fallback, queue } = state;
+  const { circuit, queue } = state;
+  const fallback = config.redisFallback === 'off' ? undefined : state.fallback;
   const { readinessMs } = config.times;
   const [takes, kept] = await Promise.all([
     withTimeout(readinessMs, circuit.check()).catch(() => false),

@@ -61,7 +61,7 @@ export async function startReceiver(
   const pool = open('intake');
   const stores = await openStores(config, pool, log);
   onStop(stores.close);
-  const { circuit, clock, queue, fallback, drainSource } = stores;
+  const { circuit, clock, queue, fallback } = stores;
 
   const workerPool = merges(config) ? open('worker') : undefined;
   let worker: Worker | undefined;
@@ -73,8 +73,8 @@ export async function startReceiver(
   const onStored = queue?.enqueue ?? worker?.wake;
   const intake = createIntake({ config, families, pool, circuit, clock, fallback, onStored, log });
   onStop(intake.close);
-  if (workerPool && drainSource)
-    onStop(startDrain({ fallback: drainSource, intake, config, pool: workerPool, families, log }));
+  if (workerPool && fallback)
+    onStop(startDrain({ fallback, intake, config, pool: workerPool, families, log }));
 
   const state: ReceiverState = { ...stores };
   const server = await serve(config, options, state, intake);

@@ -18,10 +18,8 @@ export interface Stores {
   clock: DatabaseClock;
   /** Undefined without Redis. */
   queue?: DeliveryQueue | undefined;
-  /** Undefined without Redis, and with REDIS_FALLBACK=off. */
+  /** Undefined without Redis. With REDIS_FALLBACK=off it takes nothing, and what it has from before is drained. */
   fallback?: Fallback | undefined;
-  /** The same store, also with REDIS_FALLBACK=off: what it has from before is drained. */
-  drainSource?: Fallback | undefined;
   /** Leaves the pool open. */
   close: () => Promise<void>;
 }
@@ -46,14 +44,13 @@ export async function openStores(
   if (!url) return { pool, circuit, clock, close: async () => circuit.stop() };
 
   const queue = openQueue({ url, config, log, isReadOnly });
-  const drainSource = createFallback({ url, config, log });
+  const fallback = createFallback({ url, config, log });
   // The sweep finds what has no job.
-  await withTimeout(openingMs, Promise.all([queue.opening, drainSource.opening])).catch(() => {});
+  await withTimeout(openingMs, Promise.all([queue.opening, fallback.opening])).catch(() => {});
   const close = async () => {
-    drainSource.close();
+    fallback.close();
     await queue.close();
     circuit.stop();
   };
-  const fallback = config.redisFallback === 'off' ? undefined : drainSource;
-  return { pool, circuit, clock, queue, fallback, drainSource, close };
+  return { pool, circuit, clock, queue, fallback, close };
 }
