@@ -4,11 +4,10 @@ import { withTimeout } from './timeouts.ts';
 
 export interface Log extends Logger {
   /**
-   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in full, with details, and those
-   * after it as counts, in one line a minute for all kinds. A kind that was silent for a minute is written in full again, unless
-   * another one was within the last second.
+   * Writes a line about something that a sender, or anybody, can cause: the first of its kind in a minute in full, with details,
+   * and those after it as counts, in one line for all kinds.
    */
-  limited: (level: Level, kind: Kind, message: string, details?: object, count?: number) => void;
+  limited: (level: Level, kind: Kind, message: string, details?: object) => void;
   writeCounts: () => void;
 }
 
@@ -96,57 +95,43 @@ interface Lines {
   level: Level;
   message: string;
   kind: Kind;
-  /** The time of the last one. */
-  at: number;
-  /** Lines since the last summary. */
+  /** Lines since the one that was written. */
   count: number;
 }
 
 const summaryMs = 60_000;
-const repeatMs = 1_000;
 const maxKinds = 500;
 
 function limitedLines() {
+  /** Of this minute. */
   const linesByKey = new Map<string, Lines>();
-  let repeatedAt = Number.NEGATIVE_INFINITY;
   let summary: NodeJS.Timeout | undefined;
-
-  const linesOf = (level: Level, message: string, kind: Kind): [lines: Lines, isNew: boolean] => {
-    const key = JSON.stringify([level, message, kind]);
-    const lines = linesByKey.get(key);
-    if (lines) return [lines, false];
-    // A message with too many kinds is counted as a whole.
-    if (linesByKey.size >= maxKinds && Object.keys(kind).length > 0) return linesOf(level, message, {});
-    const added = { level, message, kind, at: 0, count: 0 };
-    linesByKey.set(key, added);
-    return [added, true];
-  };
 
   function writeCounts(this: Logger): void {
     clearTimeout(summary);
     summary = undefined;
     const counted = [...linesByKey.values()].filter(({ count }) => count > 0);
+    linesByKey.clear();
     const severityOf = ({ level }: Lines) => this.levels.values[level]!;
     const [severest] = counted.toSorted((a, b) => severityOf(b) - severityOf(a));
     const counts = counted.map(({ message, kind, count }) => ({ message, ...kind, count }));
-    for (const lines of counted) lines.count = 0;
-    if (severest) this[severest.level]({ counts }, 'more of the same since the last line');
+    if (severest) this[severest.level]({ counts }, 'more of the same in the last minute');
   }
 
   return {
-    limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}, count = 1): void {
+    limited(this: Logger, level: Level, kind: Kind, message: string, details: object = {}): void {
       if (!this.isLevelEnabled(level)) return;
-      const now = performance.now();
-      const [lines, isNew] = linesOf(level, message, kind);
-      const isBack = lines.count === 0 && now - lines.at >= summaryMs && now - repeatedAt >= repeatMs;
-      lines.at = now;
-      if (isNew || isBack) {
-        if (isBack) repeatedAt = now;
-        this[level]({ ...kind, ...details }, message);
+      summary ??= setTimeout(() => writeCounts.call(this), summaryMs).unref();
+      // A message with too many kinds is counted as a whole.
+      const counted = linesByKey.size < maxKinds ? kind : {};
+      const key = JSON.stringify([level, message, counted]);
+      const lines = linesByKey.get(key) ?? linesByKey.get(JSON.stringify([level, message, kind]));
+      if (lines) {
+        lines.count += 1;
         return;
       }
-      lines.count += count;
-      summary ??= setTimeout(() => writeCounts.call(this), summaryMs).unref();
+      linesByKey.set(key, { level, message, kind: counted, count: 0 });
+      this[level]({ ...kind, ...details }, message);
     },
     writeCounts,
   };
