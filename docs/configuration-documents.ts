@@ -98,8 +98,7 @@ prints every error and ends with 78, also for a variable of version 1 that went,
 A variable spelt nearly like one of these is named. A family is a kind of record.
 
 Blanks and line ends around a value are cut. Quotes around one end the start: only in \`.env\` they are syntax, and needed where a value has
-a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too, and so does \`FAMILIES\` in a \`.env\` that
-belongs to another user (not root).
+a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too.
 
 A secret, or an address with one, may come from a file, such as one of Docker or Kubernetes: \`<NAME>_FILE\` names the file of
 ${secretNames.map((name) => `\`${name}\``).join(', ')}. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from

@@ -1,4 +1,4 @@
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { InvalidConfiguration } from './config.ts';
 import { type Environment, variableNames } from './environment-schema.ts';
@@ -17,20 +17,15 @@ const isQuoted = (text: string) => /^["'`“‘].*["'`”’]$/s.test(text.trim(
  */
 export async function readEnvironment(env: Environment, families: readonly FamilyPaths[], file = '.env') {
   const ours = variableNames(families);
-  const { text, isForeign } = await read(file);
   const problems: string[] = [];
   const places = new Map<string, string>();
-  for (const [at, line] of text.split(/\r?\n|\r/).entries()) {
+  for (const [at, line] of (await read(file)).split(/\r?\n|\r/).entries()) {
     const place = `${file}:${at + 1}`;
     const [isRead, name] = assignment.exec(line) ?? [];
     if (isRead === undefined) problems.push(`${place} must be NAME=value, in quotes if it has # or quotes`);
     if (!name) continue;
     if (places.has(name)) problems.push(`${place} sets ${name} again: remove it, or ${places.get(name)}`);
     places.set(name, place);
-    // Modules; what is none of ours is not read there, since it may make a process load code.
-    if (isForeign && /^(FAMILIES|HANDLERS)$/.test(name))
-      problems.push(`${place} must not set ${name}: the file belongs to another user`);
-    if (isForeign && !ours.includes(name)) continue;
     if (!env[name]?.trim()) env[name] = Object.values(parseEnv(line))[0];
   }
   const values = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const);
@@ -51,16 +46,12 @@ export async function readEnvironment(env: Environment, families: readonly Famil
   return Object.fromEntries(values.filter(([, value]) => value));
 }
 
-async function read(file: string): Promise<{ text: string; isForeign: boolean }> {
+async function read(file: string): Promise<string> {
   try {
-    const handle = await open(file);
-    const reading = Promise.all([handle.stat(), handle.readFile()]);
-    const [{ uid }, bytes] = await reading.finally(() => handle.close());
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { text, isForeign: ![0, process.geteuid?.() ?? uid].includes(uid) };
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return { text: '', isForeign: false };
+    if (code === 'ENOENT') return '';
     throw new InvalidConfiguration([`${file}:1 must be a readable text file in UTF-8 (${code})`]);
   }
 }

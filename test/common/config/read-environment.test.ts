@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathsOf } from '../../../src/callbacks/families/family.ts';
@@ -155,22 +155,6 @@ it('a file of a secret that is missing, empty, or one of two ways to set it, is 
   expect(await read('', { SMTP_URL: 'smtp://a', SMTP_URL_FILE: path('empty') })).toContain(
     'SMTP_URL and SMTP_URL_FILE are both set: remove one',
   );
-});
-
-it('.env of another user loads no code', async () => {
-  jest.spyOn(process, 'geteuid' as never).mockReturnValue(4_242 as never);
-  const text = 'PORT=1\nFAMILIES=families\nHANDLERS=handlers';
-  const problems = [2, 3].map((line) => expect.stringMatching(`^/.env:${line} must not set`));
-  writeFileSync(file, '');
-  // Only root can give a file away, and root's own is no other user's.
-  if (process.getuid!() === 0) chownSync(file, 4_243, 4_243);
-  expect(await read(text)).toEqual(problems);
-  const env: Environment = {};
-  expect(await read('PORT=1\nLD_PRELOAD=/x.so', env)).toEqual({ PORT: '1' });
-  expect(env).toEqual({ PORT: '1' });
-  jest.restoreAllMocks();
-  if (process.getuid!() === 0) chownSync(file, 0, 0);
-  expect(await read(text)).toMatchObject({ FAMILIES: 'families' });
 });
 
 it.each(['start', 'doctor', 'send'])(
