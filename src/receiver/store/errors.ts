@@ -24,6 +24,8 @@ const states = {
   invalidTableDefinition: '42P16',
   invalidFunctionDefinition: '42P13',
   dependentObjects: '2BP01',
+  /** A view depends on a column. */
+  featureNotSupported: '0A000',
 } as const;
 
 export const hasState = (error: unknown, ...names: (keyof typeof states)[]): error is pg.DatabaseError =>
