@@ -35,10 +35,7 @@ export const path = z
 
 export const paths = z.string().transform(partsOf).pipe(z.array(path).min(1, 'must have a path'));
 
-// Browsers look for an icon there by themselves.
-const iconPaths = ['/favicon.ico', '/apple-touch-icon.png', '/apple-touch-icon-precomposed.png'];
-
-const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/changes', ...iconPaths];
+const reserved = ['/', '/healthz', '/readyz', '/metrics', '/console', '/changes'];
 
 export const issuer = z
   .string()
