@@ -25,12 +25,8 @@ export const formatLocal = (moment: number, timezone: string): string =>
 
 /** A moment that PostgreSQL wrote, such as 2026-11-21 09:04:05.123+05:30; undefined for infinity. */
 export function parseMoment(text: string): Date | undefined {
-  // Offsets before 1906 have seconds.
-  const [, day, clock, sign, ...offset] =
-    /^(\d{4}-\d\d-\d\d) ([\d:.]+)([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/.exec(text) ?? [];
-  const [hours, minutes, seconds] = offset.map((part = '0') => Number(part));
-  const aheadMs = ((hours! * 60 + minutes!) * 60 + seconds!) * (sign === '-' ? -1000 : 1000);
-  return day ? new Date(Date.parse(`${day}T${clock}Z`) - aheadMs) : undefined;
+  const at = new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+  return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
 /** A duration in its two largest units: 3 d 4 h. */
