@@ -102,19 +102,14 @@ const ofAnother =
 /** In ms since 1970. */
 const storedAt = (entryId: string) => Number.parseInt(entryId, 10);
 
-/** An entry of another program may lack fields: its bytes are drained, into the quarantine. */
-function toEntry([id, values]: [Buffer, Buffer[]]): SpilledEntry {
-  const entryId = id.toString();
-  const field = (name: string) => {
-    const at = values.findIndex((value, index) => index % 2 === 0 && value.toString() === name);
-    return at < 0 ? undefined : values[at + 1];
-  };
-  const receivedAt = Number(field('received_at')?.toString());
+function toEntry([entryId, values]: [Buffer, Buffer[]]): SpilledEntry {
+  const value = (name: string) =>
+    values[values.findIndex((field, at) => at % 2 === 0 && field.toString() === name) + 1]!;
   return {
-    entryId,
-    id: field('id')?.toString() ?? '',
-    family: field('family')?.toString() ?? '',
-    receivedAt: Number.isSafeInteger(receivedAt) && receivedAt > 0 ? receivedAt : storedAt(entryId) * 1000,
-    body: field('body') ?? Buffer.concat(values),
+    entryId: entryId.toString(),
+    id: value('id').toString(),
+    family: value('family').toString(),
+    receivedAt: Number(value('received_at')),
+    body: value('body'),
   };
 }

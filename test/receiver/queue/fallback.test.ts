@@ -41,16 +41,6 @@ it('returns deliveries byte for byte in the order of their arrival, and removes 
   expect(await fallback.waiting()).toEqual({ count: 0, oldest: undefined });
 });
 
-it('returns what another program has added, with its bytes', async () => {
-  const fallback = await openFallback(redis.url);
-  await redis.client().xadd(stream, '5-1', 'note', Buffer.from([255, 0]));
-  await redis.client().xadd(stream, '5-2', 'body', '{"a":1}', 'id', '7', 'received_at', 'yesterday');
-  expect(await readSoon(fallback, 2)).toEqual([
-    { entryId: '5-1', id: '', family: '', receivedAt: 5_000, body: Buffer.from('note\xff\0', 'latin1') },
-    { entryId: '5-2', id: '7', family: '', receivedAt: 5_000, body: Buffer.from('{"a":1}') },
-  ]);
-});
-
 it('keeps what it has acknowledged when Redis is killed, and goes on after its restart', async () => {
   const fallback = await openFallback(redis.url);
   const acknowledged: string[] = [];
