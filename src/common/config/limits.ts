@@ -42,8 +42,8 @@ export const times = {
   jobLockMs: 30_000,
   /** Pause of a job whose tables are made for other families: another worker may have them. */
   foreignJobMs: 5_000,
-  /** Also the pause of BullMQ's worker after an error. */
-  jobCountEveryMs: 1_000,
+  /** Pause of BullMQ's worker after an error. */
+  jobErrorMs: 1_000,
   /** The end of BullMQ's worker waits for Redis. */
   jobCloseMs: 2_000,
   /** Pause of the drain; it grows while nothing can be stored. */
@@ -76,6 +76,4 @@ export const limits = {
   connections: 2_000,
   /** Memory of the bodies that are being read. */
   bodiesBytes: 64 * 1024 * 1024,
-  /** While more jobs wait or are delayed, none are added: no worker runs, or much cannot be merged. */
-  maxWaitingJobs: 1_000,
 };

@@ -76,7 +76,7 @@ const sharedOptions = ({ queuePrefix }: Config) => ({
 
 /** It needs no Redis for a start, and recovers by itself. */
 export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions): DeliveryQueue {
-  const { times, limits } = config;
+  const { times } = config;
   const report = errorLogger(log, 'warn', 'the queue failed and goes on; deliveries wait for the sweep');
   const producer = connectProducer(url, times.redisMs).on('error', report);
   const queue = new Queue<JobData, void, 'merge'>(name, {
@@ -87,8 +87,6 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     skipMetasUpdate: isReadOnly,
   }).on('error', report);
   const closing = new AbortController();
-  let countedAt = Number.NEGATIVE_INFINITY;
-  let isBacklogged = false;
   let next = new Map<string, readonly string[]>();
   let isWaiting = false;
   let adding: Promise<void> | undefined;
@@ -108,11 +106,7 @@ export function openQueue({ url, config, isReadOnly = false, log }: QueueOptions
     // Otherwise BullMQ waits for the connection.
     if (producer.status !== 'ready') return;
     try {
-      if (performance.now() - countedAt > times.jobCountEveryMs) {
-        countedAt = performance.now();
-        isBacklogged = (await queue.getJobCountByTypes('waiting', 'delayed')) > limits.maxWaitingJobs;
-      }
-      if (!isBacklogged) await queue.addBulk(jobs);
+      await queue.addBulk(jobs);
     } catch (error) {
       report(error);
     }
@@ -157,7 +151,7 @@ function startJobs(
   run: RunJob,
   report: (error: unknown) => void,
 ): () => Promise<void> {
-  const { jobCountEveryMs, jobCloseMs, jobMs, jobLockMs, foreignJobMs } = config.times;
+  const { jobErrorMs, jobCloseMs, jobMs, jobLockMs, foreignJobMs } = config.times;
   const reportLost = errorLogger(log, 'debug', 'a job was lost, or another worker has it');
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
@@ -192,7 +186,7 @@ function startJobs(
     // A job that is done again does no harm; one of a family that no worker knows ends some time.
     maxStalledCount: 1_000,
     maxStartedAttempts: 1_000,
-    runRetryDelay: jobCountEveryMs,
+    runRetryDelay: jobErrorMs,
     settings: { backoffStrategy: (attempts, _type, error) => pauseOf(attempts, error) },
   });
   worker.on('error', (error) => {
@@ -202,7 +196,7 @@ function startJobs(
     void worker.pause(true);
     setTimeout(() => {
       if (!stopping.signal.aborted) void worker.resume();
-    }, jobCountEveryMs).unref();
+    }, jobErrorMs).unref();
   });
   return async () => {
     const paused = worker.pause();

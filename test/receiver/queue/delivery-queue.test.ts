@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 function open(times: Partial<Times> = {}, url = redis.url, limits: Partial<Limits> = {}): DeliveryQueue {
-  const fast = { redisMs: 1_300, jobCountEveryMs: 50, jobEveryMs: 0 };
+  const fast = { redisMs: 1_300, jobErrorMs: 50, jobEveryMs: 0 };
   const config = testConfig({ times: { ...fast, ...times }, limits });
   const queue = openQueue({ url, config, log: createLog('silent') });
   closeLater(queue.close);
@@ -167,7 +167,7 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
 });
 
 it('runs what is enqueued after Redis was flushed, while many jobs ran, without a pause', async () => {
-  const queue = open({ jobCountEveryMs: 3_600_000 });
+  const queue = open({ jobErrorMs: 3_600_000 });
   const jobs = openJobs();
   let end = () => {};
   const flushed = new Promise<void>((resolve) => {
@@ -209,7 +209,7 @@ it('a job that hangs frees its place and is tried again', async () => {
 
 it('a job that its worker has lost is run again, and the worker takes others without a pause', async () => {
   const jobs = openJobs();
-  const queue = open({ jobLockMs: 200, jobCountEveryMs: 3_600_000 });
+  const queue = open({ jobLockMs: 200, jobErrorMs: 3_600_000 });
   const ends: (() => void)[] = [];
   work(queue, () => new Promise<void>((resolve) => ends.push(resolve)));
   await addJobs(queue, 1);
@@ -263,20 +263,10 @@ it('follows a fail-over with open connections', async () => {
   await enqueueUntilRun(queue, worker);
 });
 
-it('adds no more jobs while many wait or are delayed, and adds them again once a worker runs', async () => {
-  const queue = open({ jobCountEveryMs: 0 }, redis.url, { maxWaitingJobs: 3 });
-  await openJobs().add('merge', { ids: [], family: 'receipt' }, { delay: 1_000 });
-  await enqueueSoon(queue);
-  for (let i = 0; i < 10; i++) await queue.enqueue('receipt', [randomUUID()]);
-  expect(await client.llen(waitingKey)).toBeLessThanOrEqual(3);
-  const worker = work(queue);
-  await enqueueUntilRun(queue, worker);
-});
-
 it('does not ask again at once where Redis refuses what a worker needs', async () => {
   await client.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all');
   const url = redis.url.replace('//', '//app:secret@');
-  const queue = open({ jobCountEveryMs: 3_600_000 }, url);
+  const queue = open({ jobErrorMs: 3_600_000 }, url);
   await enqueueUntilRun(queue, work(queue));
   await client.call('ACL', 'SETUSER', 'app', '-evalsha', '-eval');
   // Wakes the worker.

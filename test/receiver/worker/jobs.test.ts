@@ -128,7 +128,7 @@ it('jobs of a family that cannot be merged keep those of no other waiting', asyn
 });
 
 it('deliveries whose active jobs Redis loses are merged, and later jobs are run', async () => {
-  const { untilCount, store, redis } = await begin({ jobCountEveryMs: 1_000_000 });
+  const { untilCount, store, redis } = await begin({ jobErrorMs: 1_000_000 });
   await whileLocked(database, 'lock table receiver.merge_lock in exclusive mode', async () => {
     await store(...Array.from({ length: 100 }, (_, n) => receiptOf(n)));
     await untilCount('active', 100);
