@@ -1,23 +1,20 @@
 // Kept, because a page has a thousand times, and making a format takes longer than using it.
-const moments = new Map<string, Intl.DateTimeFormat>();
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(at: Date, timeZone: string, timeStyle: 'medium' | 'short'): string {
+  const key = `${timeStyle} ${timeZone}`;
+  const kept =
+    formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle });
+  formats.set(key, kept);
+  return kept.format(at);
+}
 
 /** A time in a time zone: 21 Nov 2026, 09:04:05. */
-export function formatMoment(at: Date, timezone: string): string {
-  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'medium' } as const;
-  const format = moments.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
-  moments.set(timezone, format);
-  return format.format(at);
-}
-
-const shorts = new Map<string, Intl.DateTimeFormat>();
+export const formatMoment = (at: Date, timezone: string): string => format(at, timezone, 'medium');
 
 /** A time in a time zone, without seconds, and without the year where it is this one: 21 Nov, 09:04. */
-export function formatShort(at: Date, timezone: string): string {
-  const style = { timeZone: timezone, dateStyle: 'medium', timeStyle: 'short' } as const;
-  const format = shorts.get(timezone) ?? new Intl.DateTimeFormat('en-GB', style);
-  shorts.set(timezone, format);
-  return format.format(at).replace(` ${new Date().getFullYear()},`, ',');
-}
+export const formatShort = (at: Date, timezone: string): string =>
+  format(at, timezone, 'short').replace(` ${new Date().getFullYear()},`, ',');
 
 /** A time in a time zone: 2026-11-21T09:04:05. Sweden writes the date as ISO 8601 does. */
 export const formatLocal = (moment: number, timezone: string): string =>
