@@ -63,19 +63,14 @@ export async function storeDeliveries(
   const gated = deliveries.filter((_, index) => results[index] === 'gated');
   if (gated.length === 0) return results.filter((result) => result !== 'gated');
   const stored = await storeGated(pool, families, gated.map(asGated), timeoutMs);
-  return results.map((result) => (result === 'gated' ? stored.results.shift()! : result));
-}
-
-/** A delivery that waits to be merged. */
-export interface WaitingDelivery {
-  family: string;
-  id: string;
+  return results.map((result) => (result === 'gated' ? stored.shift()! : result));
 }
 
 /**
- * Stores deliveries that may concern an erasure, which may contain copies, in one commit: reduced where they do.
+ * Stores deliveries that may concern an erasure, which may contain copies, in one commit: reduced where they do. The sweep finds
+ * what waits then, since reduced ones have another id.
  *
- * @returns a result for each, in order, and what waits now: reduced ones have another id
+ * @returns a result for each, in order
  * @throws the database's error; OtherFamilies. Then none is stored
  */
 export async function storeGated(
@@ -83,22 +78,16 @@ export async function storeGated(
   families: readonly Family[],
   deliveries: readonly Delivery[],
   timeoutMs: number,
-): Promise<{ results: ('accepted' | 'duplicate')[]; waiting: WaitingDelivery[] }> {
-  const { duplicates, reductions, newIds } = await inGate(pool, timeoutMs, (client) =>
+): Promise<('accepted' | 'duplicate')[]> {
+  const { duplicates } = await inGate(pool, timeoutMs, (client) =>
     applyGate(client, families, deliveries, []),
   );
   const received = new Set(duplicates);
-  const reduced = new Set(idsOf(reductions));
-  const waiting = reductions.flatMap(({ isStored, delivery: { id, family } }) =>
-    [isStored ? id : [], newIds.get(id) ?? []].flat().map((waitingId) => ({ family, id: waitingId })),
-  );
-  const results = deliveries.map(({ id, family }) => {
+  return deliveries.map(({ id }) => {
     if (received.has(id)) return 'duplicate';
     received.add(id);
-    if (!reduced.has(id)) waiting.push({ family, id });
     return 'accepted';
   });
-  return { results, waiting };
 }
 
 /** Stored callbacks that are reduced at once, and about their bytes. */

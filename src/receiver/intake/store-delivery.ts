@@ -6,7 +6,7 @@ import type { Config } from '../../common/config/config.ts';
 import { dayMs } from '../../common/days.ts';
 import type { Log } from '../../common/log.ts';
 import { withTimeout } from '../../common/timeouts.ts';
-import { storeGated, type WaitingDelivery } from '../gate/gate.ts';
+import { storeGated } from '../gate/gate.ts';
 import { commitSeconds } from '../metrics.ts';
 import { type Circuit, StoreUnavailable } from '../store/circuit.ts';
 import { byBothClocks } from '../store/clock.ts';
@@ -56,7 +56,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const { config, families, pool, circuit, fallback, onStored } = options;
 
   const { databaseMs } = config.times;
-  const notify = (waiting: readonly WaitingDelivery[]) => {
+  const notify = (waiting: readonly Delivery[]) => {
     for (const name of new Set(waiting.map(({ family }) => family)))
       onStored?.(
         name,
@@ -74,10 +74,7 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   // Not through the circuit: its errors say nothing about PostgreSQL.
   const passGate = async (deliveries: Delivery[]) => {
     try {
-      const stored = storeGated(pool, families, deliveries, databaseMs);
-      const { results, waiting } = await withTimeout(2 * databaseMs, stored);
-      notify(waiting);
-      return results;
+      return await withTimeout(2 * databaseMs, storeGated(pool, families, deliveries, databaseMs));
     } catch (error) {
       throw gateError(error);
     }

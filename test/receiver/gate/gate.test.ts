@@ -127,15 +127,3 @@ it('a resend of a reduced callback is a duplicate, also where it names somebody 
   await erase();
   expect(await store({ ...lean, subjects: ['p:partner:b:55'] })).toEqual(['duplicate']);
 });
-
-it('what waits of a callback that was stored reduced is queued under its new id', async () => {
-  await store(ofErased(1));
-  await erase();
-  const queued: string[] = [];
-  const intake = openIntake(database, { onStored: (_family, ids) => queued.push(...ids) });
-  await intake.receive(ofErased(2).body, routeOf('receipt'));
-  await intake.close();
-  const waiting = await database.rows('select id from receiver.pending_deliveries');
-  expect(waiting.map(({ id }) => id)).toEqual(queued);
-  expect(queued).toHaveLength(1);
-});
