@@ -63,6 +63,7 @@ const refusals: Record<string, string> = {
   401: 'Compare SIGNING_KEYS and SIGNATURE_HEADER with what the platform uses',
   403: 'Compare ALLOWED_IPS, ALLOWED_CLIENT_IDS and ALLOWED_BUSINESS_IDS with who sends; behind a proxy, see TRUST_PROXY',
   413: 'Raise BODY_LIMIT',
+  503: 'No store could take them, or one refuses them for a reason that the log says; the sender has to send them again',
   429: 'One address sends much with a wrong key, or is not allowed: see the log',
 };
 

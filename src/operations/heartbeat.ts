@@ -5,7 +5,7 @@ import type { Db } from '../receiver/store/tables.ts';
 import { readReadiness } from './process-checks.ts';
 
 /** Statuses of requests whose bodies are not kept in the quarantine. */
-const refused = ['401', '403', '413', '429'];
+const refused = ['401', '403', '413', '429', '503'];
 const queryMs = 5_000;
 /** A week of minutes. */
 const maxUnwritten = 10_080;
