@@ -33,36 +33,21 @@ export interface Source {
   losses: string;
 }
 
-const maxBytes = 8_000_000;
-const maxFetched = 20;
+/** Rows of a part, and of a commit. */
+const maxRows = 200;
 
-/** A part has `size` rows, or some megabytes. */
 export async function* readRows<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   query: string,
-  size: number,
 ): AsyncGenerator<Row[]> {
   await client.query(`declare moved no scroll cursor for ${query}`);
-  let part: Row[] = [];
-  let bytes = 0;
-  for (let count = 1; ; ) {
-    const { rows } = await client.query<Row>(`fetch ${count} from moved`);
+  for (;;) {
+    const { rows } = await client.query<Row>(`fetch ${maxRows} from moved`);
     if (rows.length === 0) break;
-    count = Math.min(maxFetched, Math.ceil(maxBytes / Math.max(1, ...rows.map(bytesOf))));
-    for (const row of rows) {
-      part.push(row);
-      bytes += bytesOf(row);
-      if (part.length < size && bytes < maxBytes) continue;
-      yield part;
-      [part, bytes] = [[], 0];
-    }
+    yield rows;
   }
-  if (part.length > 0) yield part;
   await client.query('close moved');
 }
-
-const bytesOf = (row: pg.QueryResultRow): number =>
-  Object.values(row).reduce((sum: number, value) => sum + (Number(value?.length) || 0), 0);
 
 /** Each step is a commit, which begins with the SQL `first`. @returns how many rows the target lacked */
 export async function copyRows(
@@ -73,7 +58,7 @@ export async function copyRows(
 ): Promise<number> {
   let count = 0;
   const query = `select to_jsonb(r)::text as row from (${select}) r`;
-  for await (const rows of readRows<{ row: string }>(client, query, 1_000)) {
+  for await (const rows of readRows<{ row: string }>(client, query)) {
     const list = `[${rows.map(({ row }) => row).join(',')}]`;
     count += (await inTransaction(pool, first, (target) => target.query(insert, [list]))).rowCount ?? 0;
   }
@@ -89,10 +74,6 @@ insert into receiver.quarantine select q.* from jsonb_populate_recordset(null::r
 where not exists (
   select from receiver.erased_of(q.subjects || concat('d:', q.id)) e where e.until >= q.received_at
 ) on conflict do nothing`;
-
-export const insertErased = (hash: string): string => `
-select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid)
-where receiver.gate(${hash}, until, erasure)`;
 
 /** The entries get numbers of the target's own. @param hashes of `subjects` */
 export const insertAccess = (hashes: string): string => `

@@ -56,7 +56,7 @@ async function moveAll(core: Core, source: pg.Pool): Promise<void> {
   await core.db.deleteFrom('receiver.settings').where('name', '=', 'stale_merged').execute();
   await withProgress('callbacks merged', undefined, ({ advance }) => mergeWaiting(core, advance));
   printTable(
-    ['family', 'callbacks', 'stored now', 'through the gate', 'refused'],
+    ['family', 'stored now', 'refused'],
     Object.entries(families).map(([name, counts]) => [name, ...Object.values(counts)]),
   );
   printCounts(copied);

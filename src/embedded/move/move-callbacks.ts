@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Delivery } from '../../callbacks/delivery.ts';
 import { type Family, takesEveryEvent } from '../../callbacks/families/family.ts';
@@ -9,21 +8,15 @@ import { dayMs } from '../../common/days.ts';
 import type { Core } from '../../receiver/feature.ts';
 import { storeDeliveries } from '../../receiver/gate/gate.ts';
 import { readRejected } from '../../receiver/intake/quarantine-body.ts';
-import { faultOf } from '../../receiver/store/errors.ts';
 import { insertQuery } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
-/** Callbacks of a step, and of one that changes the gate: inserts wait for it. */
-const maxCallbacks = 500;
-const maxGated = 20;
-const timeoutMs = 10_000;
-const retryMs = 500;
-const maxRetries = 20;
+const timeoutMs = 60_000;
 const maxRejected = 100;
 
-/** Callbacks of a family: read; new here; of these, those that an erasure may concern; refused. */
-type MoveCounts = Record<'read' | 'stored' | 'gated' | 'rejected', number>;
+/** Callbacks of a family: new here; refused. */
+type MoveCounts = Record<'stored' | 'rejected', number>;
 
 interface SourceDelivery extends Delivery {
   resends: number;
@@ -45,11 +38,11 @@ export async function moveCallbacks(
   const rejected: string[] = [];
   const count = (key: keyof MoveCounts, list: readonly { family: string }[]) => {
     for (const { family } of list) {
-      families[family] ??= { read: 0, stored: 0, gated: 0, rejected: 0 };
+      families[family] ??= { stored: 0, rejected: 0 };
       families[family][key] += 1;
     }
   };
-  for await (const rows of readRows<StoredCallback>(client, query, maxCallbacks)) {
+  for await (const rows of readRows<StoredCallback>(client, query)) {
     const deliveries: SourceDelivery[] = [];
     const rejections: SourceRejection[] = [];
     for (const row of rows) {
@@ -58,11 +51,8 @@ export async function moveCallbacks(
       if (delivery instanceof Rejection) rejections.push({ ...row, rejection: delivery });
       else deliveries.push({ ...delivery, storedAt, resends, lastAt });
     }
-    const { stored, gated } = await retrying(() => store(core, deliveries));
+    count('stored', await store(core, deliveries));
     await quarantine(core, rejections);
-    count('read', [...deliveries, ...rejections]);
-    count('stored', stored);
-    count('gated', gated);
     count('rejected', rejections);
     rejected.push(...rejections.slice(0, maxRejected - rejected.length).map(({ id }) => id));
     onProgress(rows.length);
@@ -95,24 +85,16 @@ function createReadStored(families: readonly Family[]) {
 const isDelivery = (stored: StoredCallback): stored is StoredCallback & Delivery =>
   stored.version !== undefined;
 
-/** Others may have the gate or a row. */
-async function retrying<T>(run: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries += 1)
-    try {
-      return await run();
-    } catch (error) {
-      if (tries >= maxRetries || faultOf(error) !== 'timeout') throw error;
-      await sleep(retryMs);
-    }
-}
-
-/** @returns callbacks that are new here, and of these, those that an erasure may concern */
-async function store({ pool, families }: Core, deliveries: readonly SourceDelivery[]) {
+/** @returns callbacks that are new here */
+async function store(
+  { pool, families }: Core,
+  deliveries: readonly SourceDelivery[],
+): Promise<SourceDelivery[]> {
   const arrivals = [deliveries.map(({ id }) => id), deliveries.map(({ receivedAt }) => receivedAt)];
   const { rows } = await pool.query<{ id: string }>(alreadyMoved, arrivals);
   const existing = new Set(rows.map(({ id }) => id));
   const stored = deliveries.filter(({ id }) => !existing.has(id));
-  if (stored.length === 0) return { stored, gated: [] };
+  if (stored.length === 0) return stored;
   const gated = await inTransaction(pool, `set local statement_timeout = ${timeoutMs}`, async (target) => {
     const results = await target.query(insertQuery(stored, timeoutMs));
     const ids = new Set(results.rows.flatMap(({ id, result }) => (result === 'gated' ? [id] : [])));
@@ -120,11 +102,10 @@ async function store({ pool, families }: Core, deliveries: readonly SourceDelive
     await target.query(addResends, resendsOf(stored.filter(({ id }) => !ids.has(id))));
     return stored.filter(({ id }) => ids.has(id));
   });
-  for (let at = 0; at < gated.length; at += maxGated)
-    await storeDeliveries(pool, families, gated.slice(at, at + maxGated), timeoutMs);
+  if (gated.length > 0) await storeDeliveries(pool, families, gated, timeoutMs);
   // A reduced callback has another id, and was not received again.
   await pool.query(addResends, resendsOf(gated));
-  return { stored, gated };
+  return stored;
 }
 
 // One that was received here too, but later, gets the earlier arrival.

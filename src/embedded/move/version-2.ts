@@ -3,7 +3,7 @@ import type { Core } from '../../receiver/feature.ts';
 import { gateLock } from '../../receiver/gate/gate.ts';
 import { storedColumns } from '../../receiver/store/insert-deliveries.ts';
 import { inTransaction } from '../../receiver/store/pools.ts';
-import { insertAccess, insertErased, insertInto, insertRejected, type RowCopy, type Source } from './copy.ts';
+import { insertAccess, insertInto, insertRejected, type RowCopy, type Source } from './copy.ts';
 
 const copyOf = (name: string, table: string, insert = insertInto(table)): RowCopy => ({
   name,
@@ -11,11 +11,15 @@ const copyOf = (name: string, table: string, insert = insertInto(table)): RowCop
   insert,
 });
 
+const insertErased = `
+select from jsonb_to_recordset($1::jsonb) as r(hash text, until timestamptz, erasure uuid)
+where receiver.gate(hash, until, erasure)`;
+
 const source: Source = {
   callbacks: `select ${storedColumns}, stored_at::text as "storedAt", coalesce(count, 0) as resends, coalesce(last_at, received_at) as "lastAt"
     from receiver.inbox left join receiver.resends using (id) order by id`,
   rules: [
-    copyOf('hashes of erased people', 'receiver.erased', insertErased('hash')),
+    copyOf('hashes of erased people', 'receiver.erased', insertErased),
     {
       name: 'erasures',
       // Not complete: they may concern callbacks of the target.
