@@ -2,7 +2,6 @@ import { Rejected } from '../client/index.ts';
 import { dayMs } from '../common/days.ts';
 import type { Check, Core, Feature, Task } from '../receiver/feature.ts';
 import { takeNames } from './aliases.ts';
-import { checkSubscriptions, compareWithPlatform } from './check-subscriptions.ts';
 import { addReconcileCommands } from './commands.ts';
 import { lastDays, openClient, runPass } from './pass.ts';
 
@@ -15,8 +14,7 @@ export const reconciliation: Feature = {
   name: 'reconciliation',
   commands: addReconcileCommands,
   tasks: (core) => (core.config.reconcile ? tasksOf(core, core.config.reconcile.days) : []),
-  checks: async (core) =>
-    core.config.reconcile ? [await checkPasses(core), ...(await checkSubscriptions(core))] : [],
+  checks: async (core) => (core.config.reconcile ? [await checkPasses(core)] : []),
 };
 
 function tasksOf(core: Core, days: number): Task[] {
@@ -39,7 +37,6 @@ function tasksOf(core: Core, days: number): Task[] {
   return [
     { name: 'reconciliation', everyMs: dayMs, run: compare },
     { name: 'directory', everyMs: dayMs, run: readNames },
-    { name: 'subscriptions', everyMs: dayMs, run: (signal) => compareWithPlatform(core, client, signal) },
   ];
 }
 

@@ -1,9 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { families } from '../../src/callbacks/families/index.ts';
-import { parseConfig } from '../../src/common/config/config.ts';
-import type { Core, RunningCore } from '../../src/receiver/feature.ts';
+import type { RunningCore } from '../../src/receiver/feature.ts';
 import { changeAliases } from '../../src/reconcile/aliases.ts';
 import { addReconcileCommands } from '../../src/reconcile/commands.ts';
 import { reconciliation } from '../../src/reconcile/feature.ts';
@@ -16,15 +14,7 @@ let platform: Platform;
 let core: RunningCore;
 beforeEach(async () => {
   platform = await startPlatform(Math.floor(Date.now() / 1000));
-  const { publicUrl, paths, authentication } = parseConfig(
-    {
-      PUBLIC_URL: 'https://receiver.example.org',
-      SIGNING_KEYS: 'a-signing-key-of-tests',
-      EVENTS_PATH: '/an-unguessable-path',
-    },
-    families.map(({ name, events, path }) => ({ name, events: Object.keys(events), path })),
-  );
-  core = coreWith(database, platform, { publicUrl, paths, authentication });
+  core = coreWith(database, platform);
 });
 const run = (name: string) =>
   reconciliation.tasks!(core)
@@ -98,72 +88,5 @@ describe('names', () => {
     expect(await database.rows('select action, rows from access_log')).toEqual([
       { action: 'aliases', rows: 2 },
     ]);
-  });
-});
-
-describe('subscriptions', () => {
-  const all = families
-    .flatMap(({ events }) => Object.keys(events))
-    .filter((event) => !event.endsWith('.reconciled'));
-  const ours = {
-    ...{ id: 's1', event_names: all, signing_key: 'the-key' },
-    endpoint: 'https://receiver.example.org/an-unguessable-path',
-  };
-  const elsewhere = { ...ours, id: 's2', endpoint: 'https://old.example.org/secret', signing_key: '' };
-  const checks = async () => {
-    const list = (await reconciliation.checks!(core)).filter(({ name }) => name === 'subscriptions');
-    expect(JSON.stringify(list)).not.toMatch(/secret|unguessable|the-key/);
-    return list.map(({ status, about, title, detail }) => [status, about, `${title}. ${detail}`]);
-  };
-  const look = async (...subscriptions: object[]) => {
-    platform.subscriptions = subscriptions;
-    await run('subscriptions');
-    return checks();
-  };
-
-  it('one that brings every event is enough', async () => {
-    const isFine = [['ok', undefined, expect.stringContaining('lead here')]];
-    expect(await look(ours)).toEqual(isFine);
-    expect(await look({ ...ours, event_names: null }, elsewhere, { id: 's3', endpoint: 'arn:x' })).toEqual(
-      isFine,
-    );
-    const { publicUrl: _, ...config } = core.config;
-    core = { ...core, config: config as Core['config'] };
-    expect(await look({ ...ours, endpoint: 'https://any.example/an-unguessable-path' })).toEqual(isFine);
-  });
-
-  it.each([
-    ['none', []],
-    ['another host', [elsewhere]],
-    ['a path that is not served', [{ ...ours, endpoint: 'https://receiver.example.org/secret' }]],
-    ['no address', [{ id: 's1' }]],
-  ])('none that leads here is found, and nothing else: %s', async (_, subscriptions) => {
-    expect(await look(...subscriptions)).toEqual([
-      ['warn', undefined, expect.stringContaining('No subscription of the platform leads')],
-    ]);
-  });
-
-  it('events that only another address gets are found', async () => {
-    const [lost, ...rest] = all;
-    const wrong = {
-      ...{ ...elsewhere, event_names: [lost, rest[0]] },
-      endpoint: 'https://receiver.example.org/registered_url_for_consent_form',
-    };
-    expect(await look({ ...ours, event_names: rest }, wrong)).toEqual([
-      ['warn', 's2', expect.stringContaining(`on the path of CONSENT_FORMS_PATH: ${lost}. `)],
-    ]);
-  });
-
-  it('what was not compared for three days is not known, nor before the first look', async () => {
-    const unknown = [['warn', undefined, expect.stringContaining('not known')]];
-    expect(await checks()).toEqual(unknown);
-    await look(ours);
-    platform.refuses = { '/notification': 403 };
-    await expect(run('subscriptions')).rejects.toThrow(/403/);
-    expect((await checks())[0]![0]).toBe('ok');
-    await database.rows(
-      `update receiver.settings set value = jsonb_set(value::jsonb, '{at}', to_jsonb(now() - interval '73 hours')) where name = 'subscriptions'`,
-    );
-    expect(await checks()).toEqual(unknown);
   });
 });

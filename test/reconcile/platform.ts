@@ -17,7 +17,6 @@ export async function startPlatform(now: number) {
     /** The newest first. */
     listed: [] as Listed[],
     directory: { business: { business_id: business, name: 'North' } } as Record<string, unknown>,
-    subscriptions: [] as object[],
     /** Called with the number of a page, before the list is read; its result is called before the list is sent. */
     onPage: (_page: number): unknown => undefined,
     /** The status of answers to a path that begins so. */
@@ -41,7 +40,6 @@ export async function startPlatform(now: number) {
       const first = (page % platform.pages) * pageSize;
       body = structuredClone({ appointments: days.slice(first, first + pageSize) });
     }
-    if (pathname.endsWith('/subscriptions')) body = { data: platform.subscriptions };
     const { now: answeredAt } = platform;
     if (typeof sending === 'function') await sending();
     res.sendDate = false;
