@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import cliProgress from 'cli-progress';
 import Table from 'cli-table3';
 import { InvalidArgumentError } from 'commander';
-import { isDay } from './days.ts';
 import { uuid } from './words.ts';
 
 /** Control characters and bidirectional controls are escaped as in JSON (`\u001b`). New lines stay. */
@@ -104,17 +103,10 @@ export function parseTime(text: string): Date {
   return time;
 }
 
-const parser = (isValid: (text: string) => boolean, message: string) => (text: string) => {
-  if (isValid(text)) return text;
-  throw new InvalidArgumentError(message);
-};
-
-export const parseDay = parser(isDay, 'A day must be a date such as 2026-01-31.');
-
-export const parseUuid = parser(
-  (text) => uuid.test(text),
-  'An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.',
-);
+export function parseUuid(text: string): string {
+  if (uuid.test(text)) return text;
+  throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');
+}
 
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);

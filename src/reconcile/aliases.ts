@@ -115,31 +115,6 @@ export async function changeAliases(db: Db, changes: readonly Alias[], by: strin
   return Number((await query.execute(db)).numAffectedRows);
 }
 
-/**
- * Changes an alias, unless it is another one by now than the one that its editor saw.
- *
- * @param change `was`: what the editor saw; empty: no alias @returns what it is now, where it was not saved
- */
-export async function renameId(
-  db: Db,
-  { was, ...change }: Alias & { was: string },
-  by: string,
-): Promise<IdWithAlias | undefined> {
-  return db.transaction().execute(async (tx) => {
-    // Of two editors, the second one waits for the first.
-    await sql`lock table receiver.aliases in share row exclusive mode`.execute(tx);
-    const current = await tx
-      .selectFrom('receiver.aliases')
-      .select(['kind', 'id', 'alias', 'updated_at', 'updated_by'])
-      .where('kind', '=', change.kind)
-      .where('id', '=', change.id)
-      .executeTakeFirst();
-    if (current && ![was, change.alias].includes(current.alias ?? '')) return current;
-    await changeAliases(tx, [change], by);
-    return undefined;
-  });
-}
-
 /** Names that the directory lacks stay: old records have their ids. @returns how many were changed @throws ServiceError */
 export async function takeNames(db: Db, client: ServiceClient, signal: AbortSignal): Promise<number> {
   const { business, clinics, doctors } = (await client.directory({ signal })).data;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { csvWriter, parseCsv } from '../common/csv.ts';
-import { parseDay, print, printTable, withProgress } from '../common/terminal.ts';
+import { print, printTable, withProgress } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { commandActor, logAccess } from '../receiver/store/log-access.ts';
 import {
@@ -23,8 +23,6 @@ export function addReconcileCommands(program: Command, onCore: OnCore): void {
     .command('reconcile')
     .description('compare appointments with the platform, and store what is missing, as a worker does daily')
     .argument('[days]', 'how many days back (default: as RECONCILE says)', parseDays)
-    .option('--from <day>', 'the first day instead', parseDay)
-    .option('--to <day>', 'the last day (default: today)', parseDay)
     .option('--business <id>', 'the business of the credentials, where the platform does not tell it')
     .option('--dry-run', 'show what would be stored, and change nothing')
     .action(onCore(reconcile));
@@ -48,17 +46,16 @@ function parseDays(text: string): number {
 async function reconcile(
   core: Core,
   daysBack: number | undefined,
-  { business, dryRun, ...range }: { from?: string; to?: string; business?: string; dryRun?: true },
+  { business, dryRun }: { business?: string; dryRun?: true },
 ): Promise<void> {
-  const days = { ...lastDays(core, daysBack ?? core.config.reconcile?.days ?? defaultDays), ...range };
-  if (days.from > days.to) throw new Error('--from must not be after --to');
+  const days = lastDays(core, daysBack ?? core.config.reconcile?.days ?? defaultDays);
   const client = openClient(core);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'])
     process.once(name, () => stopping.abort(new Error('Interrupted: the same command begins again')));
   const { signal } = stopping;
   const actor = commandActor();
-  if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: days, ids: { business } });
+  if (!dryRun) await logAccess(core, { actor, action: 'reconcile', filter: { ...days }, ids: { business } });
   const options = { ...days, actor: actor.id, business, isDryRun: dryRun ?? false, signal };
   const pass = await withProgress('appointments compared', undefined, ({ advance: onProgress }) =>
     runPass(core, client, { ...options, onProgress }),

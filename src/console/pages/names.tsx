@@ -1,11 +1,11 @@
 import {
   aliasKinds,
+  changeAliases,
   findAliasFault,
   type IdWithAlias,
   listIds,
   maxAliasLength,
   maxIds,
-  renameId,
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
@@ -37,17 +37,13 @@ export const names: Page = (routes, { db, read, logAccess }) => {
   });
 
   routes.post(path, 'operator', async (req, res) => {
-    const shape = { id: text, alias: text, was: text, next: text, kind: oneOf(aliasKinds) };
-    const { kind, id = '', alias = '', was = '', next } = readForm(req.body, shape);
+    const shape = { id: text, alias: text, next: text, kind: oneOf(aliasKinds) };
+    const { kind, id = '', alias = '', next } = readForm(req.body, shape);
     if (!kind) throw new BadInput('The kind is missing.');
     const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
     await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
-    const current = await renameId(db, { kind, id, alias, was }, visitOf(res).actor.id);
-    if (current)
-      throw new BadInput(
-        `Not saved: ${current.updated_by} has changed this name to “${current.alias ?? ''}” since you opened the page.`,
-      );
+    await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
     res.redirect(303, `${ownPath(next)}#${encodeURIComponent(`${kind}-${id}`)}`);
   });
 };
@@ -97,13 +93,12 @@ const changes: readonly Column<IdWithAlias>[] = [
 ];
 
 function NameForm({ kind, id, alias, next }: IdWithAlias & { next: string }) {
-  const value = alias ?? '';
   return (
-    <PostForm action={hrefTo(path)} least="operator" values={{ kind, id, was: value, next }} class="actions">
+    <PostForm action={hrefTo(path)} least="operator" values={{ kind, id, next }} class="actions">
       <input
         type="text"
         name="alias"
-        value={value}
+        value={alias ?? ''}
         aria-label={`Name of ${kind} ${id}`}
         maxLength={maxAliasLength}
         autocomplete="off"
