@@ -1,17 +1,15 @@
-import { sql } from 'kysely';
 import type pg from 'pg';
 import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import { wholeNumber } from '../callbacks/families/field.ts';
 import { patientIdOf, patientSubject, recordSubject } from '../callbacks/subjects.ts';
-import { escapeLike, isName, numberKey, plain, wordsIn, wordsOf } from '../common/plain-text.ts';
+import { escapeLike, isName, numberKey, plain, wordsOf } from '../common/plain-text.ts';
 import { uuid } from '../common/words.ts';
 import type { Core } from '../receiver/feature.ts';
 import { businessesOfInbox, keyOf, literal, personIn, quoted, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { nameWords, reversedNumber, reversedPhone } from '../receiver/store/search-indexes.ts';
-import type { Db } from '../receiver/store/tables.ts';
 import { maskRow } from './mask.ts';
 import { type FamilyRecord, hasPublicKey, patientsOf, type Row, readRows } from './read-record.ts';
 
@@ -41,10 +39,6 @@ export interface Person {
   name: string | null;
   phone: string | null;
   businessId: string;
-  /** The receipts that were neither deleted nor have failed. */
-  receipts: number;
-  /** In rupees; null: nothing is due. */
-  due: string | null;
   /** The time of the newest event. */
   last: Date;
 }
@@ -55,22 +49,14 @@ export interface Message {
   id: string;
 }
 
-/** A business, clinic or doctor with an alias. */
-export interface Place {
-  kind: 'business' | 'clinic' | 'doctor';
-  id: string;
-  alias: string;
-}
-
 export interface SearchResult {
   /** Only where people may be named. */
   persons: Person[];
   /** Without records of these persons that have only their phone number or name. */
   hits: Hit[];
   messages: Message[];
-  places: Place[];
   /** What was found, where it is one alone. */
-  only: { person: Person } | { hit: Hit } | { message: Message } | { place: Place } | undefined;
+  only: { person: Person } | { hit: Hit } | { message: Message } | undefined;
   /** There may be more. */
   isCut: boolean;
 }
@@ -79,12 +65,8 @@ export const maxHits = 50;
 const maxPersons = 20;
 /** Records by a phone number or a name, of which most are those of the same few patients. */
 const maxOfPeople = 500;
-const maxPlaces = 10;
 /** Few digits are the end of many numbers: records with that id are listed beside them. */
 const maxNumbers = 25;
-/** Businesses in which an id is looked up, and mentions of it; in any other one as `business:id`. */
-const maxBusinesses = 20_000;
-const maxMentioned = 2_000;
 const timeoutMs = 5_000;
 
 /** With the country code, or ten digits with any spelling of +91 in front. */
@@ -93,7 +75,7 @@ const endOfPhone = /^\d{4,9}$/;
 
 /**
  * Finds persons, if they may be named, by a phone number in any spelling, by its last digits, or by words of a name; records by the end of the number
- * that is printed on them, then by an id of any kind; messages by their ids; and places by words of an alias. It adds the entry of the access log.
+ * that is printed on them, then by an id of any kind; and messages by their ids. It adds the entry of the access log.
  *
  * @throws the database's error, also where a large table takes too long; Error where the access log cannot be written
  */
@@ -108,18 +90,16 @@ export async function search(
     find(client, core.families, term, mayNamePeople),
   );
   const { persons, hits, messages } = found;
-  const places = await findPlaces(core.db, term);
   const all = [
     ...persons.map((person) => ({ person })),
     ...hits.map((hit) => ({ hit })),
     ...messages.map((message) => ({ message })),
-    ...places.map((place) => ({ place })),
   ];
   const by = [...new Set([...persons, ...hits].map((one) => one.by))];
-  const rows = all.length - places.length;
   // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
-  if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
-  return { ...found, places, only: all.length === 1 ? all[0] : undefined };
+  if (mayNamePeople)
+    await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows: all.length });
+  return { ...found, only: all.length === 1 ? all[0] : undefined };
 }
 
 type Found = Pick<SearchResult, 'persons' | 'hits' | 'messages' | 'isCut'>;
@@ -130,16 +110,13 @@ async function find(
   term: string,
   mayNamePeople: boolean,
 ): Promise<Found & { subjects: string[] }> {
-  const text = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses}`;
-  const { rows } = await client.query<{ business_id: string }>(text);
+  const { rows } = await client.query<{ business_id: string }>(businessesOfInbox);
   const businesses = rows.map(({ business_id }) => business_id);
-  const [, business = '', id] = /^(.*?):(.+)$/s.exec(term) ?? [];
   const matches: Match[] = [];
   if (term !== '')
     for (const { text, values } of [
       ...byNumber(families, term),
       ...lookups(families, term, mayNamePeople, businesses),
-      ...(id === undefined ? [] : lookups(families, id, mayNamePeople, [business]).slice(0, 2)),
     ])
       matches.push(...(await client.query<Match>(text, values)).rows);
   const patients = newestOfPatients(matches);
@@ -163,8 +140,10 @@ async function find(
     patients.size > maxPersons ||
     countOf('number') >= maxNumbers ||
     countOf('phone', 'name') >= maxOfPeople;
-  const newest = new Map([...listed].map(([subject, match]) => [subject, read.get(match)!]));
-  const persons = await readPersons(client, newest);
+  const persons = [...listed].map(([subject, match]): Person => {
+    const { by, name = null, phone = null, businessId, at } = read.get(match)!;
+    return { by, subjects: [subject], name, phone, businessId, last: at };
+  });
   return { persons, hits, messages, isCut, subjects: await patientsOf(client, [...read.values()]) };
 }
 
@@ -203,45 +182,6 @@ async function readHits(
   return hits;
 }
 
-/** @param newest the newest record that was found of each, by subject */
-async function readPersons(client: pg.ClientBase, newest: ReadonlyMap<string, Hit>): Promise<Person[]> {
-  if (newest.size === 0) return [];
-  type Sums = Pick<Person, 'receipts' | 'due'> & { subject: string; last: Date | null };
-  const { rows } = await client.query<Sums>(sumsOfPatients, [[...newest.keys()]]);
-  const sums = new Map(rows.map(({ subject, ...values }) => [subject, values]));
-  return Array.from(newest, ([subject, { by, name = null, phone = null, businessId, at }]) => {
-    const { receipts = 0, due = null, last = null } = sums.get(subject) ?? {};
-    const newestAt = new Date(Math.max(Number(last), Number(at)));
-    return { by, subjects: [subject], name, phone, businessId, receipts, due, last: newestAt };
-  });
-}
-
-// The inbox says in which businesses a patient has records: the index of receipts begins with the business.
-const sumsOfPatients = `
-select subject, sum(receipts)::int as receipts, sum(due)::text as due, max(last) as last
-from (
-  select distinct i.business_id, s as subject, substr(s, length('p:platform:') + 1) as patient_id
-  from receiver.inbox i, unnest(i.subjects) s where i.subjects && (select $1::text[]) and s = any($1)
-) k cross join lateral (
-  select count(*) as receipts, sum(due_amount) filter (where due_amount > 0) as due, max(event_time) as last
-  from reporting.receipts where business_id = k.business_id and patient_id = k.patient_id and not reporting.is_failed(status)
-) r group by subject`;
-
-async function findPlaces(db: Db, term: string): Promise<Place[]> {
-  const patterns = wordsOf(term).map((words) => words.map((word) => `%${escapeLike(word)}%`));
-  if (patterns[0]!.length === 0) return [];
-  const alias = sql.raw(wordsIn('alias'));
-  return db
-    .selectFrom('receiver.aliases')
-    .select(['kind', 'id', 'alias'])
-    .where('alias', 'is not', null)
-    .where(({ or }) => or(patterns.map((words) => sql<boolean>`${alias} ilike all (${words}::text[])`)))
-    .$narrowType<{ alias: string }>()
-    .orderBy('alias')
-    .limit(maxPlaces)
-    .execute();
-}
-
 /** `delivery`: its newest. */
 interface Match extends RecordKey {
   by: FoundBy;
@@ -259,15 +199,12 @@ function byNumber(families: readonly Family[], term: string) {
     if (family.printedNumber === undefined || !/\d/.test(key)) return [];
     const column = `t.${quoted(family.printedNumber)}`;
     const [number, reversed] = [`reporting.number_key(${column})`, reversedNumber(column)];
-    // A digit or two are the end of too many: they have to be all of its digits. A colon sorts behind digits.
-    const isShort = /^\d{1,2}$/.test(key);
-    const ends = isShort
-      ? `(${reversed} = $3 or ${reversed} like $2 and ${reversed} >= $3 || ':')`
-      : `${reversed} like $2`;
     const allDigits = /^\d+$/.test(key) ? `${number} ~ ('\\D' || $1 || '$') desc,` : '';
     const order = `${number} = $1 desc, ${allDigits} length(${number}), t.event_time desc`;
-    const values = [key, startOf(reverse(key)), ...(isShort ? [reverse(key)] : [])];
-    return scan(family, 'number', `${column} is not null and ${ends}`, values, { order, limit: maxNumbers });
+    const ends = `${column} is not null and ${reversed} like $2`;
+    // Fewer characters end too many numbers: they have to be the whole one.
+    const values = [key, key.length < 3 ? escapeLike(reverse(key)) : startOf(reverse(key))];
+    return scan(family, 'number', ends, values, { order, limit: maxNumbers });
   });
 }
 
@@ -275,7 +212,6 @@ const reverse = (text: string) => Array.from(text).reverse().join('');
 /** A pattern of LIKE. */
 const startOf = (text: string) => `${escapeLike(text)}%`;
 
-/** The first two are by ids. */
 function lookups(families: readonly Family[], term: string, mayNamePeople: boolean, businesses: string[]) {
   const keyed = families.filter((family) => family.key && (mayNamePeople || hasPublicKey(family)));
   const plainText = plain(term);
@@ -286,11 +222,12 @@ function lookups(families: readonly Family[], term: string, mayNamePeople: boole
   );
   const people = families.filter((family) => family.people && mayNamePeople);
   const digits = plainText.replace(/[\s().-]/g, '');
-  const some = businesses.slice(0, maxMentioned);
   const mentions = forms.flatMap((id) => [
-    ...[...new Set(referredTo)].flatMap((name) => some.map((business) => recordSubject(name, business, id))),
+    ...[...new Set(referredTo)].flatMap((name) =>
+      businesses.map((business) => recordSubject(name, business, id)),
+    ),
     ...(mayNamePeople ? [patientSubject('platform', id, ''), patientSubject('abha', id, '')] : []),
-    ...(mayNamePeople ? some.map((business) => patientSubject('partner', id, business)) : []),
+    ...(mayNamePeople ? businesses.map((business) => patientSubject('partner', id, business)) : []),
   ]);
   return [
     byIndex(

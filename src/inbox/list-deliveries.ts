@@ -11,17 +11,6 @@ export interface SenderFilter {
   business?: string | undefined;
 }
 
-interface DeliveryFilter extends SenderFilter {
-  status?: 'received' | 'applied' | 'failed' | undefined;
-  /** By the time of arrival. */
-  since?: Date | undefined;
-  until?: Date | undefined;
-  /** Of failed ones: see `causeOfFailure`. */
-  cause?: string | undefined;
-  /** Only deliveries behind this one in the list. */
-  before?: string | undefined;
-}
-
 /** A stored callback without its content. */
 type DeliveryLine = Omit<Selectable<Tables['public.deliveries']>, 'envelope'>;
 
@@ -72,43 +61,30 @@ export async function readDelivery(
 /** Has those with these ids merged again, whatever their status, or else the failed ones. @returns how many wait now */
 export async function replayDeliveries(
   db: Db,
-  { family, cause, ids }: Pick<DeliveryFilter, 'family' | 'cause'> & { ids?: readonly string[] | undefined },
+  {
+    family,
+    cause,
+    ids,
+  }: { family?: string | undefined; cause?: string | undefined; ids?: readonly string[] | undefined },
 ): Promise<number> {
-  const again = { next_at: sql<Date>`clock_timestamp()`, attempts: 0 };
-  // In the order of ids, as an insert takes its pending rows.
-  if (ids) {
-    const stored = db
-      .selectFrom('receiver.inbox')
-      .select(['id', 'family'])
-      .where(isOneOf(ids))
-      .$if(family !== undefined, (query) => query.where('family', '=', family!))
-      .orderBy('id');
-    const { numInsertedOrUpdatedRows } = await db
-      .insertInto('receiver.pending_deliveries')
-      .columns(['id', 'family'])
-      .expression(stored)
-      .onConflict((existing) => existing.column('id').doUpdateSet({ ...again, error: null }))
-      .executeTakeFirst();
-    return Number(numInsertedOrUpdatedRows);
-  }
-  const failed = db
-    .selectFrom('receiver.pending_deliveries')
-    .select('id')
-    .where(sql<boolean>`next_at = 'infinity'`)
-    .$if(family !== undefined, (query) => query.where('family', '=', family!))
-    .$if(cause !== undefined, (query) =>
-      query.where(
-        sql<boolean>`(select ${causeOfFailure} from receiver.inbox i where i.id = pending_deliveries.id) = ${cause}`,
-      ),
+  const chosen = db
+    .selectFrom('receiver.inbox as i')
+    .leftJoin('receiver.pending_deliveries as p', 'p.id', 'i.id')
+    .select(['i.id', 'i.family'])
+    .where(ids ? sql<boolean>`i.id = any(${[...ids]}::uuid[])` : sql<boolean>`p.next_at = 'infinity'`)
+    .$if(family !== undefined, (query) => query.where('i.family', '=', family!))
+    .$if(cause !== undefined, (query) => query.where(causeOfFailure, '=', cause!))
+    // As an insert takes its pending rows.
+    .orderBy('i.id');
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('receiver.pending_deliveries')
+    .columns(['id', 'family'])
+    .expression(chosen)
+    .onConflict((existing) =>
+      existing.column('id').doUpdateSet({ next_at: sql<Date>`clock_timestamp()`, attempts: 0, error: null }),
     )
-    .orderBy('id')
-    .forUpdate();
-  const { numUpdatedRows } = await db
-    .updateTable('receiver.pending_deliveries')
-    .set(again)
-    .where('id', 'in', failed)
     .executeTakeFirst();
-  return Number(numUpdatedRows);
+  return Number(numInsertedOrUpdatedRows);
 }
 
 /** As one parameter: a statement takes at most 65,535. */

@@ -3,7 +3,6 @@ import {
   search as find,
   type Hit,
   type Message,
-  type Place,
   type SearchResult,
 } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
@@ -11,7 +10,7 @@ import { readForm, text } from '../read-form.ts';
 import { hrefTo, recordHref, useVisit, visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Amount, formatCount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
+import { Amount, Moment, Named, Nothing, Phone } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';
 
 export const search: Page = (routes, core) => {
@@ -31,24 +30,23 @@ function addressOf(
 ): string {
   if ('person' in only) return patientHref(only.person.subjects);
   if ('hit' in only) return recordHref(only.hit.family.name, only.hit.businessId, only.hit.id);
-  return 'message' in only ? messageHref(only.message) : placeHref(only.place);
+  return messageHref(only.message);
 }
 
 const messageHref = ({ kind, id }: Message) =>
   hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);
-const placeHref = ({ kind, id }: Place) => hrefTo('/receipts', { [kind]: id });
 
 function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boolean }) {
-  const { persons, hits, messages, places, isCut } = result;
+  const { persons, hits, messages, isCut } = result;
   const { patientHref } = useVisit();
-  const isEmpty = persons.length + hits.length + messages.length + places.length === 0;
+  const isEmpty = persons.length + hits.length + messages.length === 0;
   return (
     <>
       {isEmpty && (
         <p class="empty">
           Nothing was found. Search by{' '}
           {isPersonal ? 'words of a name, the last four digits of a phone, ' : ''}the number on a receipt or
-          its end, an id, a doctor or a clinic.{!isPersonal && ' Patients take the role desk.'}
+          its end, or an id.{!isPersonal && ' Patients take the role desk.'}
         </p>
       )}
       <Table
@@ -62,16 +60,9 @@ function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boo
             'at-title',
           ],
           ['Phone', ({ phone }) => <Phone number={phone} />, 'at-note'],
-          ['Due', ({ due }) => <Amount value={due || null} />, 'n at-amount'],
-          ['Receipts', ({ receipts }) => formatCount(receipts), 'n'],
           ['Last', ({ last }) => <Moment at={last} />, 'at-badge'],
         ]}
       />
-      {places.map((place) => (
-        <p key={place.id}>
-          <a href={placeHref(place)}>{place.alias}</a>, {place.kind}
-        </p>
-      ))}
       <Table
         label="Receipts and other records"
         heading
