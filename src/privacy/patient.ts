@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
 import { canonicalJson, Decimal, withDecimals } from '../callbacks/exact-json.ts';
-import { patientSubject, spaces } from '../callbacks/subjects.ts';
+import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
 import { readStored } from '../receiver/gate/gate.ts';
@@ -9,7 +9,6 @@ import { subjectOf } from '../receiver/gate/owners.ts';
 import { businessesOfInbox, columnsOf, firstOf, isRowOf, keyOf, tableOf } from '../receiver/store/columns.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { reversedPhone } from '../receiver/store/search-indexes.ts';
 import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { isAbout } from './audit.ts';
@@ -25,18 +24,12 @@ export class PatientTooLarge extends Error {
 
 const snapshot = 'set transaction isolation level repeatable read, read only';
 
-/** Businesses in which an id of a partner is looked for. */
-const maxBusinesses = 2_000;
-
 export class UnclearPatient extends Error {
-  /** @param subjects undefined: there are too many businesses */
-  constructor(id: string, subjects: readonly string[] | undefined) {
+  constructor(id: string, subjects: readonly string[]) {
     super(
-      !subjects
-        ? `There are more than ${maxBusinesses} businesses. Say what kind of id it is: platform:${id} for the platform’s, partner:<business>:${id} for a clinic’s own, abha:${id} for an ABHA address or number`
-        : subjects.length === 0
-          ? `No stored callback names a patient with the id ${id}. If a rejected callback may name one, enter platform:${id}`
-          : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
+      subjects.length === 0
+        ? `No stored callback names a patient with the id ${id}. If a rejected callback may name one, enter platform:${id}`
+        : `${id} may be several people. Choose: ${subjects.map((subject) => subject.slice(2)).join(', ')}`,
     );
     this.name = new.target.name;
   }
@@ -78,9 +71,7 @@ async function candidatesOf(db: Db, id: string): Promise<{ subjects: string[]; i
     const subject = patientSubject(kind as 'platform' | 'abha' | 'partner', explicit, business);
     return { subjects: subject ? [subject] : [], isExplicit: true };
   }
-  const businesses = `select business_id from (${businessesOfInbox}) b limit ${maxBusinesses + 1}`;
-  const { rows } = await sql.raw<{ business_id: string }>(businesses).execute(db);
-  if (rows.length > maxBusinesses) throw new UnclearPatient(id, undefined);
+  const { rows } = await sql.raw<{ business_id: string }>(businessesOfInbox).execute(db);
   const subjects = [
     patientSubject('platform', id, ''),
     patientSubject('abha', id, ''),
@@ -178,42 +169,6 @@ const readLooks = (db: Db, subjects: readonly string[]): Promise<Profile['looks'
     .groupBy('actor')
     .orderBy('last', 'desc')
     .execute();
-
-export interface SimilarPatient {
-  subjects: string[];
-  name: string | null;
-  phone: string | null;
-  /** The time of the newest event of a receipt. */
-  last: Date;
-}
-
-const maxSimilar = 5;
-
-/**
- * Other ids of the platform whose receipts have the same phone number, the newest first: a family shares one, or a patient was registered
- * twice, and only people can tell. Where there are any, it adds an entry of the access log.
- *
- * @throws Error where the access log cannot be written
- */
-export async function similarPatients(
-  core: Core,
-  actor: Actor,
-  subjects: readonly string[],
-  phone: string | null,
-): Promise<SimilarPatient[]> {
-  const { rows: patients } = await sql<SimilarPatient>`
-    select array['p:platform:' || btrim(patient_oid, ${spaces})] as subjects, name, phone, last from (
-      select distinct on (patient_oid) patient_oid, name, mobile as phone, event_time as last from public.receipts
-      where mobile is not null and deleted_at is null and btrim(patient_oid, ${spaces}) <> ''
-        and ${sql.raw(reversedPhone('mobile'))} = reverse(reporting.phone_key(${phone})::text)
-        and 'p:platform:' || btrim(patient_oid, ${spaces}) <> all(${subjects}::text[])
-      order by patient_oid, event_time desc
-    ) newest order by last desc limit ${maxSimilar}`.execute(core.db);
-  const others = patients.flatMap((patient) => patient.subjects);
-  if (others.length > 0)
-    await logAccess(core, { actor, action: 'search', subjects: others, rows: others.length });
-  return patients;
-}
 
 /**
  * Everything that is stored about a patient, as JSON: the callbacks, the rows of their records, and who looked at them. The

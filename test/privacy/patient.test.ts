@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import { holdPatient } from '../../src/privacy/holds.ts';
-import { isRecordOf, readProfile, similarPatients } from '../../src/privacy/patient.ts';
+import { isRecordOf, readProfile } from '../../src/privacy/patient.ts';
 import type { Core } from '../../src/receiver/feature.ts';
 import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
@@ -116,32 +116,6 @@ it('nothing is left of an erased patient, and nothing is shown without an entry'
   await mergeAll(core);
   expect(await read()).toMatchObject({ names: [], phones: [], callbacks: [] });
   expect((await entries()).at(-1)).toEqual({ action: 'search', rows: 0, patients: 1 });
-  expect(await similarPatients(core, actor, ['p:platform:P2'], '9876543210')).toEqual([]);
   await database.rows('alter table public.access_log rename to gone');
   await expect(read(['p:platform:P2'])).rejects.toThrow('could not be written');
-  await expect(similarPatients(core, actor, p1, '9876543210')).rejects.toThrow('could not be written');
-});
-
-it('patients with the same phone number are listed, five at most, and each is in the entry', async () => {
-  await store(
-    receipt(1, 90, asha),
-    receipt(2, 80, { patient_oid: 'P2', name: 'Ravi Rao', mobile: '+91 98765-43210' }),
-    receipt(3, 85, { patient_oid: 'P2', name: 'R. Rao', mobile: '9876543210' }),
-    receipt(4, 70, { patient_oid: 'P3', name: 'Meera', mobile: '09876543210' }),
-    receipt(5, 60, { patient_oid: 'P4', mobile: '9876543211' }),
-    receipt(6, 60, { name: 'Without an id', mobile: '9876543210' }),
-    receipt(7, 60, { patient_oid: 'P5', mobile: '9876543210' }),
-    callback('receipt.deleted', 50, { receipt_id: 7 }),
-  );
-  const last = (age: number) => new Date((now - age) * 1000);
-  expect(await similarPatients(core, actor, p1, '98765 43210')).toEqual([
-    { subjects: ['p:platform:P3'], name: 'Meera', phone: '09876543210', last: last(70) },
-    { subjects: ['p:platform:P2'], name: 'Ravi Rao', phone: '+91 98765-43210', last: last(80) },
-  ]);
-  expect(await entries()).toEqual([{ action: 'search', rows: 2, patients: 2 }]);
-  for (const phone of [null, '', '0']) expect(await similarPatients(core, actor, p1, phone)).toEqual([]);
-  await store(
-    ...[11, 12, 13, 14].map((id) => receipt(id, 40, { patient_oid: `Q${id}`, mobile: '9876543210' })),
-  );
-  expect(await similarPatients(core, actor, p1, '9876543210')).toHaveLength(5);
 });

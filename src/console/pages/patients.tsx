@@ -66,11 +66,9 @@ export const patients: Page = (routes, core) => {
 
   routes.get('/patients/:handle', 'desk', async (req, res) => {
     const props = await readPatient(req, res);
-    const { subjects, patient } = props;
-    const [phone = null] = patient.phones;
-    const similar = await privacy.similarPatients(core, visitOf(res).actor, subjects, phone);
+    const { patient } = props;
     const records = await read((db) => readRecords(db, patient.callbacks));
-    const content = <PatientPage {...{ ...props, similar, records }} />;
+    const content = <PatientPage {...{ ...props, records }} />;
     sendPage(res, patient.names[0] ?? 'Patient without a name', content, { bar: <PatientBar {...props} /> });
   });
 
@@ -220,11 +218,10 @@ function PatientBar({ address, patient: { phones, isHeld } }: PatientProps) {
 }
 
 interface PatientPageProps extends PatientProps {
-  similar: readonly privacy.SimilarPatient[];
   records: Records;
 }
 
-function PatientPage({ similar, records, ...props }: PatientPageProps) {
+function PatientPage({ records, ...props }: PatientPageProps) {
   const { looks, otherSubjects } = props.patient;
   const handle = props.address.split('/').at(-1);
   const isEmpty = Object.values(records).every(({ length }) => length === 0);
@@ -239,7 +236,7 @@ function PatientPage({ similar, records, ...props }: PatientPageProps) {
           {isEmpty && <p class="empty">No receipts, appointments or papers.</p>}
         </div>
         <div>
-          {similar.length + otherSubjects.length > 0 && <MayBeTheSame {...props} similar={similar} />}
+          {otherSubjects.length > 0 && <MayBeTheSame {...props} />}
           <h2>Known as</h2>
           <Facts facts={knownAs(props)} />
           <h2>Who has looked (30 days)</h2>
@@ -307,17 +304,11 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
 }
 
 /** Only people can tell: nothing is joined by a guess. */
-function MayBeTheSame({ subjects, patient, similar }: Omit<PatientPageProps, 'records'>) {
+function MayBeTheSame({ subjects, patient }: PatientProps) {
   const { patientHref } = useVisit();
   return (
     <>
       <h2>May be the same person</h2>
-      {similar.map(({ subjects, name, phone, last }) => (
-        <p key={subjects[0]}>
-          The same phone: <a href={patientHref(subjects)}>{name || 'No name'}</a>, <Phone number={phone} />,{' '}
-          <Moment at={last} />
-        </p>
-      ))}
       {patient.otherSubjects.map((other) => (
         <p key={other}>
           {other.startsWith('p:partner:') ? 'The clinic’s own id' : 'Another id in the same messages'}:{' '}
