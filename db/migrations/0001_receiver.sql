@@ -210,13 +210,6 @@ create table receiver.holds (
 );
 comment on table receiver.holds is 'Salted hashes of patients whose data stays, whatever its retention, and whose withheld data is not destroyed';
 
-create table receiver.answered (
-  id    uuid        primary key,
-  actor text        not null,
-  at    timestamptz not null default now()
-);
-comment on table receiver.answered is 'The requests of the platform to delete a user that somebody has answered in another way than by an erasure';
-
 create table public.access_log (
   entry      bigint      generated always as identity primary key,
   at         timestamptz not null default clock_timestamp(),

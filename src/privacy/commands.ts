@@ -5,7 +5,6 @@ import {
   linesOrInput,
   orInput,
   parseCount,
-  parseTime,
   parseUuid,
   print,
   printable,
@@ -15,13 +14,15 @@ import {
 } from '../common/terminal.ts';
 import type { Core, OnCore } from '../receiver/feature.ts';
 import { type Actor, commandActor, logAccess } from '../receiver/store/log-access.ts';
-import { type AccessFilter, listAccess } from './audit.ts';
+import { listAccess } from './audit.ts';
 import { erasePatient, previewErasure } from './erase.ts';
 import { applyErasures, exportErasures, listErasures, readWithheld } from './erasures.ts';
 import { heldSubjects, holdPatient, releasePatient } from './holds.ts';
 import { exportPatient, identifyPatient, showPatient, subjectsLike, UnclearPatient } from './patient.ts';
 import { applyRetention } from './retention.ts';
-import { answerRequest } from './user-deletions.ts';
+
+/** Certificates of a list. */
+const maxListed = 1_000;
 
 export function addPrivacyCommands(program: Command, onCore: OnCore): void {
   addPatientCommands(program, onCore);
@@ -31,11 +32,7 @@ export function addPrivacyCommands(program: Command, onCore: OnCore): void {
     .description('the access log: who saw or changed whose data')
     .command('list')
     .description('list entries, newest first')
-    .option('--actor <id or name>', 'only of this actor')
-    .option('--action <action>', 'only of this action, such as reveal or export')
     .option('--patient <id>', 'only about this patient; - reads the id from standard input', orInput)
-    .option('--since <time>', 'only entries at this time or later', parseTime)
-    .option('--until <time>', 'only entries before this time', parseTime)
     .option('--limit <n>', 'maximum number of entries', parseCount, 100)
     .action(onCore(printAccess));
   program
@@ -161,10 +158,9 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
   erasures
     .command('list')
     .description('print the certificates, newest first')
-    .option('--limit <n>', 'maximum number of rows', parseCount, 100)
     .action(
-      onCore(async (core, { limit }: { limit: number }) => {
-        const rows = (await listErasures(core.db, limit)).map((row) => {
+      onCore(async (core) => {
+        const rows = (await listErasures(core.db, maxListed)).map((row) => {
           const counts = Object.entries(row.counts).map(([family, count]) => `${family} ${count}`);
           return [row.id, row.actor, row.started_at, row.completed_at, counts.join('\n')];
         });
@@ -179,7 +175,7 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
     .argument('<id>', 'its certificate', parseUuid)
     .action(
       onCore(async (core, id: string) => {
-        for await (const line of readWithheld(core, commandActor(), id)) print(line);
+        for (const line of await readWithheld(core, commandActor(), id)) print(line);
       }),
     );
   erasures
@@ -205,38 +201,20 @@ function addErasuresCommands(program: Command, onCore: OnCore): void {
         print(`${count} erasures are applied`);
       }),
     );
-  erasures
-    .command('answer')
-    .description('answer a user.delete of the platform in another way than by an erasure')
-    .argument('<id>', 'its delivery', parseUuid)
-    .action(
-      onCore(async (core, id: string) => {
-        const isAnswered = await answerRequest(core, commandActor(), id);
-        print(isAnswered ? 'Answered.' : 'There is no such request.');
-      }),
-    );
 }
 
 async function printAccess(
   core: Core,
-  { patient, limit, ...filter }: AccessFilter & { patient?: string; limit: number },
+  { patient, limit }: { patient?: string; limit: number },
 ): Promise<void> {
   const subjects = patient === undefined ? undefined : await subjectsLike(core.db, patient);
-  const entries = await listAccess(core.db, { ...filter, subjects }, limit);
-  // Typed text may be a name or a phone number, unless an entry has it.
-  const { actor, ...others } = entries.length > 0 ? filter : {};
-  await logAccess(core, {
-    actor: commandActor(),
-    action: 'audit',
-    subjects: subjects ?? [],
-    filter: others,
-    ids: { actor },
-    rows: entries.length,
-  });
-  const rows = entries.map(({ entry, at, actor, actor_name: name, address, action, ...shown }) => {
+  const entries = await listAccess(core.db, { subjects }, limit);
+  const seen = { subjects: subjects ?? [], rows: entries.length };
+  await logAccess(core, { actor: commandActor(), action: 'audit', ...seen });
+  const rows = entries.map(({ entry, at, actor, actor_name: name, address, action, patients, ...shown }) => {
     const filter = Object.keys(shown.filter).length > 0 ? JSON.stringify(shown.filter) : '';
     const by = name ? `${actor}\n${name}` : actor;
-    return [entry, at, by, address, action, shown.patients ?? 'hundreds', filter, shown.rows];
+    return [entry, at, by, address, action, patients, filter, shown.rows];
   });
   printTable(['entry', 'at', 'actor', 'address', 'action', 'patients', 'filter', 'rows'], rows);
 }

@@ -8,9 +8,7 @@ import { applyGate, inGate } from '../receiver/gate/gate.ts';
 import { gatedOf } from '../receiver/store/insert-deliveries.ts';
 import { type Actor, logAccess } from '../receiver/store/log-access.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
-import { keysOf } from '../receiver/store/statements/merge-records.ts';
 import type { Db, Tables } from '../receiver/store/tables.ts';
-import { recordsAfter } from './records-after.ts';
 import { destroyWithheld } from './retention.ts';
 
 export type Certificate = Omit<
@@ -28,9 +26,10 @@ interface StepOptions {
 
 /** Limit of a statement, and of the attempts at a step. */
 const stepMs = 10_000;
-/** Records of a step: of a patient, and of a list. */
+/** Records of a step. */
 const maxRecords = 20;
-const maxGated = 500;
+/** Callbacks of a step of a list. */
+const maxCallbacks = 1_000;
 /** Deliveries of a merge. */
 const maxDeliveries = 500;
 
@@ -134,34 +133,37 @@ async function continueErasure(
   const ids = subjects.filter((subject) => subject.startsWith('d:')).map((subject) => subject.slice(2));
   // By an array: without statistics, as after a restore, PostgreSQL would read all callbacks in the order of records.
   const own = sql`array(select id from receiver.inbox where subjects && ${[...subjects]}::text[])`;
-  const isTheirs = sql<boolean>`id = any(${own} || ${ids}::uuid[])`;
-  for await (const records of recordsAfter(core.db, isTheirs, maxRecords))
-    await reduceRecords(core, records, options);
+  const { rows } = await sql<RecordKey>`
+    select distinct family, business_id as "businessId", record_id as "recordId" from receiver.inbox
+    where id = any(${own} || ${ids}::uuid[])`.execute(core.db);
+  for (let at = 0; at < rows.length; at += maxRecords)
+    await reduceRecords(core, rows.slice(at, at + maxRecords), options);
   return complete(core, id);
 }
 
-/** Those of these records with a callback that an erasure may concern. */
-async function findGated({ pool }: Core, records: readonly RecordKey[]): Promise<RecordKey[]> {
-  const { rows } = await pool.query<RecordKey>(
-    `with callbacks as materialized (
-       select i.* from unnest($1::text[], $2::text[], $3::text[]) as r(business, record, family)
-       cross join lateral (
-         select id, family, business_id, record_id, subjects from receiver.inbox
-         where business_id = r.business and family = r.family and record_id = r.record offset 0
-       ) i
-     ), ${gatedOf('callbacks')}
-     select distinct family, business_id as "businessId", record_id as "recordId" from callbacks join gated using (id)`,
-    [...keysOf(records), records.map(({ family }) => family)],
-  );
-  return rows;
+interface GatedStep {
+  last: string | null;
+  records: RecordKey[];
 }
+
+const noId = '00000000-0000-0000-0000-000000000000';
+/** The records of the next callbacks behind an id that an erasure may concern. What is stored meanwhile has passed the gate. */
+const gatedAfter = `
+with callbacks as materialized (
+  select id, family, business_id, record_id, subjects from receiver.inbox where id > $1 order by id limit ${maxCallbacks}
+), ${gatedOf('callbacks')}
+select max(callbacks.id::text) as last, coalesce(jsonb_agg(distinct jsonb_build_object(
+         'family', family, 'businessId', business_id, 'recordId', record_id)) filter (where gated.id is not null), '[]') as records
+from callbacks left join gated using (id)`;
 
 /** Continues erasures of a list, which has no subjects: looks at all stored callbacks. */
 export async function continueList(core: Core, options: StepOptions): Promise<void> {
   const erasures = await unfinished(core.db).where('subjects', 'is', null).execute();
-  for await (const records of recordsAfter(core.db, undefined, maxGated)) {
+  for (let last: string | null | undefined = noId; last; ) {
     options.signal?.throwIfAborted();
-    await reduceRecords(core, await findGated(core, records), options);
+    const step: pg.QueryResult<GatedStep> = await core.pool.query(gatedAfter, [last]);
+    for (const { records } of step.rows) await reduceRecords(core, records, options);
+    last = step.rows[0]?.last;
   }
   const ids = erasures.map(({ id }) => id);
   await inGate(core.pool, stepMs, (client) => client.query(withholdBodies(gatedBodies), [ids]));

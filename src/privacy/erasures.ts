@@ -12,14 +12,12 @@ import { type Certificate, certificates, continueList } from './erase.ts';
 export const listErasures = (db: Db, limit: number): Promise<Certificate[]> =>
   certificates(db).orderBy('started_at', 'desc').limit(limit).execute();
 
-const maxRows = 500;
-
 /**
  * What is withheld of an erasure, as it was: JSON of each callback, and of each body of the quarantine.
  *
  * @throws Error where there is no such erasure, or the access log cannot be written
  */
-export async function* readWithheld(core: Core, actor: Actor, id: string): AsyncGenerator<string> {
+export async function readWithheld(core: Core, actor: Actor, id: string): Promise<string[]> {
   const { db } = core;
   const certificate = await db
     .selectFrom('receiver.erasures')
@@ -30,22 +28,17 @@ export async function* readWithheld(core: Core, actor: Actor, id: string): Async
   // They are hashed already.
   const subjects = certificate.patient_hashes.map((hash) => hashedPrefix + hash);
   await logAccess(core, { actor, action: 'erasures show', subjects, filter: { erasure: id } });
-  const withheld = db
+  const withheld = await db
     .selectFrom('receiver.withheld')
     .select(['id', callbackText.as('callback'), quarantineRow.as('row')])
     .where('erasure', '=', id)
     .orderBy('id')
-    .limit(maxRows);
-  for (let last: string | undefined; ; ) {
-    const page = await (last ? withheld.where('id', '>', last) : withheld).execute();
-    for (const { callback, row } of page) {
-      // PostgreSQL writes a bytea as \x and digits.
-      const body = row.body && Buffer.from(row.body.slice(2), 'hex').toString();
-      yield callback ?? JSON.stringify({ ...row, body });
-    }
-    if (page.length < maxRows) return;
-    last = page.at(-1)!.id;
-  }
+    .execute();
+  return withheld.map(({ callback, row }) => {
+    // PostgreSQL writes a bytea as \x and digits.
+    const body = row.body && Buffer.from(row.body.slice(2), 'hex').toString();
+    return callback ?? JSON.stringify({ ...row, body });
+  });
 }
 
 // As text, with all digits of its numbers.

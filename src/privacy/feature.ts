@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
+import { userDelete } from '../callbacks/families/other.ts';
+import { reducedMark } from '../callbacks/reduce.ts';
 import { dayMs } from '../common/days.ts';
 import type { Check, Feature } from '../receiver/feature.ts';
 import type { Db } from '../receiver/store/tables.ts';
 import { addPrivacyCommands } from './commands.ts';
 import { continueErasures } from './erase.ts';
 import { applyRetention, destroyWithheld } from './retention.ts';
-import { checkUserDeletions } from './user-deletions.ts';
 
 const minuteMs = 60_000;
 
@@ -50,5 +52,28 @@ async function checkErasures(db: Db): Promise<Check[]> {
     detail: `Erasure ${id} could not be completed`,
     since: started_at,
     todo: 'A worker continues it each minute: look at its log',
+  }));
+}
+
+/** The platform documents no more than the event's name. */
+async function checkUserDeletions(db: Db): Promise<Check[]> {
+  const rows = await db
+    .selectFrom('receiver.inbox')
+    .select(['id', 'received_at'])
+    .where('family', '=', 'other')
+    .where('event', '=', userDelete)
+    .where('received_at', '>', new Date(Date.now() - 30 * dayMs))
+    .where(sql<boolean>`not ${reducedMark} = any(subjects)`)
+    .orderBy('received_at')
+    .limit(100)
+    .execute();
+  return rows.map(({ id, received_at }) => ({
+    name: 'user-deletion',
+    about: id,
+    status: 'warn',
+    title: 'The platform has deleted a user',
+    detail: `Delivery ${id} may ask for the erasure of a patient`,
+    since: received_at,
+    todo: `Look at the delivery, and erase the patient with --also ${id}; after 30 days it is not shown any more`,
   }));
 }

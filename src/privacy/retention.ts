@@ -4,13 +4,10 @@ import type { RecordKey } from '../callbacks/delivery.ts';
 import type { Family } from '../callbacks/families/family.ts';
 import type { Core } from '../receiver/feature.ts';
 import { checkFamilies, gateLock } from '../receiver/gate/gate.ts';
-import { readOwners, referencesOf, subjectOf } from '../receiver/gate/owners.ts';
-import { faultOf, OtherFamilies } from '../receiver/store/errors.ts';
+import { readOwners } from '../receiver/gate/owners.ts';
 import { inTransaction } from '../receiver/store/pools.ts';
 import { keysOf, mergeLock, planSettings } from '../receiver/store/statements/merge-records.ts';
 import { findOrphans } from '../receiver/worker/rebuild.ts';
-import { recordsAfter } from './records-after.ts';
-import { isUnanswered } from './user-deletions.ts';
 
 /** Records of a step. */
 const maxRecords = 200;
@@ -25,7 +22,7 @@ const ago = (ms: number) => new Date(Date.now() - ms);
  * Deletes by RETENTION: records by their newest event, bodies of the quarantine, entries of the access log; and withheld
  * callbacks by ERASURE_KEEP. A record with a hold or a waiting callback stays.
  *
- * @throws AggregateError where a record or a family could not be deleted; the others are
+ * @throws AggregateError where a family could not be deleted; the others are
  */
 export async function applyRetention(
   core: Core,
@@ -38,10 +35,13 @@ export async function applyRetention(
   for (const family of families) {
     const ms = kept[family.name];
     if (ms === undefined) continue;
-    const policy = { family, before: ago(ms), dryRun, signal };
-    const count = await expireRecords(core, policy, errors).catch((error) => void errors.push(error));
-    if (count !== undefined) deleted[family.name] = count;
     signal?.throwIfAborted();
+    await expireRecords(core, { family, before: ago(ms), dryRun, signal }).then(
+      (count) => {
+        deleted[family.name] = count;
+      },
+      (error) => errors.push(error),
+    );
   }
   if (quarantine !== undefined) deleted.quarantine = await expireBodies(core, ago(quarantine), dryRun);
   if (accessLog !== undefined && !dryRun) {
@@ -66,18 +66,12 @@ export function destroyWithheld(core: Core, { dryRun = false } = {}): Promise<nu
   return countOrDelete(core, old, dryRun);
 }
 
-/** Deletes refused bodies. A body that names nobody has the holds of its record's patients. */
-async function expireBodies(core: Core, before: Date, dryRun: boolean): Promise<number> {
+/** Deletes refused bodies. While there is a hold, those that name nobody stay as well: they may be about its patient. */
+function expireBodies(core: Core, before: Date, dryRun: boolean): Promise<number> {
   const old = sql`from receiver.quarantine q where last_received_at < ${before} and not acknowledged
-    and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s)))`;
-  const query = sql<{ id: string; businessId: string; subjects: string[] }>`
-    select id, coalesce(business_id, '') as "businessId", subjects ${old} and exists (select from receiver.holds)`;
-  const { rows: nameless } = await query.execute(core.db);
-  const held = await inTransaction(core.pool, 'set transaction read only', (client) =>
-    findHeld(client, nameless.flatMap(referencesOf)),
-  );
-  const kept = nameless.filter(({ subjects }) => subjects.some((subject) => held.has(subject)));
-  return countOrDelete(core, sql`${old} and id <> all(${kept.map(({ id }) => id)}::uuid[])`, dryRun);
+    and (not exists (select from receiver.holds) or exists (select from unnest(q.subjects) s where s like 'p:%')
+      and not exists (select from receiver.holds where hash = any(array(select receiver.hash_of(s) from unnest(q.subjects) s))))`;
+  return countOrDelete(core, old, dryRun);
 }
 
 const countOrDelete = async ({ db }: Core, from: RawBuilder<unknown>, dryRun: boolean): Promise<number> => {
@@ -94,59 +88,33 @@ interface Policy {
   signal: AbortSignal | undefined;
 }
 
-/** @param errors gets those of single records, which do not keep the others */
-async function expireRecords(core: Core, policy: Policy, errors: unknown[]): Promise<number> {
-  const { pool, db, merge } = core;
+async function expireRecords(core: Core, policy: Policy): Promise<number> {
+  const { pool, families, merge } = core;
   const { family, before, dryRun, signal } = policy;
+  const { rows: records } = await pool.query<RecordKey>(oldRecords, [family.name, before]);
+  // Inserts wait for a moment: none comes between the look at a record and its end.
+  const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
   let count = 0;
-  // The index is on days.
-  const isOld = sql<boolean>`(family = ${family.name} and event_time < ${before} and reporting.day(event_time) <= reporting.day(${before}))`;
-  for await (const records of recordsAfter(db, isOld, maxRecords)) {
+  for (let at = 0; at < records.length; at += maxRecords) {
     signal?.throwIfAborted();
-    const expired = await inTransaction(pool, planSettings, (client) => findExpired(client, policy, records));
-    const deleted = dryRun ? expired : await deleteCallbacks(core, policy, expired, errors);
-    if (!dryRun && deleted.length > 0) await merge(family.name, { records: deleted });
-    count += deleted.length;
+    const step = records.slice(at, at + maxRecords);
+    const expired = await inTransaction(pool, dryRun ? planSettings : locks, async (client) => {
+      const found = await findExpired(client, policy, step);
+      if (dryRun) return found;
+      await checkFamilies(client, families);
+      await client.query(removal, [family.name, ...keysOf(found)]);
+      return found;
+    });
+    if (!dryRun && expired.length > 0) await merge(family.name, { records: expired });
+    count += expired.length;
   }
   if (dryRun) return count;
   // Rows that could not be deleted now, or were not before a crash.
   const orphans = await findOrphans(pool, family);
-  if (orphans.length > 0) {
-    const { outcome, reason, left } = await merge(family.name, { records: orphans });
-    if (outcome !== 'done' || left.length > 0)
-      errors.push(new Error(`Rows of ${family.table} are left: ${reason ?? left[0]?.reason ?? outcome}`));
-  }
-  return count;
-}
-
-/** @returns the records that were deleted @throws OtherFamilies; the error of an outage */
-async function deleteCallbacks(
-  core: Core,
-  policy: Policy,
-  records: readonly RecordKey[],
-  errors: unknown[],
-): Promise<RecordKey[]> {
-  if (records.length === 0) return [];
-  // Inserts wait for a moment: none comes between the look at a record and its end.
-  const locks = `${mergeLock()}; ${planSettings}; ${gateLock(statementMs)}`;
-  try {
-    return await inTransaction(core.pool, locks, async (client) => {
-      await checkFamilies(client, core.families);
-      const expired = await findExpired(client, policy, records);
-      await client.query(removal, [policy.family.name, ...keysOf(expired)]);
-      return expired;
-    });
-  } catch (error) {
-    // Without the database, or with other families, no record is at fault.
-    if (error instanceof OtherFamilies || faultOf(error) === 'outage') throw error;
-    if (records.length === 1) {
-      errors.push(error);
-      return [];
-    }
-    const half = Math.ceil(records.length / 2);
-    const deleted = await deleteCallbacks(core, policy, records.slice(0, half), errors);
-    return [...deleted, ...(await deleteCallbacks(core, policy, records.slice(half), errors))];
-  }
+  if (orphans.length === 0) return count;
+  const { outcome, reason, left } = await merge(family.name, { records: orphans });
+  if (outcome === 'done' && left.length === 0) return count;
+  throw new Error(`Rows of ${family.table} are left: ${reason ?? left[0]?.reason ?? outcome}`);
 }
 
 /** The records without a later event, a waiting callback or a callback of a patient with a hold. */
@@ -156,28 +124,26 @@ async function findExpired(
   records: readonly RecordKey[],
 ): Promise<RecordKey[]> {
   const { rows } = await client.query<RecordKey>(expired, [family.name, before, ...keysOf(records)]);
-  const held = await findHeld(client, rows);
-  return rows.filter((record) => !held.has(subjectOf(record)));
+  const holds = await client.query<{ hash: string }>('select hash from receiver.holds');
+  if (holds.rows.length === 0 || rows.length === 0) return rows;
+  const held = new Set(holds.rows.map(({ hash }) => hash));
+  const owners = await readOwners(client, rows);
+  return rows.filter((_, n) => !owners[n]!.some((hash) => held.has(hash)));
 }
 
-/** The subjects of the records with a callback of a patient with a hold. */
-async function findHeld(client: pg.ClientBase, records: readonly RecordKey[]): Promise<Set<string>> {
-  const { rows } = await client.query<{ hash: string }>('select hash from receiver.holds');
-  if (rows.length === 0 || records.length === 0) return new Set();
-  const hashes = new Set(rows.map(({ hash }) => hash));
-  const owners = await readOwners(client, records);
-  const held = records.filter((_, n) => owners[n]!.some((hash) => hashes.has(hash)));
-  return new Set(held.map(subjectOf));
-}
-
-const expired = `
-select business_id as "businessId", record_id as "recordId", $1 as family
-from unnest($3::text[], $4::text[]) as r(business_id, record_id)
+/** @param records SQL behind `from`, as `r` */
+const expiredOf = (records: string) => `
+select business_id as "businessId", record_id as "recordId", $1 as family from ${records}
 where not exists (
   select from receiver.inbox i left join receiver.pending_deliveries p using (id)
-  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id)
-    and (i.event_time >= $2 or p.id is not null or ${isUnanswered})
+  where (i.business_id, i.family, i.record_id) = (r.business_id, $1, r.record_id) and (i.event_time >= $2 or p.id is not null)
 )`;
+const expired = expiredOf('unnest($3::text[], $4::text[]) as r(business_id, record_id)');
+// The index is on days.
+const oldRecords = expiredOf(`(
+  select distinct business_id, record_id from receiver.inbox
+  where family = $1 and event_time < $2 and reporting.day(event_time) <= reporting.day($2)
+) r`);
 
 const removal = `
 with gone as (

@@ -32,7 +32,6 @@ const source: Source = {
   others: [
     copyOf('quarantine', 'receiver.quarantine', insertRejected),
     copyOf('aliases', 'receiver.aliases'),
-    copyOf('answered requests', 'receiver.answered'),
     copyOf('access log', 'public.access_log', insertAccess('subjects')),
   ],
   losses: `select count(*)::int, 'destinations: add them here, a copy sends nothing' as what from receiver.destinations

@@ -102,7 +102,6 @@ interface OwnTables {
     received_at: Time;
   };
   'receiver.holds': { hash: string; actor: string; at: DefaultTime };
-  'receiver.answered': { id: string; actor: string; at: DefaultTime };
   'public.access_log': {
     entry: GeneratedAlways<string>;
     at: DefaultTime;
