@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { chmod, chown, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -79,14 +79,7 @@ export async function provideCluster({ home, user }: Place, signal?: AbortSignal
   const database = join(home, 'database');
   const { content: password } = readOrCreate(join(home, 'password'), () => randomBytes(24).toString('hex'));
   const cluster = { home, user, bin, database, password };
-  if (existsSync(database)) {
-    // A copy that root has made.
-    if (user && statSync(database).uid === 0) {
-      await runProgram('chown', ['-hR', `${user.uid}:${user.gid}`, database]);
-      await chmod(database, 0o700);
-    }
-    return cluster;
-  }
+  if (existsSync(database)) return cluster;
   const draft = `${database}.draft`;
   const run = async (program: string, args: string[], input = '') => {
     const running = runProgram(join(bin, program), args, { ...user, cwd: home, signal });

@@ -49,7 +49,7 @@ const snapshot = `set transaction isolation level repeatable read, read only;
 
 /** Interrupted, it may be run again. It reads one snapshot of the source and writes nothing there. */
 async function moveAll(core: Core, source: pg.Pool): Promise<void> {
-  const { families, rejected, copied, losses } = await inTransaction(source, snapshot, (client) =>
+  const { families, copied, losses } = await inTransaction(source, snapshot, (client) =>
     copySource(core, client),
   );
   // What was stored long ago is new here.
@@ -60,8 +60,7 @@ async function moveAll(core: Core, source: pg.Pool): Promise<void> {
     Object.entries(families).map(([name, counts]) => [name, ...Object.values(counts)]),
   );
   printCounts(copied);
-  if (rejected.length > 0)
-    print(`Refused by the current rules, and in the quarantine under these ids:\n${rejected.join('\n')}`);
+  print('What is refused by the current rules is in the quarantine: receiver quarantine list');
   print(`Not brought:${losses}\n- sessions, positions of the feed, counts of drift, times of outages`);
   print('If the other database still received callbacks meanwhile, run this again.');
 }
@@ -78,7 +77,7 @@ async function copySource(core: Core, client: pg.ClientBase) {
   const copied: Record<string, number> = {};
   for (const copy of source.rules) copied[copy.name] = await copyRows(core, client, copy, gateLock(30_000));
   const total = await client.query<{ count: number }>(`select count(*)::int from (${source.callbacks}) c`);
-  const moved = await withProgress('callbacks moved', total.rows[0]!.count, ({ advance }) =>
+  const families = await withProgress('callbacks moved', total.rows[0]!.count, ({ advance }) =>
     moveCallbacks(core, client, source.callbacks, advance),
   );
   for (const copy of source.others) copied[copy.name] = await copyRows(core, client, copy, '');
@@ -86,7 +85,7 @@ async function copySource(core: Core, client: pg.ClientBase) {
   const lines = losses.rows
     .filter(({ count }) => count !== 0)
     .map(({ count, what }) => `\n- ${[count, what].filter(Boolean).join(' ')}`);
-  return { ...moved, copied, losses: lines.join('') };
+  return { families, copied, losses: lines.join('') };
 }
 
 /** No worker needs to run. @throws OtherFamilies */

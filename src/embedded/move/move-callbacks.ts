@@ -13,7 +13,6 @@ import { inTransaction } from '../../receiver/store/pools.ts';
 import { insertRejected, readRows, type StoredCallback } from './copy.ts';
 
 const timeoutMs = 60_000;
-const maxRejected = 100;
 
 /** Callbacks of a family: new here; refused. */
 type MoveCounts = Record<'stored' | 'rejected', number>;
@@ -31,11 +30,9 @@ export async function moveCallbacks(
   client: pg.ClientBase,
   query: string,
   onProgress: (count: number) => void,
-) {
+): Promise<Record<string, MoveCounts>> {
   const readStored = createReadStored(core.families);
   const families: Record<string, MoveCounts> = {};
-  /** Ids, `maxRejected` at most. */
-  const rejected: string[] = [];
   const count = (key: keyof MoveCounts, list: readonly { family: string }[]) => {
     for (const { family } of list) {
       families[family] ??= { stored: 0, rejected: 0 };
@@ -54,10 +51,9 @@ export async function moveCallbacks(
     count('stored', await store(core, deliveries));
     await quarantine(core, rejections);
     count('rejected', rejections);
-    rejected.push(...rejections.slice(0, maxRejected - rejected.length).map(({ id }) => id));
     onProgress(rows.length);
   }
-  return { families, rejected };
+  return families;
 }
 
 function createReadStored(families: readonly Family[]) {

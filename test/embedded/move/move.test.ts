@@ -161,7 +161,7 @@ it('quarantines what the current rules refuse, with its arrival, and names it', 
   const source = await version1([]);
   const early = { ...receipt(1), event_time: start + 10 * 86_400 };
   const [id] = await insertCallbacks(source, [early, receipt(2)]);
-  expect(await move(source.url)).toContain(id);
+  expect(await move(source.url)).toMatch(/receipt[ │]+1[ │]+1 /);
   const [stored] = await source.rows('select received_at from inbox where id = $1', [id]);
   expect(await target.rows('select id, acknowledged, count, received_at from receiver.quarantine')).toEqual([
     { id, acknowledged: true, count: 1, received_at: stored!.received_at },
