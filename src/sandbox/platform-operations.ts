@@ -127,26 +127,18 @@ const profileOf = ({
 });
 
 // The substances exist; the makers and products are fictitious.
-const makers = ['Nilgiri Remedies', 'Sample Pharma', 'Kaveri Labs'];
-const substances = [
-  { generic_name: 'Paracetamol 500 mg', common_name: 'paracetamol', product_type: 'tablet', is_otc: true },
-  { generic_name: 'Ibuprofen 400 mg', common_name: 'ibuprofen', product_type: 'tablet', is_otc: false },
-  { generic_name: 'Amoxicillin 500 mg', common_name: 'amoxicillin', product_type: 'capsule', is_otc: false },
-  { generic_name: 'Cetirizine 10 mg', common_name: 'cetirizine', product_type: 'syrup', is_otc: true },
-];
-const drugs = substances.flatMap((substance, s) =>
-  makers.map((maker, m) => ({
-    ...substance,
-    id: `drug-${s + 1}${m + 1}`,
-    name: `${maker.slice(0, 3)}${substance.common_name} ${substance.product_type}`,
-    manufacturer_name: maker,
-    generic_id: `gen-${s + 1}`,
-    soa: m === 0,
-    product_sku: `SKU${s + 1}${m + 1}`,
-    action_class: { name: substance.is_otc ? 'over the counter' : 'prescription' },
-    include_suggestion: m !== 1,
-  })),
-);
+const drugs = [
+  ['Paracetamol 500 mg', 'Nilgiri Remedies', 'tablet', true],
+  ['Paracetamol 500 mg', 'Sample Pharma', 'syrup', true],
+  ['Paracetamol 500 mg', 'Kaveri Labs', 'tablet', true],
+  ['Amoxicillin 500 mg', 'Kaveri Labs', 'capsule', false],
+].map(([generic_name, manufacturer_name, product_type, is_otc], index) => ({
+  id: `drug-${index + 1}`,
+  name: `${String(manufacturer_name).split(' ')[0]} ${product_type}`,
+  ...{ generic_name: String(generic_name), manufacturer_name, product_type, is_otc },
+  product_sku: `SKU${index + 1}`,
+  action_class: { name: is_otc ? 'over the counter' : 'prescription' },
+}));
 
 const fasting = 'Nothing but water for 10 hours';
 const labTests = [

@@ -135,16 +135,14 @@ function fail(program: Command, error: unknown): void {
   const cause = body ? `${message} · ${body.replaceAll('\n', ' ')}` : message;
   const advice =
     '\nThe endpoint may have a subscription already: see `receiver subscriptions list`. To replace it, remove it, then add it again.';
-  const text = printable(`receiver: ${cause}${mayBeSubscribed(error) ? advice : ''}`);
+  const mayBeSubscribed =
+    error instanceof client.ServiceError &&
+    error.operation === 'createSubscription' &&
+    name !== 'RefusedInput';
+  const text = printable(`receiver: ${cause}${mayBeSubscribed ? advice : ''}`);
   // The help page is for errors of the command line.
   program.showHelpAfterError(false).error(text, { exitCode: exitCodes[name]! });
 }
-
-const mayBeSubscribed = (error: Error): boolean =>
-  error instanceof client.ServiceError &&
-  error.operation === 'createSubscription' &&
-  (error instanceof client.UnreadableResponse ||
-    (error instanceof client.Unavailable ? error.mayHaveReached : error.status === 400));
 
 /** @throws InvalidArgumentError */
 export function httpAddress(text: string): string {
