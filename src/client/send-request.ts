@@ -54,8 +54,6 @@ export function parseEndpoint(options: EndpointOptions): Endpoint {
 const connectErrors =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 
-const maxBytes = 2 * 1024 * 1024;
-
 /**
  * One attempt. Redirects are not followed.
  *
@@ -77,7 +75,7 @@ export function sendRequest(
       const code = codeOf(error);
       throw unavailable(`no response (${code})`, 'network', !connectErrors.test(code));
     });
-    const text = await readText(response).catch((error: Error) => error);
+    const text = await response.text().catch((error: Error) => error);
     return readResponse(endpoint, operation, request, { response, sentAt, text });
   };
   const timedOut = () => unavailable(`timed out after ${endpoint.timeoutMs} ms`, 'time-out');
@@ -106,18 +104,6 @@ function encodeRequest(
 
 const withoutUndefined = (record: unknown) =>
   Object.fromEntries(Object.entries(record ?? {}).filter(([, value]) => value !== undefined));
-
-async function readText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > maxBytes) throw Object.assign(new Error(), { code: 'larger than 2 MiB' });
-    chunks.push(chunk);
-  }
-  // It takes a byte order mark away, which JSON.parse refuses.
-  return new TextDecoder().decode(Buffer.concat(chunks));
-}
 
 function readResponse(
   { serviceIdentifierField }: Endpoint,

@@ -60,7 +60,7 @@ export class Unavailable extends ServiceError {
   }
 }
 
-/** A response that does not match the interface: a redirect, not JSON, too large, other fields. */
+/** A response that does not match the interface: a redirect, not JSON, other fields. */
 export class UnreadableResponse extends ServiceError {
   readonly name = 'UnreadableResponse';
   readonly #received: unknown;
