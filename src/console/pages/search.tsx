@@ -3,6 +3,7 @@ import {
   search as find,
   type Hit,
   type Message,
+  type Place,
   type SearchResult,
 } from '../../inbox/find.ts';
 import { hasRole, type Page } from '../page.ts';
@@ -30,23 +31,24 @@ function addressOf(
 ): string {
   if ('person' in only) return patientHref(only.person.subjects);
   if ('hit' in only) return recordHref(only.hit.family.name, only.hit.businessId, only.hit.id);
-  return messageHref(only.message);
+  return 'message' in only ? messageHref(only.message) : placeHref(only.place);
 }
 
 const messageHref = ({ kind, id }: Message) =>
   hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);
+const placeHref = ({ kind, id }: Place) => hrefTo('/receipts', { [kind]: id });
 
 function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boolean }) {
-  const { persons, hits, messages, isCut } = result;
+  const { persons, hits, messages, places, isCut } = result;
   const { patientHref } = useVisit();
-  const isEmpty = persons.length + hits.length + messages.length === 0;
+  const isEmpty = persons.length + hits.length + messages.length + places.length === 0;
   return (
     <>
       {isEmpty && (
         <p class="empty">
           Nothing was found. Search by{' '}
           {isPersonal ? 'words of a name, the last four digits of a phone, ' : ''}the number on a receipt or
-          its end, or an id.{!isPersonal && ' Patients take the role desk.'}
+          its end, an id, a doctor or a clinic.{!isPersonal && ' Patients take the role desk.'}
         </p>
       )}
       <Table
@@ -63,6 +65,11 @@ function Results({ result, isPersonal }: { result: SearchResult; isPersonal: boo
           ['Last', ({ last }) => <Moment at={last} />, 'at-badge'],
         ]}
       />
+      {places.map((place) => (
+        <p key={place.id}>
+          <a href={placeHref(place)}>{place.alias}</a>, {place.kind}
+        </p>
+      ))}
       <Table
         label="Receipts and other records"
         heading
