@@ -68,7 +68,7 @@ export function openConsole(core: RunningCore): Express {
     next();
   });
   app.use(requireSameOrigin(core));
-  const routes = createRoutes(app, config);
+  const routes = createRoutes(app);
   addSignIn(core, app, routes);
   app.use(async (_req, res, next) => {
     Object.assign(visitOf(res), await readFrame(db));

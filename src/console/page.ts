@@ -1,5 +1,4 @@
 import express, { type Express, type RequestHandler, type Response } from 'express';
-import type { Config } from '../common/config/config.ts';
 import type { Role } from '../common/config/value-types.ts';
 import type { RunningCore } from '../receiver/feature.ts';
 import type { Access } from '../receiver/store/log-access.ts';
@@ -33,7 +32,7 @@ export type Page = (routes: Routes, context: PageContext) => void;
 export const hasRole = (res: Response, role: Role): boolean => isAllowed(visitOf(res).roles, role);
 
 /** Routes that check the role, and read a form after it. */
-export function createRoutes(app: Express, config: Config): Routes {
+export function createRoutes(app: Express): Routes {
   const add =
     (method: 'get' | 'post'): AddRoute =>
     (path, role, handler) => {
@@ -43,16 +42,14 @@ export function createRoutes(app: Express, config: Config): Routes {
           throw new NotAllowed(`This takes the role ${role}. Your roles: ${roles.join(', ') || 'none'}.`);
         next();
       };
-      app[method](path, method === 'post' ? [guard, formBody(path, config)] : guard, handler);
+      app[method](path, method === 'post' ? [guard, formBody()] : guard, handler);
     };
   return { get: add('get'), post: add('post') };
 }
 
 /** Reads a form behind the session and the role. None is inflated: of a small one could come a large one. */
-function formBody(path: string, { bodyLimitBytes }: Config): RequestHandler {
-  // A corrected message, encoded as a form, takes nine bytes for a character.
-  const limit = path.endsWith('/corrected') ? 9 * bodyLimitBytes : path === '/sign-in' ? 8_192 : 65_536;
-  const read = express.urlencoded({ extended: false, inflate: false, limit });
+function formBody(): RequestHandler {
+  const read = express.urlencoded({ extended: false, inflate: false, limit: 65_536 });
   return (req, res, next) => {
     req.body = {};
     read(req, res, next);

@@ -67,16 +67,15 @@ export async function readQuarantined({ db, families }: Core, id: string): Promi
  * Receives bodies again, with the current families and filters of clients and businesses. An accepted body is marked as
  * replayed, and its delivery keeps the time of arrival.
  *
- * @param options `corrected`: the body to receive in place of the only one
  * @returns a result for each that was not replayed before
  * @throws Unavailable
  */
 export async function replayQuarantined(
   core: Core,
   ids: readonly string[],
-  options: { dryRun?: boolean; corrected?: string | undefined; onProgress?: () => void } = {},
+  options: { dryRun?: boolean; onProgress?: () => void } = {},
 ): Promise<Map<string, ReplayResult>> {
-  const { dryRun = false, corrected, onProgress } = options;
+  const { dryRun = false, onProgress } = options;
   const { config, families, pool, db, log } = core;
   const circuit = { run: <T>(call: () => Promise<T>) => call() };
   const clock = createDatabaseClock(pool, { isOpen: false });
@@ -88,15 +87,14 @@ export async function replayQuarantined(
     for (const id of ids) {
       const row = await readQuarantined(core, id);
       if (!row || row.replayed_at) continue;
-      const body = corrected === undefined ? row.body : Buffer.from(corrected);
       const receivedAt = row.received_at.getTime() * 1000;
-      const result = await intake.replay(body, row.path, { dryRun, receivedAt });
+      const result = await intake.replay(row.body, row.path, { dryRun, receivedAt });
       results.set(id, result);
       if (!dryRun && ['accepted', 'duplicate'].includes(result.outcome))
         await db
           .updateTable('receiver.quarantine')
-          // A correction may name its patient.
-          .set({ replayed_at: new Date(), subjects: readRejected(families, body, row.family).subjects })
+          // A family that is new by now may say whose it is.
+          .set({ replayed_at: new Date(), subjects: readRejected(families, row.body, row.family).subjects })
           .where('id', '=', id)
           .execute();
       onProgress?.();

@@ -53,7 +53,7 @@ function attacksOn({ url }: TestProcess, cookie: string): Record<string, () => P
     'compressed forms': () => {
       const headers = { 'Content-Encoding': 'gzip' };
       const sent = Array.from({ length: 20 }, () =>
-        form(url, '/console/rejected/x/corrected', '', bomb, headers),
+        form(url, '/console/rejected/x/again', '', bomb, headers),
       );
       return Promise.all(sent);
     },

@@ -28,7 +28,6 @@ export const actions: Readonly<Record<string, string>> = {
   'sessions end': 'ended the sessions of a user',
   replay: 'tried callbacks again',
   'quarantine replay': 'tried rejected messages again',
-  'quarantine correct': 'corrected a rejected message',
   'quarantine drop': 'deleted rejected messages',
   aliases: 'changed names of ids',
   sql: 'ran a statement of SQL',

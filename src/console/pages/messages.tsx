@@ -1,20 +1,19 @@
 import type { Request, Response } from 'express';
 import type { ComponentChildren } from 'preact';
-import { canonicalJson, withDecimals } from '../../callbacks/exact-json.ts';
 import type { Family } from '../../callbacks/families/family.ts';
 import { families as documented } from '../../callbacks/families/index.ts';
 import type { FieldError } from '../../callbacks/rejection.ts';
 import { titled, uuid } from '../../common/words.ts';
 import type { Cause } from '../../inbox/causes.ts';
 import { readDelivery, replayDeliveries, type StoredDelivery } from '../../inbox/list-deliveries.ts';
-import { hasContents, readableBody } from '../../inbox/mask.ts';
+import { readableBody } from '../../inbox/mask.ts';
 import { hasPublicKey } from '../../inbox/read-record.ts';
 import { dropQuarantined, type Quarantined, readQuarantined, replayQuarantined } from '../../inbox/replay.ts';
 import type { Access } from '../../receiver/store/log-access.ts';
 import { reasons } from '../lists/wording.ts';
 import { BadInput, hasRole, type Page, PageNotFound } from '../page.ts';
 import { hrefTo } from '../ui/context.ts';
-import { PostButton, PostForm } from '../ui/forms.tsx';
+import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Badge, Facts, formatTimes, Moment, Named, Verbatim } from '../ui/values.tsx';
 import { RecordLink } from './records.tsx';
@@ -31,7 +30,7 @@ interface Message {
   text: ComponentChildren;
 }
 
-/** One message: what it says, what is wrong with it, another try, its correction. */
+/** One message: what it says, what is wrong with it, another try. */
 export const messages: Page = (routes, core) => {
   const { db, families, logAccess } = core;
   const send = async (res: Response, message: Message, warning?: string) => {
@@ -80,26 +79,20 @@ export const messages: Page = (routes, core) => {
     if (!message) throw new PageNotFound('There is no such message: it was deleted, or never rejected.');
     return message;
   };
-  const tryAgain = async (req: Request, res: Response, corrected?: string) => {
+  routes.get('/rejected/:id', 'viewer', async (req, res) =>
+    send(res, describeRejected(await load(req), res)),
+  );
+  routes.post('/rejected/:id/again', 'operator', async (req, res) => {
     const message = await load(req);
     const { id, subjects } = message;
-    const action = corrected === undefined ? 'quarantine replay' : 'quarantine correct';
-    await logAccess(res, { action, subjects, filter: { quarantine: id }, rows: 1 });
-    const result = (await replayQuarantined(core, [id], { corrected })).get(id);
+    await logAccess(res, { action: 'quarantine replay', subjects, filter: { quarantine: id }, rows: 1 });
+    const result = (await replayQuarantined(core, [id])).get(id);
     if (!result) throw new BadInput('This message was accepted before.');
     if (result.outcome === 'expired')
       throw new BadInput('It is older than what is kept of its kind: see RETENTION.');
     if (result.outcome !== 'rejected') return res.redirect(303, hrefTo(`/callbacks/${result.id}`));
-    return send(res, describeRejected(message, res, corrected), result.reason);
-  };
-  routes.get('/rejected/:id', 'viewer', async (req, res) =>
-    send(res, describeRejected(await load(req), res)),
-  );
-  routes.post('/rejected/:id/again', 'operator', (req, res) => tryAgain(req, res));
-  // A browser sends the lines of a text field with CRLF.
-  routes.post('/rejected/:id/corrected', 'privacy', (req, res) =>
-    tryAgain(req, res, String(req.body.message ?? '').replaceAll('\r\n', '\n')),
-  );
+    return send(res, describeRejected(message, res), result.reason);
+  });
   routes.post('/rejected/:id/delete', 'operator', async (req, res) => {
     const { id, subjects } = await load(req);
     await logAccess(res, { action: 'quarantine drop', subjects, filter: { quarantine: id }, rows: 1 });
@@ -146,12 +139,8 @@ function describeStored(delivery: StoredDelivery, family: Family | undefined, ma
   };
 }
 
-/** @param typed its correction, as it was entered */
-function describeRejected(message: Quarantined, res: Response, typed?: string): Message {
+function describeRejected(message: Quarantined, res: Response): Message {
   const { id, reason, errors, subjects, acknowledged, replayed_at: accepted } = message;
-  const received = message.body.toString();
-  // A correction of what is shown would lose the rest.
-  const mayCorrect = hasRole(res, 'privacy') && !accepted && !hasContents(received);
   return {
     title: eventOf(message),
     state: (
@@ -168,18 +157,7 @@ function describeRejected(message: Quarantined, res: Response, typed?: string): 
     again: accepted ? undefined : hrefTo(`/rejected/${id}/again`),
     text: (
       <>
-        {mayCorrect ? (
-          <PostForm action={hrefTo(`/rejected/${id}/corrected`)} least="privacy">
-            <textarea name="message" rows={20} spellcheck={false} aria-label="The message, to be corrected">
-              {typed ?? indented(received)}
-            </textarea>
-            <button type="submit" class="main">
-              Save and try again
-            </button>
-          </PostForm>
-        ) : (
-          hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(received)} />
-        )}
+        {hasRole(res, 'desk') && <Verbatim label="Message" text={readableBody(message.body.toString())} />}
         {hasRole(res, 'operator') && (
           <details>
             <summary>Delete this message</summary>
@@ -215,15 +193,4 @@ export function describeFaults({ reason, errors }: Pick<Cause, 'reason' | 'error
   const [first, ...others] = errors;
   if (!first) return reason ? reasons[reason] : '';
   return others.length > 0 ? `${describeFault(first)}, and ${others.length} more` : describeFault(first);
-}
-
-/** JSON with a line for each value, unless a number would lose digits. */
-function indented(json: string): string {
-  try {
-    const text = JSON.stringify(JSON.parse(json), null, 2);
-    const [before, after] = [json, text].map((one) => canonicalJson(withDecimals(one, JSON.parse(one))));
-    return before === after ? text : json;
-  } catch {
-    return json;
-  }
 }

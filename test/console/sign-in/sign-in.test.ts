@@ -75,14 +75,14 @@ it('reads no form before the session and the role, inflates none, and reads a sm
       .post(path)
       .set({ ...headers, 'Content-Type': 'application/x-www-form-urlencoded' })
       .send(body as unknown as string);
-  const large = Buffer.from(`token=${adminToken}&next=${'a'.repeat(20_000)}`);
+  const large = Buffer.from(`token=${adminToken}&next=${'a'.repeat(70_000)}`);
   const inflated = { 'Content-Encoding': 'gzip' };
   expect((await form('/sign-in', large)).status).toBe(400);
   expect((await form('/sign-in', gzipSync(`token=${adminToken}`), inflated)).status).toBe(400);
   // A body that would be refused is not looked at.
-  expect((await form('/rejected/x/corrected', gzipSync('body=1'), inflated)).status).toBe(401);
+  expect((await form('/rejected/x/again', gzipSync('body=1'), inflated)).status).toBe(401);
   const viewer = await visitAs(app, database, ['viewer']);
-  const refused = viewer.post('/rejected/x/corrected').set(inflated);
+  const refused = viewer.post('/rejected/x/again').set(inflated);
   expect((await refused).status).toBe(403);
 });
 
