@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { titled, words } from '../../common/words.ts';
-import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
@@ -141,7 +140,6 @@ export function ListPage(props: ListPageProps) {
         rows={rows}
         columns={columnsOf(request).map(({ name }) => name)}
         empty="Nothing matches. Choose other days, or remove a filter."
-        head={(column) => <Head {...props} column={column} />}
         printed={describeSelection(request, aliases)}
       />
       <Pages {...props} />
@@ -149,27 +147,11 @@ export function ListPage(props: ListPageProps) {
   );
 }
 
-/** A click sorts by the column, another one the other way round. */
-function Head({ request, totals, column: { name, label } }: ListPageProps & { column: ViewColumn }) {
-  const { list, entered } = request;
-  if (totals.rows > maxCounted) return <>{label}</>;
-  const arrow = entered.sort === name ? ' ↑' : entered.sort === `-${name}` ? ' ↓' : '';
-  return (
-    <a href={listHref(list, { ...entered, sort: entered.sort === name ? `-${name}` : name })}>
-      {label + arrow}
-    </a>
-  );
-}
-
 function TotalsLine({ request, totals }: ListPageProps) {
   const { list, entered } = request;
   const limit = formatCount(maxCounted);
   if (totals.rows > maxCounted)
-    return (
-      <p class="note">
-        More than {limit} rows: too many to add up or to sort. Choose fewer days, or one place.
-      </p>
-    );
+    return <p class="note">More than {limit} rows: too many to add up. Choose fewer days, or one place.</p>;
   const sums = columnsOf(request)
     .filter(({ name }) => Object.hasOwn(totals.sums, name))
     .map(({ name, label, kind }) => {

@@ -12,7 +12,7 @@ import { read, textArray } from './read.ts';
 import { maxText } from './xlsx.ts';
 
 export const pageRows = 100;
-/** More rows are neither counted nor summed, nor sorted by a column. */
+/** More rows are neither counted nor summed. */
 export const maxCounted = 100_000;
 
 /** Every value as a text. */
@@ -29,8 +29,6 @@ export interface ListFilter {
   chosen?: Values;
   /** What the filters of `given` select. */
   given?: readonly RawBuilder<unknown>[];
-  /** A column; with `-` before it, descending. */
-  sort?: string | undefined;
   /** From 1. */
   page?: number | undefined;
 }
@@ -182,18 +180,15 @@ export function queryRows(
   columns: readonly ViewColumn[],
   { limit, offset = 0, where }: Part = {},
 ) {
-  const { list, filter } = query;
+  const { list } = query;
   const chosen = columns.map(({ name }) =>
     name === 'state' && list.states ? sql`${stateOf(list)} as state` : sql`l.${sql.ref(name)}`,
   );
   const max = limit ? maxOnPage : maxText;
   const texts = columns.map((column) => sql`${textOf(list, column, max)} as ${sql.ref(column.name)}`);
-  const { sort } = filter;
-  const direction = sort?.startsWith('-') ? sql`desc` : sql`asc`;
-  const sorted = sort ? sql`${sql.ref(sort.replace('-', ''))} ${direction} nulls last,` : sql``;
   return sql<ListRow>`select ${sql.join([...texts, sql`is_summed::text`])} from (
     select ${sql.join(chosen)}, ${isSummed(query)} as is_summed ${matching(query, where)}
-    order by ${sorted} ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
+    order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
 const windows = [1, 3, 9, 27, 81, 243, 729];
@@ -212,7 +207,7 @@ export async function readPage(
   const { from, to } = filter;
   const allDays = from && to ? daysBetween(from, to) + 1 : Number.POSITIVE_INFINITY;
   const part = { limit: pageRows + 1, offset: (page - 1) * pageRows };
-  for (const days of list.newestDayFirst && !filter.sort ? windows : []) {
+  for (const days of list.newestDayFirst ? windows : []) {
     if (days >= allDays) break;
     const where = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
     const rows = await read(db, queryRows(query, columns, { ...part, where }));

@@ -8,7 +8,7 @@ import { BadInput } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import { hrefTo, type Values, type Visit } from '../ui/context.ts';
 import type { List } from './definitions.ts';
-import { columnsOf, type ListQuery, readPlaces } from './query.ts';
+import { type ListQuery, readPlaces } from './query.ts';
 import { daysOfRange, type RangeName, ranges } from './ranges.ts';
 import { readBusinesses } from './read.ts';
 
@@ -40,7 +40,6 @@ export async function readListRequest(
     business: text,
     clinic: text,
     doctor: text,
-    sort: text,
     page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };
   const { page, range: wanted, ...fields } = readForm(form, shape);
@@ -61,11 +60,7 @@ export async function readListRequest(
   const places = await readPlaces(db, fields, businesses, families, aliases);
   const filter = { ...fields, ...places, ...daysOf(list, config, wanted, fields), chosen, given, page };
   const entered = { ...fields, ...places, range: wanted, ...chosen, ...texts };
-  const request = { list, filter, isPersonal, businesses, entered };
-  const sort = fields.sort?.replace('-', '');
-  // The order would tell what the role hides.
-  if (sort && !columnsOf(request).some(({ name }) => name === sort)) throw new BadInput('Unknown column.');
-  return request;
+  return { list, filter, isPersonal, businesses, entered };
 }
 
 function daysOf(

@@ -35,12 +35,10 @@ interface RowsProps {
   label?: string;
   empty?: ComponentChildren;
   printed?: ComponentChildren;
-  /** In place of the column's label. */
-  head?: (column: ViewColumn) => ComponentChildren;
 }
 
 /** Rows of a list, each value by the kind of its column. */
-export function Rows({ list, columns, rows, label = list.title, head, ...table }: RowsProps) {
+export function Rows({ list, columns, rows, label = list.title, ...table }: RowsProps) {
   const shown = columns
     .filter((name) => !rows?.[0] || Object.hasOwn(rows[0], name))
     .map((name) => columnIn(list, name));
@@ -57,7 +55,7 @@ export function Rows({ list, columns, rows, label = list.title, head, ...table }
           place && `at-${place}`,
         ];
         const cell = (row: ListRow) => <Value {...{ list, column, row }} />;
-        return [head?.(column) ?? label, cell, classes.filter(Boolean).join(' ')];
+        return [label, cell, classes.filter(Boolean).join(' ')];
       })}
     />
   );
