@@ -24,8 +24,6 @@ export interface Provider {
    * @throws Error where an answer of the provider is wrong, or the subject is another actor of the access log
    */
   finish: (address: URL, attempt: Attempt) => Promise<User>;
-  /** Where a user signs out, and is sent `back`; undefined if the provider has no such page, or does not respond. */
-  signOutAddress: (back: string) => Promise<string | undefined>;
 }
 
 /** Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce. */
@@ -89,12 +87,6 @@ export function createProvider({ issuer, clientId, clientSecret, rolesMap }: Oid
       if (server.serverMetadata().userinfo_endpoint)
         sources.push(await client.fetchUserInfo(server, tokens.access_token, claims.sub));
       return { id: claims.sub, name: nameIn(sources), roles: rolesOf(sources, rolesMap) };
-    },
-
-    signOutAddress: async (back) => {
-      const server = await configuration().catch(() => undefined);
-      if (!server?.serverMetadata().end_session_endpoint) return undefined;
-      return client.buildEndSessionUrl(server, { post_logout_redirect_uri: back }).href;
     },
   };
 }

@@ -11,7 +11,7 @@ import { patientHandle } from '../patient-handle.ts';
 import { hrefTo, visitOf } from '../ui/context.ts';
 import { Field } from '../ui/forms.tsx';
 import { sendBarePage } from '../ui/send-page.tsx';
-import { originOf, ownPath } from './origin.ts';
+import { ownPath } from './origin.ts';
 import { createProvider } from './provider.ts';
 import {
   cookieOptions,
@@ -22,7 +22,7 @@ import {
   readSession,
   sessionCookie,
 } from './session.ts';
-import { addProviderSignIn, sendForward } from './with-provider.tsx';
+import { addProviderSignIn } from './with-provider.tsx';
 
 /**
  * Adds sign-in with ADMIN_TOKEN and by OpenID Connect, and sign-out. Of what is added later, requests without a session get the
@@ -99,11 +99,7 @@ export function addSignIn(core: Core, app: Express, routes: Routes): void {
     res.setHeader('Clear-Site-Data', '"cache"');
     await endSessions(core.db, 'hash', session);
     await logAccess(core, { actor, action: 'sign-out' });
-    const isAtProvider = actor.id !== 'admin-token';
-    const address = isAtProvider && (await provider?.signOutAddress(`${originOf(req, config)}/console`));
-    // Not a redirect: the policy for forms forbids one to another site.
-    if (address) sendForward(res, 'Signed out', address);
-    else res.redirect(303, '/console');
+    res.redirect(303, '/console');
   });
 }
 

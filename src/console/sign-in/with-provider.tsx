@@ -77,8 +77,10 @@ export function addProviderSignIn(core: Core, routes: Routes, provider: Provider
     }
     if (account.roles.length === 0) return refuse(req, res, 'no role', '', account);
     await entrance.enter(req, res, account, way);
-    // The browser would not send the new cookie along a redirect that another site began.
-    sendForward(res, 'Signed in', ownPath(attempt.next));
+    // A page and no redirect: the browser would not send the new cookie along one that another site began.
+    const next = ownPath(attempt.next);
+    const forward = <meta http-equiv="refresh" content={`0; url=${next}`} />;
+    sendBarePage(res, 200, 'Signed in', <a href={next}>Continue</a>, forward);
   });
 }
 
@@ -89,14 +91,4 @@ function readAttempt(cookie = ''): (Attempt & { next: unknown }) | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Sends a page that leads to another, where a redirect would not do. */
-export function sendForward(res: Response, title: string, address: string): void {
-  const content = (
-    <p>
-      <a href={address}>Continue</a>
-    </p>
-  );
-  sendBarePage(res, 200, title, content, <meta http-equiv="refresh" content={`0; url=${address}`} />);
 }
