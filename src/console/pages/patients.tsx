@@ -194,6 +194,17 @@ const knownAs = ({ subjects, patient: { names, phones } }: PatientProps) => ({
   Ids: subjects.map((subject) => subject.slice(2)).join(', '),
 });
 
+/** Other ids in the same callbacks. Only people can tell whose they are: nothing is joined by a guess. */
+function OtherIds({ subjects, patient }: PatientProps) {
+  const { patientHref } = useVisit();
+  return patient.otherSubjects.map((other) => (
+    <p key={other}>
+      In the same messages: <a href={patientHref([other])}>{other.slice(2)}</a> ·{' '}
+      <a href={patientHref([...subjects, other])}>Show both as one</a>
+    </p>
+  ));
+}
+
 function PatientBar({ address, patient: { phones, isHeld } }: PatientProps) {
   const [action, text] = isHeld ? ['release', 'Release the hold'] : ['hold', 'Keep (legal hold)'];
   return (
@@ -222,7 +233,7 @@ interface PatientPageProps extends PatientProps {
 }
 
 function PatientPage({ records, ...props }: PatientPageProps) {
-  const { looks, otherSubjects } = props.patient;
+  const { looks } = props.patient;
   const handle = props.address.split('/').at(-1);
   const isEmpty = Object.values(records).every(({ length }) => length === 0);
   return (
@@ -236,9 +247,9 @@ function PatientPage({ records, ...props }: PatientPageProps) {
           {isEmpty && <p class="empty">No receipts, appointments or papers.</p>}
         </div>
         <div>
-          {otherSubjects.length > 0 && <MayBeTheSame {...props} />}
           <h2>Known as</h2>
           <Facts facts={knownAs(props)} />
+          <OtherIds {...props} />
           <h2>Who has looked (30 days)</h2>
           <Table
             label="Who has looked"
@@ -256,29 +267,23 @@ function PatientPage({ records, ...props }: PatientPageProps) {
   );
 }
 
-/** Failed receipts are in no sum. An appointment with its receipts is one visit. */
-function PatientSums({ receipts, booked }: Records) {
+/** Failed receipts are in no sum. */
+function PatientSums({ receipts }: Records) {
   const counted = receipts.filter(({ is_summed }) => is_summed === 'true');
   // What was paid too much takes nothing from what is due.
   const due = counted.filter(({ due_amount }) => Number(due_amount) > 0);
   const sum = (name: string, rows = counted) => formatAmount(sumOf(rows, (row) => Number(row[name])));
   const since = due.at(-1)?.issued_at;
-  const visits = new Map<string, string | null | undefined>();
-  for (const { business_id, appointment_id, starts_at, booked_at, state } of booked)
-    if (state === 'completed') visits.set(`${business_id} ${appointment_id}`, starts_at ?? booked_at);
-  for (const { business_id, aid, receipt_id, issued_at } of counted)
-    visits.set(`${business_id} ${aid || `receipt ${receipt_id}`}`, issued_at);
-  const last = [...visits.values()].filter(Boolean).sort().at(-1);
   const sums = [
     { value: sum('net_amount'), label: `billed, ${formatCountOf(counted.length, ['receipt', 'receipts'])}` },
     { value: sum('paid_amount'), label: 'paid' },
-    { value: sum('due_amount', due), label: since ? ['due since ', timeOf(since)] : 'due' },
-    { value: formatCount(visits.size), label: last ? ['visits, the last on ', timeOf(last)] : 'visits' },
+    {
+      value: sum('due_amount', due),
+      label: since ? ['due since ', <Moment key={since} at={parseMoment(since)} />] : 'due',
+    },
   ];
   return <Sums sums={sums} />;
 }
-
-const timeOf = (moment: string) => <Moment key={moment} at={parseMoment(moment)} />;
 
 /** Columns that say the same in each row, or that the record's page has. */
 const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind'];
@@ -299,23 +304,6 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
         columns={columns}
       />
       {rows.length > maxShown && <p class="note">{`The newest ${maxShown}; the export has all.`}</p>}
-    </>
-  );
-}
-
-/** Only people can tell: nothing is joined by a guess. */
-function MayBeTheSame({ subjects, patient }: PatientProps) {
-  const { patientHref } = useVisit();
-  return (
-    <>
-      <h2>May be the same person</h2>
-      {patient.otherSubjects.map((other) => (
-        <p key={other}>
-          {other.startsWith('p:partner:') ? 'The clinic’s own id' : 'Another id in the same messages'}:{' '}
-          <a href={patientHref([other])}>{other.split(':').at(-1)}</a> ·{' '}
-          <a href={patientHref([...subjects, other])}>Show both as one</a>
-        </p>
-      ))}
     </>
   );
 }
