@@ -1,7 +1,8 @@
 const maxKept = 100;
+const keptMs = 600_000;
 
-/** Keeps what was read for some time, unless it is undefined: sums of days that are over, which take long to add up and seldom change. */
-export function createRecall<T>(keptMs: number) {
+/** Keeps what was read for ten minutes: sums of days that are over, which take long to add up and seldom change. */
+export function createRecall<T>() {
   const kept = new Map<string, { at: number; value: Promise<T> }>();
   return (key: string, read: () => Promise<T>): Promise<T> => {
     const found = kept.get(key);
@@ -9,8 +10,7 @@ export function createRecall<T>(keptMs: number) {
     const value = read();
     kept.delete(key);
     kept.set(key, { at: Date.now(), value });
-    const forget = () => kept.delete(key);
-    value.then((result) => result === undefined && forget(), forget);
+    value.catch(() => kept.delete(key));
     if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
     return value;
   };

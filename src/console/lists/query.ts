@@ -169,7 +169,7 @@ const textOf = ({ own }: List, { name, kind }: ViewColumn, max: number) => {
 const isSummed = ({ list }: ListQuery) =>
   list.unsummed ? sql`coalesce(${stateOf(list)}, '') <> ${list.unsummed}` : sql`true`;
 
-interface Part {
+export interface Part {
   limit?: number;
   offset?: number;
   where?: RawBuilder<unknown>;

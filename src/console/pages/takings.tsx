@@ -27,7 +27,6 @@ import {
 } from '../ui/values.tsx';
 
 const shownMonths = 13;
-const keptMs = 600_000;
 
 const keys = {
   day: sql`day::text`,
@@ -95,8 +94,8 @@ const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: 
   ${clinic ? sql`and clinic_id = ${clinic}` : sql``} ${doctor ? sql`and doctor_id = ${doctor}` : sql``}`;
 
 export const takings: Page = (routes, { config, families, read }) => {
-  const recallMonths = createRecall<Billed[]>(keptMs);
-  const recallLast = createRecall<Taken[]>(keptMs);
+  const recallMonths = createRecall<Billed[]>();
+  const recallLast = createRecall<Taken[]>();
   const shape = {
     by: oneOf(Object.keys(keys) as Grouping[]),
     month: z.string().regex(/^(19|2\d)\d\d-(0[1-9]|1[0-2])$/, 'Enter a month such as 2026-11.'),

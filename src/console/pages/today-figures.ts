@@ -1,15 +1,11 @@
-import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { addDays } from '../../common/days.ts';
 import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { listNamed } from '../lists/definitions.ts';
-import { type AgeSum, type ListQuery, type ListRow, queryRows, readAges } from '../lists/query.ts';
-import { read as all, textArray, unlessTimeout } from '../lists/read.ts';
+import { type AgeSum, type ListQuery, type ListRow, type Part, queryRows, readAges } from '../lists/query.ts';
+import { read, textArray } from '../lists/read.ts';
 
-/** The days that the picture shows, with today. */
-export const shownDays = 14;
-/** The same weekdays before today that are "usual". */
-export const usualWeeks = 8;
-
+/** What was collected on a day. */
 export interface Collected {
   clinic: string | null;
   /** Days before today. */
@@ -19,68 +15,31 @@ export interface Collected {
   soFar: number;
 }
 
+export const readCollected = (db: Db, day: string) =>
+  read(
+    db,
+    sql<Collected>`
+      select nullif(clinic_id, '') as clinic, reporting.today() - day as ago, sum(amount)::float8 as whole,
+        coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time
+          <= (now() at time zone reporting.timezone())::time), 0)::float8 as "soFar"
+      from reporting.payments where day = ${day}::date group by 1, 2`,
+  );
+
 interface Billed {
   clinic: string | null;
   net: number;
   due: number;
 }
 
-interface DayCount {
-  expected: number;
-  cancelled: number;
-}
-
-/** Undefined: the query timed out. */
 export interface Figures {
-  collected: Slot[] | undefined;
-  billed: Billed[] | undefined;
-  ages: AgeSum[] | undefined;
-  expected: DayCount | undefined;
-  next: ListRow[] | undefined;
-  newest: ListRow[] | undefined;
+  /** Today. */
+  collected: Collected[];
+  billed: Billed[];
+  ages: AgeSum[];
+  expected: { expected: number; cancelled: number };
+  next: ListRow[];
+  newest: ListRow[];
 }
-
-interface Part {
-  limit: number;
-  where?: RawBuilder<unknown>;
-}
-
-const read = <Row>(db: Db, query: RawBuilder<Row>) => unlessTimeout(all(db, query));
-
-/** What was collected in ten minutes of a day. */
-export interface Slot {
-  clinic: string | null;
-  /** From 0, at midnight. */
-  slot: number;
-  amount: number;
-}
-
-/** @param ago days before today */
-export const readSlots = (db: Db, ago: number) =>
-  read(
-    db,
-    sql<Slot>`
-      select nullif(clinic_id, '') as clinic, sum(amount)::float8 as amount,
-        floor(extract(epoch from (paid_at at time zone reporting.timezone())::time) / 600)::int as slot
-      from reporting.payments where day = reporting.today() - ${ago}::int group by 1, slot`,
-  );
-
-/** @param time of the day, such as 11:05 */
-export function collectedUntil(slots: readonly Slot[], ago: number, time: string): Collected[] {
-  const [hour, minute] = time.split(':').map(Number);
-  const now = Math.floor((60 * hour! + minute!) / 10);
-  return [...new Set(slots.map(({ clinic }) => clinic))].map((clinic) => {
-    const own = slots.filter((one) => one.clinic === clinic);
-    const sum = (some: Slot[]) => some.reduce((total, { amount }) => total + amount, 0);
-    return { clinic, ago, whole: sum(own), soFar: sum(own.filter(({ slot }) => slot <= now)) };
-  });
-}
-
-/** The days before today that are shown, or tell what is usual. */
-export const daysBefore = [
-  ...Array.from({ length: shownDays - 1 }, (_, n) => n + 1),
-  ...Array.from({ length: usualWeeks - 1 }, (_, n) => 7 * (n + 2)),
-];
 
 export async function readFigures(
   db: Db,
@@ -95,30 +54,23 @@ export async function readFigures(
     return read(db, queryRows(query, columns, part));
   };
   const ofReceipt = ['receipt_id', 'receipt_number', 'issued_at', 'net_amount', 'delivery_id'];
+  const ofAppointment = ['appointment_id', 'starts_at', 'doctor_id'];
   const isNext = sql`starts_at > now() - interval '30 minutes' and state in ('booked', 'ongoing')`;
-  const [collected, billed, ages, expected, next, newest] = await Promise.all([
-    readSlots(db, 0),
-    read(
-      db,
-      sql<Billed>`
-        select nullif(clinic_id, '') as clinic, coalesce(sum(net_amount), 0)::float8 as net, coalesce(sum(due_amount), 0)::float8 as due
-        from reporting.receipts where ${isTodays} and not reporting.is_failed(status) group by 1`,
-    ),
-    unlessTimeout(readAges(db, { ...base, list: listNamed('unpaid'), filter: {} })),
-    read(
-      db,
-      sql<DayCount>`
-        select (count(*) filter (where state not like 'cancelled%'))::int as expected,
-          (count(*) filter (where state like 'cancelled%'))::int as cancelled
-        from reporting.schedule where ${isTodays}`,
-    ),
-    readRows('appointments', today, ['appointment_id', 'starts_at', 'doctor_id'], {
-      limit: 6,
-      where: isNext,
-    }),
-    readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),
-  ]);
-  return { collected, billed, ages, expected: expected?.[0], next, newest };
+  const billed = sql<Billed>`
+    select nullif(clinic_id, '') as clinic, coalesce(sum(net_amount), 0)::float8 as net, coalesce(sum(due_amount), 0)::float8 as due
+    from reporting.receipts where ${isTodays} and not reporting.is_failed(status) group by 1`;
+  const expected = sql<Figures['expected']>`
+    select (count(*) filter (where state not like 'cancelled%'))::int as expected,
+      (count(*) filter (where state like 'cancelled%'))::int as cancelled
+    from reporting.schedule where ${isTodays}`;
+  return {
+    collected: await readCollected(db, today),
+    billed: await read(db, billed),
+    ages: await readAges(db, { ...base, list: listNamed('unpaid'), filter: {} }),
+    expected: (await read(db, expected))[0]!,
+    next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),
+    newest: await readRows('receipts', addDays(today, -1), ofReceipt, { limit: 8 }),
+  };
 }
 
 export interface Silent {
@@ -128,7 +80,7 @@ export interface Silent {
 
 /** Businesses that have sent nothing for longer than usual. */
 export const readSilent = (db: Db) =>
-  all(
+  read(
     db,
     sql<Silent>`select key::jsonb->>0 as business, reporting.day(last_at)::text as since from receiver.counters
       where name = 'silence' and key like '%, true]' limit 5`,

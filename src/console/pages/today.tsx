@@ -26,24 +26,21 @@ import {
 } from '../ui/values.tsx';
 import {
   type Collected,
-  collectedUntil,
-  daysBefore,
   type Figures,
+  readCollected,
   readFigures,
   readSilent,
-  readSlots,
   type Silent,
-  type Slot,
-  shownDays,
-  usualWeeks,
 } from './today-figures.ts';
 
-/** A day that is over seldom changes, and takes long to add up. */
-const slotsMs = 3_600_000;
+/** The days that the picture shows, with today. */
+const shownDays = 14;
+/** The same weekdays before today that are "usual", in days before it. */
+const usualDays = [7, 14, 21, 28, 35, 42, 49, 56];
 
 export const today: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
-  const recallSlots = createRecall<Slot[] | undefined>(slotsMs);
+  const recallBefore = createRecall<Collected[]>();
 
   routes.get('/today', 'viewer', async (req, res) => {
     const local = formatLocal(Date.now(), config.reportTimezone);
@@ -54,9 +51,10 @@ export const today: Page = (routes, context) => {
       if (businesses.length === 0) return undefined;
       const base = { businesses, isPersonal };
       const figures = await readFigures(db, base, day);
-      const rows = [...(figures.next ?? []), ...(figures.newest ?? [])];
+      const rows = [...figures.next, ...figures.newest];
       const named = { ...base, list: listNamed('receipts'), filter: {} };
-      return { figures, rows: rows.length, subjects: (await summarize(db, named, rows)).patients };
+      const { patients: subjects } = await summarize(db, named, rows);
+      return { figures, rows: rows.length, subjects, silent: await readSilent(db) };
     });
     if (!found) {
       const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
@@ -65,17 +63,17 @@ export const today: Page = (routes, context) => {
       );
       return sendPage(res, 'Today', <Welcome addresses={addresses} />);
     }
-    const { figures, rows, subjects } = found;
+    const { figures, rows, subjects, silent } = found;
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
-    const silent = await read(readSilent);
-    const time = local.slice(11, 16);
-    let collected = figures.collected && collectedUntil(figures.collected, 0, time);
-    for (const ago of daysBefore) {
-      const slots = await recallSlots(addDays(day, -ago), () => read((db) => readSlots(db, ago)));
-      collected = collected && slots && [...collected, ...collectedUntil(slots, ago, time)];
+    const shown = Array.from({ length: shownDays - 1 }, (_, n) => n + 1);
+    const collected = [...figures.collected];
+    // Day by day: all at once would be too long for a statement of a page.
+    for (const ago of new Set([...shown, ...usualDays])) {
+      const readBefore = () => read((db) => readCollected(db, addDays(day, -ago)));
+      collected.push(...(await recallBefore(`${ago} before ${day}`, readBefore)));
     }
-    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time }} />);
+    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time: local.slice(11, 16) }} />);
   });
 };
 
@@ -91,9 +89,7 @@ function median(values: readonly number[]): number | undefined {
 /** Sums of a clinic, or of all: what was collected, and what is usual on such a weekday. */
 function collectedOf(rows: readonly Collected[]) {
   const sum = (ago: number, key: 'whole' | 'soFar') => sumOf(rows, (row) => (row.ago === ago ? row[key] : 0));
-  const weeks = Array.from({ length: usualWeeks }, (_, n) => 7 * (n + 1)).filter((ago) =>
-    rows.some((row) => row.ago === ago),
-  );
+  const weeks = usualDays.filter((ago) => rows.some((row) => row.ago === ago));
   return {
     now: sum(0, 'soFar'),
     usual: median(weeks.map((ago) => sum(ago, 'soFar'))),
@@ -102,8 +98,7 @@ function collectedOf(rows: readonly Collected[]) {
   };
 }
 
-interface TodayProps extends Omit<Figures, 'collected'> {
-  collected: readonly Collected[] | undefined;
+interface TodayProps extends Figures {
   silent: readonly Silent[];
   day: string;
   time: string;
@@ -111,8 +106,7 @@ interface TodayProps extends Omit<Figures, 'collected'> {
 
 function Today(props: TodayProps) {
   const { next, newest, expected } = props;
-  const counts =
-    expected && `(${formatCount(expected.expected)} today, ${formatCount(expected.cancelled)} cancelled)`;
+  const counts = `(${formatCount(expected.expected)} today, ${formatCount(expected.cancelled)} cancelled)`;
   return (
     <>
       <Takings {...props} />
@@ -146,7 +140,7 @@ function Today(props: TodayProps) {
           <h2>
             <a href={listHref(listNamed('unpaid'))}>Unpaid, by age</a>
           </h2>
-          {props.ages && <Ages ages={props.ages} />}
+          <Ages ages={props.ages} />
         </div>
       </div>
     </>
@@ -154,8 +148,6 @@ function Today(props: TodayProps) {
 }
 
 function Takings({ collected, billed, day, time }: TodayProps) {
-  if (!collected || !billed)
-    return <p class="empty">The takings took too long to add up. Reload the page.</p>;
   const { now, usual, usualDay, days } = collectedOf(collected);
   const net = sumOf(billed, (row) => row.net);
   const due = sumOf(billed, (row) => row.due);
@@ -204,7 +196,6 @@ function ToDo({ silent }: { silent: readonly Silent[] }) {
 }
 
 function Clinics({ collected, billed }: TodayProps) {
-  if (!collected || !billed) return null;
   const today = [...collected.filter(({ ago }) => ago === 0), ...billed];
   const rows = [...new Set(today.map(({ clinic }) => clinic))]
     .map((clinic) => ({
@@ -239,39 +230,23 @@ function Clinics({ collected, billed }: TodayProps) {
 
 /** Before the first callback. An address may be a secret: operators see them. */
 function Welcome({ addresses }: { addresses: readonly string[] }) {
-  const callback = {
-    event: 'receipt.created',
-    event_time: Math.floor(Date.now() / 1000),
-    data: { receipt_id: 1, receipt_number: 'R-1', net_amount: 450.5, amount_paid: 400, name: 'Asha Rao' },
-  };
-  const curl = `curl ${addresses[0]} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'`;
   return (
     <>
-      <p>No callback has come yet. What comes next:</p>
+      <p>No callback has come yet. This page fills with the first one.</p>
       {useMay('operator') && (
         <>
-          <h2>1. Register these addresses at the platform</h2>
+          <h2>Register these addresses at the platform</h2>
           {addresses.map((address) => (
-            <Copy key={address} text={address} />
+            <p key={address}>
+              <code>{address}</code>
+            </p>
           ))}
-          <h2>2. Or send one callback yourself</h2>
-          <Copy text={curl} />
         </>
       )}
       <h2>Or look at eight weeks of an invented clinic</h2>
-      <Copy text="npx receiver send --history" />
-      <p class="note">All this goes with the first callback.</p>
+      <p>
+        <code>npx receiver send --history</code>
+      </p>
     </>
-  );
-}
-
-function Copy({ text }: { text: string }) {
-  return (
-    <p class="actions">
-      <code>{text}</code>
-      <button type="button" data-copy={text}>
-        Copy
-      </button>
-    </p>
   );
 }
