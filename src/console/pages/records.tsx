@@ -120,7 +120,7 @@ interface BodyProps extends HistoryProps {
 }
 
 function RecordBody(props: BodyProps) {
-  const { family, record, row, changes, isPersonal } = props;
+  const { family, record, row, isPersonal } = props;
   const related = record.related.map((other) =>
     isPersonal ? other : { ...other, row: other.row && maskRow(other.row, other.family) },
   );
@@ -150,7 +150,6 @@ function RecordBody(props: BodyProps) {
           />
         </div>
         <div>
-          {changes.length > 0 && <Money row={row} last={changes[0]!} />}
           <h2>Details</h2>
           <Facts facts={valuesOf(family, row, labelled)} />
         </div>
@@ -265,34 +264,8 @@ function describeChange(now: Change, before: Change | undefined): string | undef
 
 const amountOf = (amount: number | null) => (amount === null ? 'nothing' : formatAmount(amount));
 
-function Money({ row, last }: { row: Row; last: Change }) {
-  const lines: [name: string, value: string | number | null | undefined][] = [
-    ['Amount', row.receipt_amount],
-    ...(last.discount ? [['Discount', -last.discount] as [string, number]] : []),
-    ['Billed', last.net],
-    ['Paid', last.paid],
-    ['Due', last.due],
-  ];
-  return (
-    <Table
-      label="Money"
-      heading
-      rows={lines}
-      columns={[
-        ['What', ([name]) => name],
-        ['Rupees', ([, value]) => <Amount value={value} />, 'n'],
-      ]}
-    />
-  );
-}
-
-/** Fields that the page of a receipt shows elsewhere, beside its amounts. */
-const elsewhere = ['receipt_url', 'receipt_number', 'doctor_oid', 'clinic_id', 'name', 'mobile'];
-
 function valuesOf(family: Family, row: Row, names: readonly string[]) {
-  const isElsewhere = (name: string) =>
-    family.name === 'receipt' && (family.fields[name]?.kind === 'amount' || elsewhere.includes(name));
-  const shown = names.filter((name) => row[name] && !isElsewhere(name));
+  const shown = names.filter((name) => row[name]);
   return Object.fromEntries(
     shown.map((name) => [labelOf(family, name), <Value key={name} {...{ family, name, row }} />]),
   );
