@@ -70,10 +70,10 @@ const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
     order by reporting.day(created_at) desc limit (select greatest(${maxRecent} / count(*), 20) from senders)
   ) newest`;
 
-/** Ids of businesses, of clinics and doctors in recent records, and with an alias: up to one more than `maxIds`. */
+/** Ids of businesses, of clinics and doctors in recent records, and with an alias, which come last: up to one more than `maxIds`. */
 export async function listIds(
   db: Db,
-  { kind, text, isUnnamed }: { kind?: string | undefined; text?: string | undefined; isUnnamed?: boolean },
+  { kind, text }: { kind?: string | undefined; text?: string | undefined },
 ): Promise<IdWithAlias[]> {
   const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const conditions: RawBuilder<unknown>[] = [
@@ -81,7 +81,6 @@ export async function listIds(
   ];
   if (kind) conditions.push(sql`kind = ${kind}`);
   if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
-  if (isUnnamed) conditions.push(sql`alias is null`);
   const { rows } = await sql<IdWithAlias>`
     with senders as materialized (${sql.raw(businessesOfInbox)}), recent as materialized (
       ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
@@ -91,7 +90,9 @@ export async function listIds(
       union select 'doctor', doctor from recent
     )
     select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
-    where ${sql.join(conditions, sql` and `)} order by kind, id limit ${maxIds + 1}`.execute(db);
+    where ${sql.join(conditions, sql` and `)} order by alias is not null, kind, id limit ${maxIds + 1}`.execute(
+    db,
+  );
   return rows;
 }
 

@@ -1,6 +1,5 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
 import { businessesOfInbox } from '../../receiver/store/columns.ts';
-import { isTimeout } from '../../receiver/store/errors.ts';
 
 export const read = async <Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> =>
   (await query.execute(db)).rows;
@@ -12,9 +11,3 @@ export async function readBusinesses(db: Db): Promise<string[]> {
 
 /** As one parameter: PostgreSQL pushes no sub-select down into a view of two parts. */
 export const textArray = (texts: readonly string[]) => sql<string[]>`${texts}::text[]`;
-
-export const unlessTimeout = <T>(query: Promise<T>): Promise<T | undefined> =>
-  query.catch((error) => {
-    if (!isTimeout(error)) throw error;
-    return undefined;
-  });

@@ -30,8 +30,7 @@ interface RowsProps {
   list: List;
   /** Those that the rows have are shown. */
   columns: readonly string[];
-  /** Undefined: the query timed out. */
-  rows: readonly ListRow[] | undefined;
+  rows: readonly ListRow[];
   label?: string;
   empty?: ComponentChildren;
   printed?: ComponentChildren;
@@ -40,7 +39,7 @@ interface RowsProps {
 /** Rows of a list, each value by the kind of its column. */
 export function Rows({ list, columns, rows, label = list.title, ...table }: RowsProps) {
   const shown = columns
-    .filter((name) => !rows?.[0] || Object.hasOwn(rows[0], name))
+    .filter((name) => !rows[0] || Object.hasOwn(rows[0], name))
     .map((name) => columnIn(list, name));
   return (
     <Table

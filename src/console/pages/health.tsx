@@ -1,7 +1,5 @@
 import { readChecks } from '../../operations/read-checks.ts';
 import type { Check } from '../../receiver/feature.ts';
-import { type IdWithAlias, listIds } from '../../reconcile/aliases.ts';
-import { unlessTimeout } from '../lists/read.ts';
 import { BadInput, hasRole, type Page } from '../page.ts';
 import { readForm, text } from '../read-form.ts';
 import { endSessions, listSessions, sessionMs } from '../sign-in/session.ts';
@@ -10,22 +8,18 @@ import { PostButton } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Badge, formatCountOf, Moment, Nothing, Sums } from '../ui/values.tsx';
-import { IdTable } from './names.tsx';
 
 const states = { fail: 'Broken', warn: 'To look at', ok: 'Fine' };
-/** Ids without a name on this page. */
-const maxUnnamed = 12;
 
 type Session = Awaited<ReturnType<typeof listSessions>>[number];
 
-/** What works and what does not; ids without a name; who is signed in. */
+/** What works and what does not, and who is signed in. */
 export const health: Page = (routes, core) => {
   const { db, read, logAccess } = core;
   routes.get('/health', 'viewer', async (_req, res) => {
     const checks = await readChecks(core);
-    const unnamed = await read((tx) => unlessTimeout(listIds(tx, { isUnnamed: true })));
     const sessions = hasRole(res, 'privacy') ? await read(listSessions) : undefined;
-    sendPage(res, 'Health', <Health {...{ checks, unnamed, sessions }} />);
+    sendPage(res, 'Health', <Health {...{ checks, sessions }} />);
   });
 
   routes.post('/sessions/end', 'privacy', async (req, res) => {
@@ -41,12 +35,11 @@ export const health: Page = (routes, core) => {
 
 interface HealthProps {
   checks: readonly Check[];
-  unnamed: readonly IdWithAlias[] | undefined;
   /** Undefined: the role may not see them. */
   sessions: readonly Session[] | undefined;
 }
 
-function Health({ checks, unnamed, sessions }: HealthProps) {
+function Health({ checks, sessions }: HealthProps) {
   const working = checks.filter(({ status }) => status === 'ok');
   const others = checks.filter(({ status }) => status !== 'ok');
   return (
@@ -62,14 +55,8 @@ function Health({ checks, unnamed, sessions }: HealthProps) {
         <summary>{formatCountOf(working.length, ['check', 'checks'])} without a fault</summary>
         <Table label="Checks without a fault" rows={working} columns={columns.slice(0, 2)} />
       </details>
-      <h2>Ids without a name</h2>
-      <IdTable
-        ids={unnamed?.slice(0, maxUnnamed)}
-        empty="Every business, clinic and doctor of recent records has a name."
-        next={hrefTo('/health')}
-      />
       <p>
-        <a href={hrefTo('/names')}>All names</a>
+        <a href={hrefTo('/names')}>Names of businesses, clinics and doctors</a>
       </p>
       {sessions && <Sessions sessions={sessions} />}
     </>

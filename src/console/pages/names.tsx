@@ -9,12 +9,11 @@ import {
 } from '../../reconcile/aliases.ts';
 import { BadInput, type Page } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
-import { ownPath } from '../sign-in/origin.ts';
 import { Chip } from '../ui/chips.tsx';
 import { hrefTo, useMay, visitOf } from '../ui/context.ts';
 import { PostForm } from '../ui/forms.tsx';
 import { sendPage } from '../ui/send-page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Table } from '../ui/table.tsx';
 import { formatCount, Moment, Nothing, titled } from '../ui/values.tsx';
 
 const path = '/names';
@@ -33,68 +32,58 @@ export const names: Page = (routes, { db, read, logAccess }) => {
       </>
     );
     const ids = await read((tx) => listIds(tx, entered));
-    sendPage(res, 'Names', <Names ids={ids} next={hrefTo(path, entered)} />, { bar });
+    sendPage(res, 'Names', <Names ids={ids} action={hrefTo(path, entered)} />, { bar });
   });
 
   routes.post(path, 'operator', async (req, res) => {
-    const shape = { id: text, alias: text, next: text, kind: oneOf(aliasKinds) };
-    const { kind, id = '', alias = '', next } = readForm(req.body, shape);
+    const shape = { id: text, alias: text, kind: oneOf(aliasKinds) };
+    const { kind, id = '', alias = '' } = readForm(req.body, shape);
     if (!kind) throw new BadInput('The kind is missing.');
     const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
     await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
     await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
-    res.redirect(303, `${ownPath(next)}#${encodeURIComponent(`${kind}-${id}`)}`);
+    res.redirect(303, `${req.originalUrl}#${encodeURIComponent(`${kind}-${id}`)}`);
   });
 };
 
-function Names({ ids, next }: { ids: readonly IdWithAlias[]; next: string }) {
+interface NamesProps {
+  ids: readonly IdWithAlias[];
+  /** Where its forms are posted, and lead back to: this page, with its filters. */
+  action: string;
+}
+
+function Names({ ids, action }: NamesProps) {
+  const mayEdit = useMay('operator');
   return (
     <>
       <p class="note">
-        All businesses, and the clinics and doctors of recent receipts and appointments.{' '}
-        {useMay('operator') ? 'An empty name shows the id.' : 'To change names takes the role operator.'}
+        All businesses, and the clinics and doctors of recent receipts and appointments; first those without a
+        name. {mayEdit ? 'An empty name shows the id.' : 'To change names takes the role operator.'}
         {ids.length > maxIds && ` These are the first ${formatCount(maxIds)}: filter them.`}
       </p>
-      <IdTable ids={ids.slice(0, maxIds)} empty="No matching ids." next={next} />
+      <Table
+        label="Ids and their names"
+        rows={ids.slice(0, maxIds)}
+        empty="No matching ids."
+        columns={[
+          ['Kind', ({ kind }) => titled(kind)],
+          ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>],
+          [
+            'Name',
+            (entry) => (mayEdit ? <NameForm {...entry} action={action} /> : (entry.alias ?? <Nothing />)),
+          ],
+          ['Changed', ({ updated_at }) => <Moment at={updated_at} />],
+          ['By', ({ updated_by }) => updated_by ?? <Nothing />],
+        ]}
+      />
     </>
   );
 }
 
-interface IdTableProps {
-  /** Undefined: they took too long to read. */
-  ids: readonly IdWithAlias[] | undefined;
-  empty: string;
-  /** The page that its forms lead back to. */
-  next: string;
-}
-
-/** Ids, each with a form for its name. */
-export function IdTable({ ids, empty, next }: IdTableProps) {
-  const mayEdit = useMay('operator');
+function NameForm({ kind, id, alias, action }: IdWithAlias & { action: string }) {
   return (
-    <Table
-      label="Ids and their names"
-      rows={ids}
-      empty={empty}
-      columns={[
-        ['Kind', ({ kind }) => titled(kind)],
-        ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>],
-        ['Name', (entry) => (mayEdit ? <NameForm {...entry} next={next} /> : (entry.alias ?? <Nothing />))],
-        ...(ids?.some(({ updated_at }) => updated_at) ? changes : []),
-      ]}
-    />
-  );
-}
-
-const changes: readonly Column<IdWithAlias>[] = [
-  ['Changed', ({ updated_at }) => <Moment at={updated_at} />],
-  ['By', ({ updated_by }) => updated_by ?? <Nothing />],
-];
-
-function NameForm({ kind, id, alias, next }: IdWithAlias & { next: string }) {
-  return (
-    <PostForm action={hrefTo(path)} least="operator" values={{ kind, id, next }} class="actions">
+    <PostForm action={action} least="operator" values={{ kind, id }} class="actions">
       <input
         type="text"
         name="alias"

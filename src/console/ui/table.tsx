@@ -15,15 +15,13 @@ interface TableProps<Row> {
   label: string;
   heading?: boolean;
   columns: readonly Column<Row>[];
-  /** Undefined: the query timed out. */
-  rows: readonly Row[] | undefined;
+  rows: readonly Row[];
   empty?: ComponentChildren;
   /** On each sheet of paper. */
   printed?: ComponentChildren;
 }
 
 export function Table<Row>({ label, heading, columns, rows, empty, printed }: TableProps<Row>) {
-  if (!rows) return <p class="empty">{label} took too long to read. Reload the page.</p>;
   if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   const isList = columns.some(([, , classes]) => classes?.includes('at-'));
   return (

@@ -95,13 +95,6 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** For a reader: of its statement, of a connection, or of the driver. */
-export const isTimeout = (error: unknown): boolean =>
-  hasState(error, 'queryCanceled') ||
-  /^(timeout exceeded when trying to connect|Query read timeout)$/.test(
-    (error as Error | null)?.message ?? '',
-  );
-
 /** No store can keep a delivery: the sender has to send it again. */
 export class Unavailable extends Error {
   override name = 'Unavailable';
