@@ -5,9 +5,10 @@ import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { shareColumn } from '../ui/pictures.tsx';
 import { Table } from '../ui/table.tsx';
-import { Amount, formatAmount, formatCount, formatCountOf, Sums, sumOf } from '../ui/values.tsx';
-import { columnIn, listNamed, lists } from './definitions.ts';
+import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
+import { listNamed, lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
+import { columnIn } from './list.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
 import { type Age, describeDays, type RangeName, ranges, rangesToCome } from './ranges.ts';
 import { type ListRequest, listHref, maxPages } from './request.ts';
@@ -178,13 +179,10 @@ function TotalsLine({ request, totals }: ListPageProps) {
 /** What is due, by its age. */
 export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?: Values }) {
   const hrefOf = (age: Age) => listHref(listNamed('unpaid'), { ...entered, age });
-  const over30 = ages.slice(2);
-  const receipts = sumOf(over30, ({ receipts }) => receipts);
-  const due = String(sumOf(over30, ({ due }) => Number(due)));
   return (
     <Table
       label="Due by age"
-      rows={[...ages, { age: 'over_30' as const, receipts, due }]}
+      rows={ages}
       columns={[
         ['Age', ({ age }) => <a href={hrefOf(age)}>{words(age)} days</a>],
         shareColumn(ages, ({ due }) => Number(due)),
@@ -201,12 +199,9 @@ function Pages({ request: { list, filter, entered }, more }: ListPageProps) {
     <a href={listHref(list, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
   return (
-    <>
-      <nav class="pages" aria-label="Pages">
-        {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
-        {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
-      </nav>
-      {more && page === maxPages && <p class="note">Pages end here; the files have all rows.</p>}
-    </>
+    <nav class="pages" aria-label="Pages">
+      {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
+      {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
+    </nav>
   );
 }

@@ -1,13 +1,9 @@
 import { type QueryExecutorProvider as Db, type RawBuilder, sql } from 'kysely';
-import type { Family } from '../../callbacks/families/family.ts';
 import { spaces } from '../../callbacks/subjects.ts';
-import { daysBetween } from '../../common/days.ts';
-import type { ColumnKind, ViewColumn } from '../../receiver/store/view-columns.ts';
-import { type Aliases, type AliasKind, aliasKinds, findIds } from '../../reconcile/aliases.ts';
-import { BadInput } from '../page.ts';
+import type { ViewColumn } from '../../receiver/store/view-columns.ts';
 import type { Values } from '../ui/context.ts';
-import { columnIn, type List } from './definitions.ts';
-import { type Age, ages, partialAges } from './ranges.ts';
+import { columnIn, type List } from './list.ts';
+import { type Age, ageNames, ages } from './ranges.ts';
 import { read, textArray } from './read.ts';
 import { maxText } from './xlsx.ts';
 
@@ -58,50 +54,6 @@ export function fileColumnsOf(query: ListQuery): ViewColumn[] {
   return [...new Map(own.map((column) => [column.name, column])).values()];
 }
 
-type Places = Partial<Record<AliasKind, string | undefined>>;
-
-/**
- * The ids of the places of a filter, which may be entered by name.
- *
- * @throws BadInput where several have the name, or no callback has this business, or no record this clinic or doctor: otherwise
- *   a misspelt name would have sums of nothing
- */
-export async function readPlaces(
-  db: Db,
-  entered: Places,
-  businesses: readonly string[],
-  families: readonly Family[],
-  aliases: Aliases,
-): Promise<Places> {
-  const columns = { clinic: ['clinic_id', 'facilityid'], doctor: ['doctor_id', 'doctor_oid', 'docid'] };
-  const ids: Places = {};
-  for (const kind of aliasKinds) {
-    const wanted = entered[kind];
-    if (!wanted) continue;
-    const found = findIds(aliases[kind], wanted);
-    if (found.length > 1)
-      throw new BadInput(`${found.length} names match “${wanted}”. Type more of the name.`);
-    const [id = wanted] = found;
-    ids[kind] = id;
-    if (found.length > 0) continue;
-    const places = families.flatMap(({ table, fields }) =>
-      (kind === 'business' ? [] : columns[kind])
-        .filter((name) => Object.hasOwn(fields, name))
-        .map(
-          (name) => sql`exists (select from ${sql.table(`public.${table}`)} where ${sql.ref(name)} = ${id})`,
-        ),
-    );
-    const sent = [
-      sql`${id} = any(${textArray(businesses)})`,
-      sql`exists (select from receiver.quarantine where business_id = ${id})`,
-    ];
-    const isKnown = sql.join(kind === 'business' ? sent : places, sql` or `);
-    const [known] = await read(db, sql<{ known: boolean }>`select ${isKnown} as known`);
-    if (!known!.known) throw new BadInput(`No ${kind} is called ${id}.`);
-  }
-  return ids;
-}
-
 /** The state of a row, as a column. */
 export const stateOf = ({ states = {} }: List) => {
   const cases = Object.entries(states).map(([name, condition]) => `when ${condition} then '${name}'`);
@@ -145,24 +97,13 @@ function isOfAge(age: Age): RawBuilder<boolean> {
     and coalesce(reporting.today() - ${min}::int, 'infinity'))`;
 }
 
-const uncut: readonly ColumnKind[] = [
-  'link',
-  'amount',
-  'count',
-  'figure',
-  'share',
-  'flag',
-  'day',
-  'moment',
-  'interval',
-];
 /** Characters of a text on a page: a record's own page has all of them. No id of a record or a patient is longer. */
 const maxOnPage = 250;
 
 /** Cuts a text: a field may have a hundred thousand characters, and a page or a batch has hundreds of rows. */
 const textOf = ({ own }: List, { name, kind }: ViewColumn, max: number) => {
   const column = sql.ref(name);
-  if (own[name] || uncut.includes(kind)) return sql`${column}::text`;
+  if (own[name] || kind === 'link') return sql`${column}::text`;
   return sql`case when length(${column}::text) > ${max} then left(${column}::text, ${max - 1}) || '…' else ${column}::text end`;
 };
 
@@ -191,30 +132,9 @@ export function queryRows(
     order by ${sql.raw(list.order)} ${limit ? sql`limit ${limit} offset ${offset}` : sql``}) as rows`;
 }
 
-const windows = [1, 3, 9, 27, 81, 243, 729];
-
-/**
- * Reads a page of a list, and the first row of the next one: of ever more of the newest days, where these come first, as far as
- * they are fewer than the days of the filter.
- */
-export async function readPage(
-  db: Db,
-  query: ListQuery,
-  columns: readonly ViewColumn[],
-  page: number,
-): Promise<ListRow[]> {
-  const { list, filter } = query;
-  const { from, to } = filter;
-  const allDays = from && to ? daysBetween(from, to) + 1 : Number.POSITIVE_INFINITY;
-  const part = { limit: pageRows + 1, offset: (page - 1) * pageRows };
-  for (const days of list.newestDayFirst ? windows : []) {
-    if (days >= allDays) break;
-    const where = sql`day > least(${to}::date, reporting.today()) - ${days}::integer`;
-    const rows = await read(db, queryRows(query, columns, { ...part, where }));
-    if (rows.length > pageRows) return rows;
-  }
-  return read(db, queryRows(query, columns, part));
-}
+/** Reads a page of a list, and the first row of the next one. */
+export const readPage = (db: Db, query: ListQuery, columns: readonly ViewColumn[], page: number) =>
+  read(db, queryRows(query, columns, { limit: pageRows + 1, offset: (page - 1) * pageRows }));
 
 export interface Totals {
   /** At most one more than `maxCounted`: then there are no sums. */
@@ -248,7 +168,7 @@ export interface AgeSum {
 
 /** What is due by its age. */
 export async function readAges(db: Db, query: ListQuery): Promise<AgeSum[]> {
-  const cases = partialAges.map((age) => sql`when ${isOfAge(age)} then ${age}`);
+  const cases = ageNames.map((age) => sql`when ${isOfAge(age)} then ${age}`);
   const { age: _, ...chosen } = query.filter.chosen ?? {};
   const all = { ...query, filter: { ...query.filter, chosen } };
   const sums = await read(
@@ -257,7 +177,7 @@ export async function readAges(db: Db, query: ListQuery): Promise<AgeSum[]> {
       select case ${sql.join(cases, sql` `)} end as age, count(*)::int as receipts, sum(due_amount)::text as due
       ${matching(all)} group by 1`,
   );
-  return partialAges.map((age) => sums.find((sum) => sum.age === age) ?? { age, receipts: 0, due: '0' });
+  return ageNames.map((age) => sums.find((sum) => sum.age === age) ?? { age, receipts: 0, due: '0' });
 }
 
 export interface RowsSummary {

@@ -35,11 +35,9 @@ export const ages = {
   '8_to_30': [8, 30],
   '31_to_90': [31, 90],
   over_90: [91, null],
-  over_30: [31, null],
 } as const;
 export type Age = keyof typeof ages;
-/** Those that add up to all. */
-export const partialAges: readonly Age[] = ['0_to_7', '8_to_30', '31_to_90', 'over_90'];
+export const ageNames = Object.keys(ages) as Age[];
 
 /** Days for people: 1 to 28 Nov 2026. */
 export function describeDays(from: string | undefined, to: string | undefined): string {

@@ -1,16 +1,18 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Config } from '../../common/config/config.ts';
 import { formatDay, isDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import type { Core } from '../../receiver/feature.ts';
 import type { Db } from '../../receiver/store/tables.ts';
+import { type Aliases, type AliasKind, aliasKinds, findIds } from '../../reconcile/aliases.ts';
 import { BadInput } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import { hrefTo, type Values, type Visit } from '../ui/context.ts';
-import type { List } from './definitions.ts';
-import { type ListQuery, readPlaces } from './query.ts';
+import type { List } from './list.ts';
+import type { ListQuery } from './query.ts';
 import { daysOfRange, type RangeName, ranges } from './ranges.ts';
-import { readBusinesses } from './read.ts';
+import { read, readBusinesses } from './read.ts';
 
 /** The database reads the rows of the pages before, too. */
 export const maxPages = 100;
@@ -29,7 +31,7 @@ export async function readListRequest(
   db: Db,
   list: List,
   form: Record<string, unknown>,
-  { config, families }: Core,
+  { config }: Core,
   { aliases }: Visit,
   isPersonal: boolean,
 ): Promise<ListRequest> {
@@ -42,39 +44,74 @@ export async function readListRequest(
     doctor: text,
     page: z.coerce.number('Unknown page.').int().min(1).max(maxPages, `There are ${maxPages} pages at most.`),
   };
-  const { page, range: wanted, ...fields } = readForm(form, shape);
-  const chosen: Values = readForm(
-    form,
-    Object.fromEntries(keysOf(list.choices).map((name) => [name, oneOf(keysOf(list.choices[name]!))])),
-  );
-  const texts: Values = readForm(
-    form,
-    Object.fromEntries(keysOf(list.given).map((name) => [name, z.string().max(4_000)])),
-  );
-  const given = keysOf(texts).map((name) => {
-    const where = list.given[name]!.where(texts[name]!, config);
-    if (!where) throw new BadInput('This address is not valid any more.');
-    return where;
-  });
+  const { page, range, ...fields } = readForm(form, shape);
+  const choices = keysOf(list.choices).map((name) => [name, oneOf(keysOf(list.choices[name]!))]);
+  const chosen: Values = readForm(form, Object.fromEntries(choices));
+  const given = keysOf(list.given).map((name) => [name, z.string().max(4_000)]);
+  const texts: Values = readForm(form, Object.fromEntries(given));
   const businesses = await readBusinesses(db);
-  const places = await readPlaces(db, fields, businesses, families, aliases);
-  const filter = { ...fields, ...places, ...daysOf(list, config, wanted, fields), chosen, given, page };
-  const entered = { ...fields, ...places, range: wanted, ...chosen, ...texts };
-  return { list, filter, isPersonal, businesses, entered };
+  const places = await readPlaces(db, fields, businesses, aliases);
+  const days = daysOf(fields, range ?? list.range, config);
+  const conditions = keysOf(texts).map((name) => list.given[name]!.where(texts[name]!, config));
+  const filter = { ...places, ...days, chosen, given: conditions, page };
+  return {
+    list,
+    filter,
+    isPersonal,
+    businesses,
+    entered: { ...fields, ...places, range, ...chosen, ...texts },
+  };
 }
 
-function daysOf(
-  { range, hasDaysToCome }: List,
-  { reportTimezone: timezone }: Config,
-  wanted: RangeName | undefined,
-  { from, to }: { from?: string | undefined; to?: string | undefined },
-) {
-  const today = formatLocal(Date.now(), timezone).slice(0, 10);
+type Days = Partial<Record<'from' | 'to', string | undefined>>;
+
+function daysOf({ from, to }: Days, range: RangeName, { reportTimezone }: Config): Days {
   if (from && to && to < from) throw new BadInput(`${formatDay(to)} is before ${formatDay(from)}.`);
-  if (from && !hasDaysToCome && from > today) throw new BadInput('This day is yet to come.');
-  const [first, last] = daysOfRange(wanted ?? range, today);
-  const until = from ? (hasDaysToCome ? undefined : today) : last;
-  return { from: from ?? (to ? undefined : first), to: to ?? until };
+  if (from || to) return { from, to };
+  const [first, last] = daysOfRange(range, formatLocal(Date.now(), reportTimezone).slice(0, 10));
+  return { from: first, to: last };
+}
+
+type Places = Partial<Record<AliasKind, string | undefined>>;
+
+/** Where an id of each kind may be, in views. */
+const viewsOf: Record<AliasKind, readonly string[]> = {
+  business: ['quarantine'],
+  clinic: ['all_receipts', 'appointments'],
+  doctor: ['all_receipts', 'appointments', 'prescriptions', 'consent_forms'],
+};
+
+/**
+ * The ids of the places of a filter, which may be entered by name.
+ *
+ * @throws BadInput where several have the name, or nothing has the id: a misspelt name would have sums of nothing
+ */
+export async function readPlaces(
+  db: Db,
+  entered: Places,
+  businesses: readonly string[],
+  aliases: Aliases,
+): Promise<Places> {
+  const ids: Places = {};
+  for (const kind of aliasKinds) {
+    const wanted = entered[kind];
+    if (!wanted) continue;
+    const [id = wanted, ...others] = findIds(aliases[kind], wanted);
+    if (others.length > 0)
+      throw new BadInput(`${others.length + 1} names match “${wanted}”. Type more of the name.`);
+    ids[kind] = id;
+    if (aliases[kind].has(id) || (kind === 'business' && businesses.includes(id))) continue;
+    const column = sql.ref(`${kind}_id`);
+    const rows = viewsOf[kind].map(
+      (view) => sql`select from ${sql.table(`reporting.${view}`)} where ${column} = ${id}`,
+    );
+    const [known] = await read(
+      db,
+      sql<{ known: boolean }>`select exists (${sql.join(rows, sql` union all `)}) as known`,
+    );
+    if (!known!.known) throw new BadInput(`No ${kind} is called ${id}.`);
+  }
+  return ids;
 }
 
 /** The address of a list with another selection; its first page. */

@@ -17,7 +17,7 @@ import {
   Phone,
   words,
 } from '../ui/values.tsx';
-import { columnIn, type List } from './definitions.ts';
+import { columnIn, type List } from './list.ts';
 import type { ListRow } from './query.ts';
 
 interface ValueProps {

@@ -44,13 +44,14 @@ export const callbacks: Page = (routes, context) => {
 
 /** Above the list: how many came, when, and what has failed or was rejected. */
 export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: string, req: Request) {
-  const { from, to = from, page, business, chosen } = filter;
+  const today = formatLocal(Date.now(), timezone).slice(0, 10);
+  const { from, to = today, page, business, chosen } = filter;
   if (chosen?.state || page) return undefined;
   const startOf = (day: string) => parseLocal(`${day}T00:00`, timezone)!;
-  const unit = from && daysBetween(from, to!) < 2 ? 'hour' : 'day';
+  const unit = from && daysBetween(from, to) < 2 ? 'hour' : 'day';
   const range =
     from &&
-    to &&
+    from <= to &&
     daysBetween(from, to) < maxDays &&
     ({ since: startOf(from), until: startOf(addDays(to, 1)), unit } as const);
   const arrivals = range && (await readArrivals(db, range, { business, family: chosen?.family }));

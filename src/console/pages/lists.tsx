@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express';
 import type { Db } from '../../receiver/store/tables.ts';
-import { type List, lists, titlesOf } from '../lists/definitions.ts';
+import { lists } from '../lists/definitions.ts';
 import { sendDownload } from '../lists/download.ts';
 import { type FormatName, formatNames } from '../lists/files.ts';
+import type { List } from '../lists/list.ts';
 import { ListBar, ListPage } from '../lists/list-page.tsx';
 import {
   columnsOf,
@@ -15,7 +16,8 @@ import {
   summarize,
 } from '../lists/query.ts';
 import { readListRequest } from '../lists/request.ts';
-import { hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
+import { titlesOf } from '../lists/system-lists.ts';
+import { hasRole, type Page, TooManyDownloads } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
@@ -48,9 +50,8 @@ export const listPages: Page = (routes, context) => {
             : undefined;
         return { request, rows, more: found.length > pageRows, totals, ages, subjects, above };
       });
-      const { request, totals } = page;
+      const { request } = page;
       const { length: rows } = page.rows;
-      if (rows === 0 && totals.rows > 0) throw new PageNotFound('The list has fewer pages.');
       const isLog = list.role === 'privacy';
       if (isLog || columnsOf(request).some(({ personal }) => personal))
         await logAccess(res, {

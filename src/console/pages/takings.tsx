@@ -4,8 +4,8 @@ import { addDays, addMonths, daysBetween, formatDay, monthEnd, monthStart } from
 import { formatLocal } from '../../common/local-times.ts';
 import { aliasKinds } from '../../reconcile/aliases.ts';
 import { GroupTabs, PlaceChip } from '../lists/list-page.tsx';
-import { readPlaces } from '../lists/query.ts';
 import { read as all, readBusinesses, textArray } from '../lists/read.ts';
+import { readPlaces } from '../lists/request.ts';
 import { BadInput, type Page } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import { createRecall } from '../recall.ts';
@@ -93,7 +93,7 @@ const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: 
   day between ${from}::date and ${to}::date ${businesses ? sql`and business_id = any(${textArray(businesses)})` : sql``}
   ${clinic ? sql`and clinic_id = ${clinic}` : sql``} ${doctor ? sql`and doctor_id = ${doctor}` : sql``}`;
 
-export const takings: Page = (routes, { config, families, read }) => {
+export const takings: Page = (routes, { config, read }) => {
   const recallMonths = createRecall<Billed[]>();
   const recallLast = createRecall<Taken[]>();
   const shape = {
@@ -119,7 +119,7 @@ export const takings: Page = (routes, { config, families, read }) => {
     const months = Array.from({ length: shownMonths }, (_, n) => addMonths(thisMonth, n + 1 - shownMonths));
     const { several, places, ...taken } = await read(async (db) => {
       const businesses = await readBusinesses(db);
-      const places = await readPlaces(db, fields, businesses, families, aliases);
+      const places = await readPlaces(db, fields, businesses, aliases);
       const selection = { ...places, businesses: places.business ? [places.business] : businesses };
       const grouping = by === 'month' ? 'day' : by;
       const key = JSON.stringify([selection.businesses, places.clinic, places.doctor]);

@@ -1,0 +1,103 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Config } from '../../common/config/config.ts';
+import type { Role } from '../../common/config/value-types.ts';
+import { titled } from '../../common/words.ts';
+import {
+  columnOf,
+  type ViewColumn,
+  type ViewColumnFacts,
+  viewColumn,
+} from '../../receiver/store/view-columns.ts';
+import { type AliasKind, aliasKinds } from '../../reconcile/aliases.ts';
+import type { ListRow } from './query.ts';
+import type { RangeName } from './ranges.ts';
+
+type Sql = RawBuilder<unknown>;
+
+/** A list of records: a page, and a file for Excel and for programs. What a column is, receiver/store/view-columns.ts says. */
+export interface List {
+  /** Its address, and the name of its files. */
+  name: string;
+  title: string;
+  /** What its rows are called. */
+  unit: readonly [one: string, more: string];
+  /** The list beside which it is a tab, with the name of its tab. */
+  tab: readonly [of: string, name: string];
+  /** The least role. Reading a list of `privacy` is an entry of the access log for everybody. */
+  role: Role;
+  /** What it reads: a view, or a query on views. */
+  source: Sql;
+  /** The columns of the page and of Excel, in their order. */
+  columns: readonly string[];
+  /** More columns of the file for programs. */
+  also: readonly string[];
+  /** Columns that no view has. */
+  own: Readonly<Record<string, ViewColumnFacts>>;
+  /** Columns that lead to another page. */
+  links: Readonly<Record<string, (row: ListRow) => string | undefined>>;
+  /** The words for a value. */
+  words: Readonly<Record<string, (value: string) => string>>;
+  /** No two rows are equal in it, so that pages do not overlap. */
+  order: string;
+  /** The indexes below begin with the business, so that a query has to name one. */
+  leadsWithBusiness?: true;
+  /** It has a column `day`; these are shown unless others are asked for. */
+  range: RangeName;
+  hasDaysToCome?: true;
+  /** The places that are filters. */
+  places: readonly AliasKind[];
+  /** Columns that are filters, as are its states, and the age of what is due: with their values and what these are called. */
+  choices: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Filters by a text: by one that is typed, or, without a label, by one of a link. `where` throws BadInput. */
+  given: Readonly<
+    Record<string, { label?: string; shown: string; where: (text: string, config: Config) => Sql }>
+  >;
+  /** States, each with its condition; a row has the first that is true. They are the column `state`. */
+  states?: Readonly<Record<string, string>>;
+  /** Only rows in these states are summed. */
+  unsummed?: string;
+  /** Columns in the two lines of a row on a phone: the title and the amount, a note and a badge. */
+  phone: readonly string[];
+  /** The columns by which the access log knows whose rows were shown. */
+  subjects: readonly ('patient_id' | 'delivery_id')[];
+}
+
+type Texts = Record<'columns' | 'phone', string> & { also?: string; source: string | Sql };
+type Definition = Pick<List, 'name' | 'title' | 'unit' | 'order'> & Partial<Omit<List, keyof Texts>> & Texts;
+
+const split = (names: string) => names.split(/\s+/).filter(Boolean);
+
+export const defineList = ({
+  source,
+  columns,
+  phone,
+  also = '',
+  choices = {},
+  ...list
+}: Definition): List => {
+  const states = Object.keys(list.states ?? {}).map((state) => [state, titled(state)]);
+  const [shown, more] = [split(columns), split(also)];
+  return {
+    tab: [list.name, 'All'],
+    role: 'viewer',
+    own: {},
+    links: {},
+    words: {},
+    given: {},
+    range: 'last_30_days',
+    ...list,
+    choices: { ...(list.states && { state: Object.fromEntries(states) }), ...choices },
+    source: typeof source === 'string' ? sql.raw(source) : source,
+    columns: shown,
+    also: more,
+    phone: split(phone),
+    places: aliasKinds.filter((kind) => [...shown, ...more].includes(`${kind}_id`)),
+    subjects: (['patient_id', 'delivery_id'] as const).filter((name) => more.includes(name)),
+  };
+};
+
+/** The facts of a list's column. */
+export const columnIn = ({ own }: List, name: string): ViewColumn => {
+  const facts = own[name];
+  return facts ? columnOf(name, facts) : viewColumn(name);
+};

@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import { type Family, titleOf } from '../../callbacks/families/family.ts';
+import { families } from '../../callbacks/families/index.ts';
+import { titled, uuid, words } from '../../common/words.ts';
+import { causeOfFailure } from '../../inbox/list-deliveries.ts';
+import { causeOfRejection, eventOfRejected } from '../../inbox/replay.ts';
+import { isAbout } from '../../privacy/audit.ts';
+import { BadInput } from '../page.ts';
+import { subjectsOfHandle } from '../patient-handle.ts';
+import { hrefTo, recordHref } from '../ui/context.ts';
+import { defineList, type List } from './list.ts';
+import { actions, describeDetails, reasons } from './wording.ts';
+
+const events = families.flatMap((family) => Object.keys(family.events));
+/** What people call the records of each family. */
+export const titlesOf = (families: readonly Family[]) =>
+  Object.fromEntries(families.map((family) => [family.name, titled(titleOf(family))]));
+const familyTitles = titlesOf(families);
+
+/** The message that an entry of the access log names. */
+function messageHref(details: string): string | undefined {
+  const { delivery, quarantine } = JSON.parse(details);
+  if (uuid.test(delivery)) return hrefTo(`/callbacks/${delivery}`);
+  return uuid.test(quarantine) ? hrefTo(`/rejected/${quarantine}`) : undefined;
+}
+
+/** What came in, what was rejected, and who saw what. */
+export const systemLists: readonly List[] = [
+  defineList({
+    name: 'callbacks',
+    title: 'Callbacks',
+    unit: ['callback', 'callbacks'],
+    tab: ['callbacks', 'Stored'],
+    source: sql`(
+      select i.id as delivery_id, i.family, i.event, i.business_id, i.received_at, reporting.day(i.received_at) as day, i.event_time,
+        coalesce((
+          select r.receipt_number from public.receipts r where r.business_id = i.business_id
+            and r.receipt_id = case when i.family = 'receipt' then i.record_id::bigint end
+        ), i.family) as record, 1 + coalesce(resent.count, 0) as times,
+        ${causeOfFailure} as cause
+      from receiver.inbox i left join receiver.pending_deliveries p using (id) left join receiver.resends resent using (id))`,
+    columns: 'received_at event record times state',
+    also: 'delivery_id business_id family day event_time',
+    own: {
+      family: { label: 'Kind of record', kind: 'code' },
+      record: { label: 'Record', kind: 'code' },
+      times: { label: 'Times', kind: 'figure' },
+    },
+    links: {
+      received_at: ({ delivery_id }) => hrefTo(`/callbacks/${delivery_id}`),
+      record: ({ family, business_id, delivery_id }) => recordHref(family!, business_id!, delivery_id!),
+    },
+    words: { event: String, record: (value) => familyTitles[value] ?? words(value) },
+    order: 'received_at desc, delivery_id desc',
+    range: 'today',
+    choices: { family: familyTitles },
+    given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
+    // What waits is found by its ids: otherwise every callback would be read.
+    states: {
+      failed:
+        "delivery_id = any(array(select id from receiver.pending_deliveries where next_at = 'infinity'))",
+      waiting:
+        "delivery_id = any(array(select id from receiver.pending_deliveries where next_at < 'infinity'))",
+      applied: 'true',
+    },
+    phone: 'event record received_at state',
+  }),
+  defineList({
+    name: 'rejected',
+    title: 'Rejected messages',
+    unit: ['message', 'messages'],
+    tab: ['callbacks', 'Rejected'],
+    source: sql`(
+      select id as quarantine_id, business_id, last_received_at, reporting.day(last_received_at) as day, reason, family, count as times,
+        coalesce((select word from (select ${eventOfRejected} as word) event where word = any(${events})), family) as event,
+        (select string_agg(ltrim(replace(e->>'path', '/data/', ''), '/') || ' ' || (e->>'message'), '; ') from jsonb_array_elements(errors) e)
+          as errors, ${causeOfRejection} as cause
+      from receiver.quarantine where replayed_at is null)`,
+    columns: 'last_received_at event errors times',
+    also: 'quarantine_id business_id family reason',
+    own: {
+      last_received_at: { label: 'Received', kind: 'moment' },
+      family: { label: 'Kind of record', kind: 'code' },
+      errors: { label: 'What is wrong', kind: 'code' },
+      times: { label: 'Times', kind: 'figure' },
+    },
+    links: { last_received_at: ({ quarantine_id }) => hrefTo(`/rejected/${quarantine_id}`) },
+    words: { errors: String, event: (value) => familyTitles[value] ?? value },
+    order: 'last_received_at desc, quarantine_id',
+    range: 'all',
+    choices: { family: familyTitles, reason: reasons },
+    given: { cause: { shown: 'One cause', where: (cause) => sql`cause = ${cause}` } },
+    phone: 'event times last_received_at errors',
+  }),
+  defineList({
+    name: 'access-log',
+    title: 'Access log',
+    unit: ['entry', 'entries'],
+    role: 'privacy',
+    // The hashes of a large download are not read.
+    source: `(select entry, at, reporting.day(at) as day, coalesce(actor_name, actor) as who, actor, address, action, rows, subjects,
+      case when pg_column_size(subjects) < 20000 then cardinality(subjects)::text else 'hundreds' end as patients, filter::text as details
+      from public.access_log)`,
+    columns: 'at who action rows patients details',
+    also: 'entry actor address',
+    own: {
+      at: { label: 'When', kind: 'moment' },
+      who: { label: 'Who', kind: 'code' },
+      rows: { label: 'Rows', kind: 'figure' },
+      patients: { label: 'Patients', kind: 'code' },
+      details: { label: 'Details', kind: 'code' },
+    },
+    links: {
+      who: ({ actor }) => hrefTo('/access-log', { person: actor! }),
+      details: ({ details }) => messageHref(details!),
+    },
+    words: { who: String, patients: (value) => (value === '0' ? '–' : value), details: describeDetails },
+    order: 'entry desc',
+    range: 'all',
+    choices: { action: actions },
+    given: {
+      person: { label: 'Person', shown: '', where: (text) => sql`(actor = ${text} or who = ${text})` },
+      patient: {
+        shown: 'One patient',
+        where: (handle, config) => {
+          const subjects = subjectsOfHandle(config, handle);
+          if (!subjects) throw new BadInput('This address is not valid any more.');
+          return isAbout(subjects);
+        },
+      },
+    },
+    phone: 'who action at details',
+  }),
+];
