@@ -3,7 +3,6 @@ import { titled, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
-import { shareColumn } from '../ui/pictures.tsx';
 import { Table } from '../ui/table.tsx';
 import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
 import { listNamed, lists } from './definitions.ts';
@@ -102,7 +101,7 @@ export function PlaceChip({ kind, ...page }: PlaceProps) {
 /** Pages that are no lists, and stand among the tabs of some. */
 const pagesBeside: Record<string, readonly (readonly [name: string, path: string, by?: string])[]> = {
   appointments: [['Busy hours', '/hours']],
-  takings: ['day', 'month', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
+  takings: ['day', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
 };
 
 interface TabsProps {
@@ -185,7 +184,6 @@ export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?
       rows={ages}
       columns={[
         ['Age', ({ age }) => <a href={hrefOf(age)}>{words(age)} days</a>],
-        shareColumn(ages, ({ due }) => Number(due)),
         ['Receipts', ({ receipts }) => formatCount(receipts), 'n'],
         ['Due', ({ due }) => <Amount value={due} />, 'n'],
       ]}

@@ -1,17 +1,16 @@
-import { type QueryExecutorProvider as Db, sql } from 'kysely';
 import { z } from 'zod';
 import { addDays, addMonths, daysBetween, formatDay, monthEnd, monthStart } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import { aliasKinds } from '../../reconcile/aliases.ts';
 import { GroupTabs, PlaceChip } from '../lists/list-page.tsx';
-import { read as all, readBusinesses, textArray } from '../lists/read.ts';
+import { readBusinesses } from '../lists/read.ts';
 import { readPlaces } from '../lists/request.ts';
 import { BadInput, type Page } from '../page.ts';
 import { oneOf, readForm, text } from '../read-form.ts';
 import { createRecall } from '../recall.ts';
 import { Chip } from '../ui/chips.tsx';
 import { hrefTo, type Values, visitOf } from '../ui/context.ts';
-import { Bars, shareColumn } from '../ui/pictures.tsx';
+import { Bars } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import {
@@ -25,79 +24,15 @@ import {
   sumOf,
   titled,
 } from '../ui/values.tsx';
+import { type Billed, type Grouping, groupings, readMonths, readTaken, type Taken } from './taken.ts';
 
 const shownMonths = 13;
-
-const keys = {
-  day: sql`day::text`,
-  month: sql`to_char(day, 'YYYY-MM-01')`,
-  doctor: sql`nullif(doctor_id, '')`,
-  clinic: sql`nullif(clinic_id, '')`,
-};
-type Grouping = keyof typeof keys;
-
-interface Selection {
-  businesses: readonly string[];
-  /** The only one of them. */
-  business?: string | undefined;
-  clinic?: string | undefined;
-  doctor?: string | undefined;
-}
-
-interface Billed {
-  key: string | null;
-  receipts: number;
-  billed: number;
-  due: number;
-}
-
-interface Taken extends Billed {
-  collected: number;
-  refunds: number;
-}
-
-/** What was billed in some days, by the day of issue, and collected, by the day on which the money came. */
-function readTaken(db: Db, by: Grouping, from: string, to: string, selection: Selection) {
-  const where = conditionsOf(from, to, selection);
-  // Those of all businesses are found by their days alone.
-  const { business } = selection;
-  const ofPayments = business ? where : conditionsOf(from, to, { ...selection, businesses: undefined });
-  return all(
-    db,
-    sql<Taken>`
-      select key, sum(collected)::float8 as collected, -sum(refunds)::float8 as refunds, sum(receipts)::int as receipts,
-        sum(billed)::float8 as billed, sum(due)::float8 as due
-      from (
-        select ${keys[by]} as key, 0 as collected, 0 as refunds, 1 as receipts, net_amount as billed, due_amount as due
-        from reporting.receipts where ${where} and not reporting.is_failed(status)
-        union all
-        select ${keys[by]}, amount, least(amount, 0), 0, 0, 0 from reporting.payments where ${ofPayments}
-      ) taken group by key`,
-  );
-}
-
-const readMonths = (db: Db, from: string, to: string, selection: Selection) =>
-  all(
-    db,
-    sql<Billed>`
-      select ${keys.month} as key, sum(receipts)::int as receipts, sum(billed)::float8 as billed, sum(due)::float8 as due
-      from (
-        select day, count(*) as receipts, coalesce(sum(net_amount), 0) as billed, coalesce(sum(due_amount), 0) as due
-        from reporting.receipts where ${conditionsOf(from, to, selection)} and not reporting.is_failed(status) group by day
-      ) days group by 1`,
-  );
-
-type Conditions = Pick<Selection, 'clinic' | 'doctor'> & { businesses: readonly string[] | undefined };
-
-const conditionsOf = (from: string, to: string, { businesses, clinic, doctor }: Conditions) => sql`
-  day between ${from}::date and ${to}::date ${businesses ? sql`and business_id = any(${textArray(businesses)})` : sql``}
-  ${clinic ? sql`and clinic_id = ${clinic}` : sql``} ${doctor ? sql`and doctor_id = ${doctor}` : sql``}`;
 
 export const takings: Page = (routes, { config, read }) => {
   const recallMonths = createRecall<Billed[]>();
   const recallLast = createRecall<Taken[]>();
   const shape = {
-    by: oneOf(Object.keys(keys) as Grouping[]),
+    by: oneOf(groupings),
     month: z.string().regex(/^(19|2\d)\d\d-(0[1-9]|1[0-2])$/, 'Enter a month such as 2026-11.'),
     business: text,
     clinic: text,
@@ -120,17 +55,15 @@ export const takings: Page = (routes, { config, read }) => {
     const { several, places, ...taken } = await read(async (db) => {
       const businesses = await readBusinesses(db);
       const places = await readPlaces(db, fields, businesses, aliases);
-      const selection = { ...places, businesses: places.business ? [places.business] : businesses };
-      const grouping = by === 'month' ? 'day' : by;
-      const key = JSON.stringify([selection.businesses, places.clinic, places.doctor]);
+      const selection = { businesses, places };
+      const allMonths = { ...selection, from: months[0]!, to: today };
+      const lastMonth = { ...selection, from: before, to: toBefore };
       return {
         several: businesses.length > 1,
         places,
-        billed: await recallMonths(key, () => readMonths(db, months[0]!, today, selection)),
-        rows: await readTaken(db, grouping, month, to, selection),
-        last: await recallLast(`${grouping} ${before} ${toBefore} ${key}`, () =>
-          readTaken(db, grouping, before, toBefore, selection),
-        ),
+        billed: await recallMonths(JSON.stringify(allMonths), () => readMonths(db, allMonths)),
+        rows: await readTaken(db, by, { ...selection, from: month, to }),
+        last: await recallLast(JSON.stringify([by, lastMonth]), () => readTaken(db, by, lastMonth)),
       };
     });
     const entered = { by, month: fields.month, ...places };
@@ -188,7 +121,7 @@ function Takings(props: TakingsProps) {
         <Bars
           about={`Billed in each of the last ${shownMonths} months, and what is due of it`}
           bars={months.map((at) => {
-            const { billed: value = 0, due = 0 } = billed.find(({ key }) => key === at) ?? {};
+            const { billed: value = 0, due = 0 } = billed.find(({ month }) => month === at) ?? {};
             const label = `${nameOfMonth(at)}: ${formatAmount(value)} billed, ${formatAmount(due)} due`;
             return { label, value, failed: due, isNow: at === month };
           })}
@@ -203,32 +136,20 @@ function Takings(props: TakingsProps) {
   );
 }
 
-/** Each day, month, doctor or clinic, with a way to its payments. */
-function Groups({ by, rows, billed, last, lastName, month, to, entered }: TakingsProps) {
+/** Each day, doctor or clinic, with a way to its payments. */
+function Groups({ by, rows, last, lastName, month, to, entered }: TakingsProps) {
   const { business, clinic, doctor } = entered;
-  const isPlace = by === 'doctor' || by === 'clinic';
+  const isPlace = by !== 'day';
   const lastOf = ({ key }: Taken) => last.find((row) => row.key === key)?.collected ?? 0;
   const nothing = { collected: 0, refunds: 0, receipts: 0, billed: 0, due: 0 };
-  const source: readonly Billed[] = by === 'month' ? billed : rows;
-  const keys = new Set([...source, ...(isPlace ? last : [])].map(({ key }) => key));
-  const shown = [...keys].map(
-    (key): Taken => ({ ...nothing, key, ...source.find((row) => row.key === key) }),
-  );
-  const linkTo = (path: string, fields: Values, text: string) => (
-    <a href={hrefTo(path, { business, clinic, doctor, ...fields })}>{text}</a>
-  );
+  const gone = isPlace ? last.filter(({ key }) => !rows.some((row) => row.key === key)) : [];
+  const shown = [...rows, ...gone.map(({ key }) => ({ ...nothing, key }))];
   const nameOf = ({ key }: Taken) => {
     if (!key) return `No ${by}`;
-    if (by === 'day') return linkTo('/payments', { from: key, to: key }, formatDay(key));
-    if (by === 'month') return linkTo('/takings', { month: key.slice(0, 7) }, nameOfMonth(key));
-    const href = hrefTo('/payments', { business, clinic, doctor, from: month, to, [by]: key });
-    return <Named kind={by as 'doctor'} id={key} href={href} />;
+    const days = isPlace ? { from: month, to, [by]: key } : { from: key, to: key };
+    const href = hrefTo('/payments', { business, clinic, doctor, ...days });
+    return isPlace ? <Named kind={by} id={key} href={href} /> : <a href={href}>{formatDay(key)}</a>;
   };
-  const taken: Column<Taken>[] = [
-    shareColumn(shown, ({ collected }) => collected),
-    ['Collected', ({ collected }) => <Amount value={collected} />, 'n at-amount'],
-    ['Of it went back', ({ refunds }) => <Amount value={refunds || null} />, 'n'],
-  ];
   const compared: Column<Taken>[] = [
     [lastName, (row) => <Amount value={lastOf(row)} />, 'n'],
     ['Change', (row) => formatChange(row.collected, lastOf(row)) ?? <Nothing />, 'n at-badge'],
@@ -242,7 +163,8 @@ function Groups({ by, rows, billed, last, lastName, month, to, entered }: Taking
       empty="Nothing was billed or collected in this time."
       columns={[
         [titled(by), nameOf, 'at-title'],
-        ...(by === 'month' ? [] : taken),
+        ['Collected', ({ collected }) => <Amount value={collected} />, 'n at-amount'],
+        ['Of it went back', ({ refunds }) => <Amount value={refunds || null} />, 'n'],
         ...(isPlace ? compared : []),
         ['Receipts', ({ receipts }) => formatCount(receipts), 'n at-note'],
         ['Billed', ({ billed }) => <Amount value={billed} />, isPlace ? 'n' : 'n at-badge'],

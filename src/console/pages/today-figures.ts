@@ -4,37 +4,26 @@ import { viewColumn } from '../../receiver/store/view-columns.ts';
 import { listNamed } from '../lists/definitions.ts';
 import { type AgeSum, type ListQuery, type ListRow, type Part, queryRows, readAges } from '../lists/query.ts';
 import { read, textArray } from '../lists/read.ts';
+import { readTaken, type Taken } from './taken.ts';
 
 /** What was collected on a day. */
 export interface Collected {
-  clinic: string | null;
-  /** Days before today. */
-  ago: number;
-  whole: number;
+  /** Null: nothing came or went back. */
+  whole: number | null;
   /** Up to this time of the day. */
   soFar: number;
 }
 
-export const readCollected = (db: Db, day: string) =>
-  read(
-    db,
-    sql<Collected>`
-      select nullif(clinic_id, '') as clinic, reporting.today() - day as ago, sum(amount)::float8 as whole,
-        coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time
-          <= (now() at time zone reporting.timezone())::time), 0)::float8 as "soFar"
-      from reporting.payments where day = ${day}::date group by 1, 2`,
-  );
-
-interface Billed {
-  clinic: string | null;
-  net: number;
-  due: number;
+export async function readCollected(db: Db, day: string): Promise<Collected> {
+  const query = sql<Collected>`
+    select sum(amount)::float8 as whole, coalesce(sum(amount) filter (where (paid_at at time zone reporting.timezone())::time
+      <= (now() at time zone reporting.timezone())::time), 0)::float8 as "soFar"
+    from reporting.payments where day = ${day}::date`;
+  return (await read(db, query))[0]!;
 }
 
 export interface Figures {
-  /** Today. */
-  collected: Collected[];
-  billed: Billed[];
+  clinics: Taken[];
   ages: AgeSum[];
   expected: { expected: number; cancelled: number };
   next: ListRow[];
@@ -56,16 +45,17 @@ export async function readFigures(
   const ofReceipt = ['receipt_id', 'receipt_number', 'issued_at', 'net_amount', 'delivery_id'];
   const ofAppointment = ['appointment_id', 'starts_at', 'doctor_id'];
   const isNext = sql`starts_at > now() - interval '30 minutes' and state in ('booked', 'ongoing')`;
-  const billed = sql<Billed>`
-    select nullif(clinic_id, '') as clinic, coalesce(sum(net_amount), 0)::float8 as net, coalesce(sum(due_amount), 0)::float8 as due
-    from reporting.receipts where ${isTodays} and not reporting.is_failed(status) group by 1`;
   const expected = sql<Figures['expected']>`
     select (count(*) filter (where state not like 'cancelled%'))::int as expected,
       (count(*) filter (where state like 'cancelled%'))::int as cancelled
     from reporting.schedule where ${isTodays}`;
   return {
-    collected: await readCollected(db, today),
-    billed: await read(db, billed),
+    clinics: await readTaken(db, 'clinic', {
+      businesses: base.businesses,
+      places: {},
+      from: today,
+      to: today,
+    }),
     ages: await readAges(db, { ...base, list: listNamed('unpaid'), filter: {} }),
     expected: (await read(db, expected))[0]!,
     next: await readRows('appointments', today, ofAppointment, { limit: 6, where: isNext }),

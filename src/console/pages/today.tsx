@@ -11,7 +11,7 @@ import { hasRole, type Page } from '../page.ts';
 import { createRecall } from '../recall.ts';
 import { originOf } from '../sign-in/origin.ts';
 import { hrefTo, useMay, useVisit } from '../ui/context.ts';
-import { Hero, shareColumn } from '../ui/pictures.tsx';
+import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
 import {
@@ -21,7 +21,6 @@ import {
   formatCount,
   formatCountOf,
   Named,
-  Nothing,
   sumOf,
 } from '../ui/values.tsx';
 import {
@@ -33,14 +32,14 @@ import {
   type Silent,
 } from './today-figures.ts';
 
-/** The days that the picture shows, with today. */
-const shownDays = 14;
-/** The same weekdays before today that are "usual", in days before it. */
+/** The days before today that the picture shows. */
+const shownDays = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
+/** The same weekdays, which are "usual". */
 const usualDays = [7, 14, 21, 28, 35, 42, 49, 56];
 
 export const today: Page = (routes, context) => {
   const { config, families, read, logAccess } = context;
-  const recallBefore = createRecall<Collected[]>();
+  const recall = createRecall<Collected>();
 
   routes.get('/today', 'viewer', async (req, res) => {
     const local = formatLocal(Date.now(), config.reportTimezone);
@@ -66,14 +65,13 @@ export const today: Page = (routes, context) => {
     const { figures, rows, subjects, silent } = found;
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
-    const shown = Array.from({ length: shownDays - 1 }, (_, n) => n + 1);
-    const collected = [...figures.collected];
     // Day by day: all at once would be too long for a statement of a page.
-    for (const ago of new Set([...shown, ...usualDays])) {
-      const readBefore = () => read((db) => readCollected(db, addDays(day, -ago)));
-      collected.push(...(await recallBefore(`${ago} before ${day}`, readBefore)));
+    const before = new Map<number, Collected>();
+    for (const ago of new Set([...shownDays, ...usualDays])) {
+      const past = addDays(day, -ago);
+      before.set(ago, await recall(past, () => read((db) => readCollected(db, past))));
     }
-    sendPage(res, 'Today', <Today {...{ ...figures, collected, silent, day, time: local.slice(11, 16) }} />);
+    sendPage(res, 'Today', <Today {...{ ...figures, before, silent, day, time: local.slice(11, 16) }} />);
   });
 };
 
@@ -86,19 +84,9 @@ function median(values: readonly number[]): number | undefined {
   return one === undefined ? undefined : (one + other!) / 2;
 }
 
-/** Sums of a clinic, or of all: what was collected, and what is usual on such a weekday. */
-function collectedOf(rows: readonly Collected[]) {
-  const sum = (ago: number, key: 'whole' | 'soFar') => sumOf(rows, (row) => (row.ago === ago ? row[key] : 0));
-  const weeks = usualDays.filter((ago) => rows.some((row) => row.ago === ago));
-  return {
-    now: sum(0, 'soFar'),
-    usual: median(weeks.map((ago) => sum(ago, 'soFar'))),
-    usualDay: median(weeks.map((ago) => sum(ago, 'whole'))),
-    days: Array.from({ length: shownDays }, (_, n) => sum(shownDays - 1 - n, 'whole')),
-  };
-}
-
 interface TodayProps extends Figures {
+  /** By the number of days before today. */
+  before: ReadonlyMap<number, Collected>;
   silent: readonly Silent[];
   day: string;
   time: string;
@@ -147,27 +135,29 @@ function Today(props: TodayProps) {
   );
 }
 
-function Takings({ collected, billed, day, time }: TodayProps) {
-  const { now, usual, usualDay, days } = collectedOf(collected);
-  const net = sumOf(billed, (row) => row.net);
-  const due = sumOf(billed, (row) => row.due);
-  const change = formatChange(now, usual);
+function Takings({ clinics, before, day, time }: TodayProps) {
+  const sum = (key: 'collected' | 'billed' | 'due') => sumOf(clinics, (row) => row[key]);
+  const now = sum('collected');
+  const same = usualDays.map((ago) => before.get(ago)!).filter(({ whole }) => whole !== null);
+  const usual = (part: keyof Collected) => median(same.map((past) => past[part] ?? 0));
+  const change = formatChange(now, usual('soFar'));
   const weekday = weekdayOf(day);
   return (
     <Hero
       value={formatAmount(now)}
-      about={`Collected on each of the last ${shownDays} days; the line is a usual ${weekday}`}
-      usual={usualDay}
-      bars={days.map((value, n) => {
-        const at = addDays(day, n - shownDays + 1);
+      about={`Collected on each of the last ${shownDays.length + 1} days; the line is a usual ${weekday}`}
+      usual={usual('whole')}
+      bars={[...shownDays, 0].map((ago) => {
+        const at = addDays(day, -ago);
+        const value = ago === 0 ? now : (before.get(ago)?.whole ?? 0);
         const label = `${weekdayOf(at)}, ${formatDay(at)}: ${formatAmount(value)}`;
-        return { label, value, isNow: at === day };
+        return { label, value, isNow: ago === 0 };
       })}
     >
       <a href={hrefTo('/payments')}>collected</a> on {weekday}, {formatDay(day)}, until {time}
       <p class="soft">
-        of {formatAmount(net)} billed ·{' '}
-        <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(due)} due</a>
+        of {formatAmount(sum('billed'))} billed ·{' '}
+        <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(sum('due'))} due</a>
         {change && ` · ${change} against a usual ${weekday} by now`}
       </p>
     </Hero>
@@ -195,32 +185,22 @@ function ToDo({ silent }: { silent: readonly Silent[] }) {
   );
 }
 
-function Clinics({ collected, billed }: TodayProps) {
-  const today = [...collected.filter(({ ago }) => ago === 0), ...billed];
-  const rows = [...new Set(today.map(({ clinic }) => clinic))]
-    .map((clinic) => ({
-      clinic,
-      ...collectedOf(collected.filter((row) => row.clinic === clinic)),
-      due: billed.find((row) => row.clinic === clinic)?.due ?? 0,
-    }))
-    .toSorted((one, other) => other.now - one.now)
-    .slice(0, 12);
+function Clinics({ clinics }: TodayProps) {
   return (
     <>
       <h2>By clinic</h2>
       <Table
         label="Collected today, by clinic"
-        rows={rows}
+        rows={clinics.toSorted((one, other) => other.collected - one.collected).slice(0, 12)}
         empty="Nothing was billed or collected today."
         columns={[
           [
             'Clinic',
-            ({ clinic: id }) =>
+            ({ key: id }) =>
               id ? <Named kind="clinic" id={id} href={hrefTo('/payments', { clinic: id })} /> : 'No clinic',
           ],
-          shareColumn(rows, ({ now }) => now),
-          ['Collected', ({ now }) => <Amount value={now} />, 'n'],
-          ['Usual', ({ now, usual }) => formatChange(now, usual) ?? <Nothing />, 'n'],
+          ['Collected', ({ collected }) => <Amount value={collected} />, 'n'],
+          ['Billed', ({ billed }) => <Amount value={billed} />, 'n'],
           ['Due', ({ due }) => <Amount value={due} />, 'n'],
         ]}
       />

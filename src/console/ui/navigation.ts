@@ -27,7 +27,7 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
   ],
   System: [
     entry('Callbacks', '/callbacks', ['/rejected']),
-    entry('Health', '/health', ['/names']),
+    entry('Health', '/health'),
     entry('Access log', '/access-log', [], 'privacy'),
   ],
 };

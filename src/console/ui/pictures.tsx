@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import type { Column } from './table.tsx';
 
 interface BarsProps {
   /** What the picture shows, in a sentence. */
@@ -50,22 +49,6 @@ export function Bars({ about, bars, usual = 0 }: BarsProps) {
       </ul>
     </figure>
   );
-}
-
-/** How much of the greatest a value is, beside it in a table. */
-function Meter({ value, most, label }: { value: number; most: number; label: string }) {
-  const share = Math.round((Math.max(0, value) / Math.max(1, most)) * 100);
-  return (
-    <svg width="100%" height="8" role="img" aria-label={`${label}: ${share} % of the greatest`}>
-      <rect width="100%" height="8" rx="4" fill="currentColor" fill-opacity="0.12" />
-      <rect class="now" width={`${share}%`} height="8" rx="4" fill="currentColor" />
-    </svg>
-  );
-}
-
-export function shareColumn<Row>(rows: readonly Row[], amountOf: (row: Row) => number): Column<Row> {
-  const most = Math.max(...rows.map(amountOf));
-  return ['Share', (row) => <Meter value={amountOf(row)} most={most} label="Share" />];
 }
 
 /** What a page is about: a great number, what it is, and a picture. */
