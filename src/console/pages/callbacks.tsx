@@ -21,10 +21,6 @@ const maxDays = 400;
 /** Messages that one request tries again; each is stored by itself. */
 const maxTried = 500;
 
-const count = z.coerce.number().int().min(0);
-/** What became of another try. */
-const outcome = { again: count, refused: count, left: count };
-
 /** Another try of all that failed, or was rejected, for one cause. The lists are in lists/definitions.ts. */
 export const callbacks: Page = (routes, context) => {
   const { db, logAccess } = context;
@@ -34,11 +30,9 @@ export const callbacks: Page = (routes, context) => {
     const rejected = await listQuarantine(db, { cause }, maxProblems);
     const ids = rejected.slice(0, maxTried).map(({ id }) => id);
     await logAccess(res, { action: ids.length > 0 ? 'quarantine replay' : 'replay', filter: { cause } });
-    const results = [...(await replayQuarantined(context, ids)).values()];
-    const refused = results.filter(({ outcome }) => outcome === 'rejected' || outcome === 'expired').length;
-    const again = ids.length > 0 ? results.length : await replayDeliveries(db, { cause });
-    const done = Object.entries({ again, refused, left: rejected.length - ids.length });
-    res.redirect(303, hrefTo('/callbacks', Object.fromEntries(done.map(([name, n]) => [name, `${n}`]))));
+    const { size } = await replayQuarantined(context, ids);
+    const again = ids.length > 0 ? size : await replayDeliveries(db, { cause });
+    res.redirect(303, hrefTo('/callbacks', { again: `${again}` }));
   });
 };
 
@@ -56,23 +50,18 @@ export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: st
     ({ since: startOf(from), until: startOf(addDays(to, 1)), unit } as const);
   const arrivals = range && (await readArrivals(db, range, { business, family: chosen?.family }));
   const causes = await listCauses(db);
+  const { again } = readForm(req.query, { again: z.coerce.number().int().min(0) });
   return (
     <>
-      <Done {...readForm(req.query, outcome)} />
+      {again !== undefined && (
+        <p role="status">
+          {formatCountOf(again, ['message was', 'messages were'])} tried again. What fails or is rejected
+          again, or waits for another try, is still listed.
+        </p>
+      )}
       {arrivals && <Overview {...{ arrivals, unit }} />}
       <Causes causes={causes} />
     </>
-  );
-}
-
-function Done({ again, refused, left }: Partial<Record<keyof typeof outcome, number | undefined>>) {
-  if (again === undefined) return null;
-  const tried = `${formatCountOf(again, ['message is', 'messages are'])} tried again.`;
-  return (
-    <p role="status">
-      {tried} {refused ? `${formatCount(refused)} rejected again: nothing was changed.` : ''}{' '}
-      {left ? `${formatCount(left)} not tried yet: try again.` : ''}
-    </p>
   );
 }
 

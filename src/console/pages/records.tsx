@@ -168,49 +168,27 @@ const timeOf = ({ start_time, created_at, event_time }: Row): Date | undefined =
   return at ? new Date(at) : undefined;
 };
 
-/** Whose it is, where and when. */
-function Headline({ family, businessId, row, changes }: BodyProps) {
+/** How much it is, and whose. */
+function Headline({ family, businessId, row, changes: [last] }: BodyProps) {
   const { patientHref } = useVisit();
-  const [last] = changes;
-  const { names = [], phones = [] } = family.people ?? {};
-  const firstOf = (fields: readonly string[]) => fields.map((field) => row[field]).find(Boolean);
-  const name = firstOf(names);
-  const phone = firstOf(phones);
+  const name = family.people?.names.map((field) => row[field]).find(Boolean);
   const nested = Object.entries(row).map(([name, value]) =>
     value && value !== hidden && family.fields[name]?.kind === 'nested'
       ? [name, JSON.parse(value)]
       : [name, value],
   );
-  const patients = subjectsOf({ data: Object.fromEntries(nested) }, family, businessId).filter(
-    (subject) => subject.startsWith('p:') && !subject.includes(hidden),
-  );
+  const subjects = subjectsOf({ data: Object.fromEntries(nested) }, family, businessId);
+  const patients = subjects.filter((subject) => subject.startsWith('p:') && !subject.includes(hidden));
   const patient = patients.find((subject) => subject.startsWith('p:platform:')) ?? patients[0];
-  const at = timeOf(row);
-  const parts = [
-    patient ? <a href={patientHref([patient])}>{name || 'The patient'}</a> : name,
-    phone && phone !== hidden && <Phone number={phone} />,
-    ...(['doctor', 'clinic'] as const).map((kind) => {
-      const id = firstOf(placeFields[kind]);
-      return id && <Named kind={kind} id={id} />;
-    }),
-    at && <Moment at={at} />,
-  ].filter(Boolean);
   return (
-    <section aria-label="Summary">
+    <p>
       {last && (
-        <p>
-          <strong class="huge">{last.net === null ? 'No amount' : formatAmount(last.net)}</strong> billed
-        </p>
+        <>
+          <strong class="huge">{last.net === null ? 'No amount' : formatAmount(last.net)}</strong> billed{' '}
+        </>
       )}
-      <p class="soft">
-        {parts.map((part, index) => (
-          <span key={index}>
-            {index > 0 && ' · '}
-            {part}
-          </span>
-        ))}
-      </p>
-    </section>
+      {patient ? <a href={patientHref([patient])}>{name || 'The patient'}</a> : name}
+    </p>
   );
 }
 
@@ -288,6 +266,7 @@ function Value({ family, name, row }: { family: Family; name: string; row: Row }
   if (refersTo) return <Id id={value} href={recordHref(refersTo, row.business_id ?? '', value)} />;
   if (kind === 'time' || name === 'deleted_at') return <Moment at={new Date(value)} />;
   if (kind === 'amount') return <Amount value={value} />;
+  if (family.people?.phones.includes(name)) return <Phone number={value} />;
   if (kind === 'nested') return <code>{value}</code>;
   return linkOf(value, name) ?? <>{meaningOf(family, name, value)}</>;
 }
