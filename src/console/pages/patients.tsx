@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { type RawBuilder, sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import { z } from 'zod';
 import { formatDuration, parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
@@ -28,29 +28,13 @@ const answerAfterMs = 10_000;
 const maxErasures = 500;
 const maxShown = 200;
 
-const recentQuery = sql<ListRow>`
-  select patient_id, name, mobile, issued_at::text from (
-    select distinct on (patient_id) patient_id, coalesce(nullif(name, ''), 'No name') as name, mobile, issued_at from reporting.receipts
-    where day > reporting.today() - 3 and patient_id <> '' order by patient_id, issued_at desc
-  ) seen order by seen.issued_at desc limit 25`;
-
 /** Patients, for the desk; erasures, exports and holds, for privacy. No address has an id: see patient-handle.ts. */
 export const patients: Page = (routes, core) => {
-  const { config, log, read, logAccess } = core;
+  const { config, log, read } = core;
 
   routes.get('/patients', 'desk', async (_req, res) => {
-    const recent = await read((db) => readAll(db, recentQuery));
-    const subjects = recent.map(({ patient_id }) => `p:platform:${patient_id!.trim()}`);
-    await logAccess(res, { action: 'list', subjects, filter: { list: 'patients' }, rows: recent.length });
     const erasures = hasRole(res, 'privacy') ? await listErasures(core.db, maxErasures) : undefined;
-    sendPage(res, 'Patients', <Patients {...{ recent, erasures }} />);
-  });
-
-  routes.get('/erasures/:id', 'privacy', async (req, res) => {
-    const erasures = await listErasures(core.db, maxErasures);
-    const certificate = erasures.find(({ id }) => id === req.params.id);
-    if (!certificate) throw new PageNotFound('There is no such erasure.');
-    sendPage(res, 'Certificate of an erasure', <Erasures erasures={[certificate]} />);
+    sendPage(res, 'Patients', <Patients erasures={erasures} />);
   });
 
   const subjectsOf = (req: Request): string[] => {
@@ -130,26 +114,15 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
   };
 }
 
-function Patients({ recent, erasures }: { recent: ListRow[]; erasures: Certificate[] | undefined }) {
+function Patients({ erasures }: { erasures: Certificate[] | undefined }) {
   return (
     <>
-      <p class="note">
-        The search above finds every patient, by a name, a phone or its last digits, or an id.
+      <p>
+        The search above finds every patient, by a name, a phone or its last digits, or an id. Whoever came
+        today is in the <a href={hrefTo('/receipts', { range: 'today' })}>receipts</a> and the{' '}
+        <a href={hrefTo('/appointments')}>appointments</a>.
       </p>
-      <h2>Receipts of the last three days</h2>
-      <Rows
-        list={{ ...listNamed('receipts'), phone: ['name', 'issued_at', 'mobile'] }}
-        label="Patients of the last three days"
-        rows={recent}
-        empty="No receipt of the last three days names a patient."
-        columns={['name', 'mobile', 'issued_at']}
-      />
-      {erasures && (
-        <>
-          <h2>Erased patients</h2>
-          <Erasures erasures={erasures} />
-        </>
-      )}
+      {erasures && <Erasures erasures={erasures} />}
     </>
   );
 }
@@ -162,6 +135,7 @@ const inWords = (counts: Readonly<Record<string, number>>) =>
 function Erasures({ erasures }: { erasures: readonly Certificate[] }) {
   return (
     <>
+      <h2>Erased patients</h2>
       <p>
         An erasure removes what is personal from the messages of a patient. Amounts and days stay. A resend
         does not bring it back.
@@ -171,7 +145,7 @@ function Erasures({ erasures }: { erasures: readonly Certificate[] }) {
         rows={erasures}
         empty="No patient has been erased."
         columns={[
-          ['Certificate', ({ id }) => <a href={hrefTo(`/erasures/${id}`)}>{id}</a>, 'at-title'],
+          ['Certificate', ({ id }) => id, 'at-title'],
           ['Erased by', ({ actor }) => actor, 'at-note'],
           ['Begun', ({ started_at }) => <Moment at={started_at} exact />, 'at-amount'],
           ['Completed', ({ completed_at: at }) => (at ? <Moment at={at} exact /> : 'not yet'), 'at-badge'],

@@ -1,4 +1,3 @@
-import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import { listNamed } from '../lists/definitions.ts';
@@ -9,8 +8,7 @@ import { listHref } from '../lists/request.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
 import { createRecall } from '../recall.ts';
-import { originOf } from '../sign-in/origin.ts';
-import { hrefTo, useMay, useVisit } from '../ui/context.ts';
+import { hrefTo, useVisit } from '../ui/context.ts';
 import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -38,10 +36,10 @@ const shownDays = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 const usualDays = [7, 14, 21, 28, 35, 42, 49, 56];
 
 export const today: Page = (routes, context) => {
-  const { config, families, read, logAccess } = context;
+  const { config, read, logAccess } = context;
   const recall = createRecall<Collected>();
 
-  routes.get('/today', 'viewer', async (req, res) => {
+  routes.get('/today', 'viewer', async (_req, res) => {
     const local = formatLocal(Date.now(), config.reportTimezone);
     const day = local.slice(0, 10);
     const isPersonal = hasRole(res, 'desk');
@@ -55,13 +53,7 @@ export const today: Page = (routes, context) => {
       const { patients: subjects } = await summarize(db, named, rows);
       return { figures, rows: rows.length, subjects, silent: await readSilent(db) };
     });
-    if (!found) {
-      const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
-      const addresses = shown.flatMap(({ name }) =>
-        (config.paths[name] ?? []).slice(0, 1).map((path) => `${originOf(req, config)}${path}`),
-      );
-      return sendPage(res, 'Today', <Welcome addresses={addresses} />);
-    }
+    if (!found) return sendPage(res, 'Today', <Welcome />);
     const { figures, rows, subjects, silent } = found;
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
@@ -208,25 +200,10 @@ function Clinics({ clinics }: TodayProps) {
   );
 }
 
-/** Before the first callback. An address may be a secret: operators see them. */
-function Welcome({ addresses }: { addresses: readonly string[] }) {
-  return (
-    <>
-      <p>No callback has come yet. This page fills with the first one.</p>
-      {useMay('operator') && (
-        <>
-          <h2>Register these addresses at the platform</h2>
-          {addresses.map((address) => (
-            <p key={address}>
-              <code>{address}</code>
-            </p>
-          ))}
-        </>
-      )}
-      <h2>Or look at eight weeks of an invented clinic</h2>
-      <p>
-        <code>npx receiver send --history</code>
-      </p>
-    </>
-  );
-}
+/** Before the first callback. Its addresses may be secrets: the start prints them. */
+const Welcome = () => (
+  <p>
+    No callback has come yet. At its start, the receiver prints the addresses to register at the platform. To
+    look at eight weeks of an invented clinic: <code>npx receiver send --history</code>
+  </p>
+);
