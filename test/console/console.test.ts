@@ -304,7 +304,7 @@ describe('a patient', () => {
       expect(text).toContain(sum);
     for (const [row, state] of Object.entries({ 'R-3': 'Part paid', 'R-4': 'Failed', 'R-5': 'Deleted' }))
       expect(text).toMatch(new RegExp(`${row}<(?:(?!</tr>).)*>${state}<`));
-    for (const shown of ['id=a1"', 'id=a2"', '>Medical certificate<', 'https://f.invalid/paper'])
+    for (const shown of ['id=a1"', 'id=a2"', 'id=f1"', '>Medical certificate<', 'https://f.invalid/paper'])
       expect(text).toContain(shown);
     expect(text).not.toContain('R-6');
   });

@@ -100,8 +100,8 @@ async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Pro
     const list = listNamed(name);
     const names = new Set([...list.columns, ...list.also, 'state']);
     const all = [...names].map((column) => columnIn(list, column));
-    // Names and remarks are not shown, and may be long.
-    const columns = all.filter((column) => !column.personal || column.name === 'pdf_url');
+    // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
+    const columns = all.filter((column) => !column.personal || ['pdf_url', 'record'].includes(column.name));
     return readAll(db, queryRows({ list, filter: {}, isPersonal: true, businesses }, columns, { where }));
   };
   const receipts = callbacks.filter(({ family }) => family === 'receipt');
