@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ServiceClient } from '../client/index.ts';
+import { businessesOfInbox } from '../receiver/store/columns.ts';
 import type { Db } from '../receiver/store/tables.ts';
 
 export const aliasKinds = ['business', 'clinic', 'doctor'] as const;
@@ -48,6 +49,52 @@ export const listAliases = (db: Db): Promise<Alias[]> =>
     .orderBy('kind')
     .orderBy('alias')
     .execute();
+
+export interface IdWithAlias {
+  kind: AliasKind;
+  id: string;
+  alias: string | null;
+  updated_at: Date | null;
+  updated_by: string | null;
+}
+
+/** Ids of a page. */
+export const maxIds = 200;
+/** Receipts, and appointments, that are read for the ids of clinics and doctors: as many of each business. */
+const maxRecent = 20_000;
+
+const recent = (table: 'receipts' | 'appointments', doctor: string) => sql`
+  select clinic_id, doctor from senders cross join lateral (
+    select clinic_id, ${sql.ref(doctor)} as doctor from ${sql.table(`public.${table}`)} t
+    where t.business_id = senders.business_id and created_at is not null
+    order by reporting.day(created_at) desc limit (select greatest(${maxRecent} / count(*), 20) from senders)
+  ) newest`;
+
+/** Ids of businesses, of clinics and doctors in recent records, and with an alias, which come last: up to one more than `maxIds`. */
+export async function listIds(
+  db: Db,
+  { kind, text }: { kind?: string | undefined; text?: string | undefined },
+): Promise<IdWithAlias[]> {
+  const pattern = text && `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const conditions: RawBuilder<unknown>[] = [
+    sql`id <> '' and length(id) <= 200 and (sent.id is not null or alias is not null)`,
+  ];
+  if (kind) conditions.push(sql`kind = ${kind}`);
+  if (pattern) conditions.push(sql`(id ilike ${pattern} or alias ilike ${pattern})`);
+  const { rows } = await sql<IdWithAlias>`
+    with senders as materialized (${sql.raw(businessesOfInbox)}), recent as materialized (
+      ${recent('receipts', 'doctor_oid')} union all ${recent('appointments', 'doctor_id')}
+    ), sent as (
+      select 'business' as kind, business_id as id from senders
+      union select 'clinic', clinic_id from recent
+      union select 'doctor', doctor from recent
+    )
+    select kind, id, alias, updated_at, updated_by from sent full join receiver.aliases using (kind, id)
+    where ${sql.join(conditions, sql` and `)} order by alias is not null, kind, id limit ${maxIds + 1}`.execute(
+    db,
+  );
+  return rows;
+}
 
 /** `updated_by` of the names of the platform's directory. */
 const platform = 'platform';

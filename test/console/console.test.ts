@@ -144,6 +144,7 @@ describe('each page', () => {
           .get(`/receipts${format}${day}&${name}=${encodeURIComponent(typed)}`)
           .expect(400);
     await visitors.privacy.get(`/access-log?person=${encodeURIComponent(typed)}`).expect(200);
+    await visitors.operator.post('/names', { kind: 'clinic', id: typed, alias: 'x' }).expect(303);
     await visitors.privacy.post('/sessions/end', { user: typed }).expect(303);
     await visitors.desk.get(`/search?q=${encodeURIComponent(typed)}`).expect(200);
     const filters = JSON.stringify(

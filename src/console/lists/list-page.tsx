@@ -101,7 +101,7 @@ export function PlaceChip({ kind, ...page }: PlaceProps) {
 /** Pages that are no lists, and stand among the tabs of some. */
 const pagesBeside: Record<string, readonly (readonly [name: string, path: string, by?: string])[]> = {
   appointments: [['Busy hours', '/hours']],
-  takings: ['day', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
+  takings: ['day', 'month', 'doctor', 'clinic'].map((by) => [`By ${by}`, '/takings', by]),
 };
 
 interface TabsProps {

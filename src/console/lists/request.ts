@@ -51,7 +51,7 @@ export async function readListRequest(
   const texts: Values = readForm(form, Object.fromEntries(given));
   const businesses = await readBusinesses(db);
   const places = await readPlaces(db, fields, businesses, aliases);
-  const days = daysOf(fields, range ?? list.range, config);
+  const days = daysOf(fields, list, range, config);
   const conditions = keysOf(texts).map((name) => list.given[name]!.where(texts[name]!, config));
   const filter = { ...places, ...days, chosen, given: conditions, page };
   return {
@@ -65,10 +65,17 @@ export async function readListRequest(
 
 type Days = Partial<Record<'from' | 'to', string | undefined>>;
 
-function daysOf({ from, to }: Days, range: RangeName, { reportTimezone }: Config): Days {
+function daysOf(
+  { from, to }: Days,
+  { range, hasDaysToCome }: List,
+  wanted: RangeName | undefined,
+  config: Config,
+): Days {
+  const today = formatLocal(Date.now(), config.reportTimezone).slice(0, 10);
   if (from && to && to < from) throw new BadInput(`${formatDay(to)} is before ${formatDay(from)}.`);
+  if (from && from > today && !hasDaysToCome) throw new BadInput('This day is yet to come.');
   if (from || to) return { from, to };
-  const [first, last] = daysOfRange(range, formatLocal(Date.now(), reportTimezone).slice(0, 10));
+  const [first, last] = daysOfRange(wanted ?? range, today);
   return { from: first, to: last };
 }
 

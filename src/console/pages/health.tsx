@@ -55,6 +55,9 @@ function Health({ checks, sessions }: HealthProps) {
         <summary>{formatCountOf(working.length, ['check', 'checks'])} without a fault</summary>
         <Table label="Checks without a fault" rows={working} columns={columns.slice(0, 2)} />
       </details>
+      <p>
+        <a href={hrefTo('/names')}>Names of businesses, clinics and doctors</a>
+      </p>
       {sessions && <Sessions sessions={sessions} />}
     </>
   );

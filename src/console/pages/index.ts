@@ -4,6 +4,7 @@ import { health } from './health.tsx';
 import { hours } from './hours.tsx';
 import { listPages } from './lists.tsx';
 import { messages } from './messages.tsx';
+import { names } from './names.tsx';
 import { patients } from './patients.tsx';
 import { records } from './records.tsx';
 import { search } from './search.tsx';
@@ -21,4 +22,5 @@ export const pages: readonly Page[] = [
   callbacks,
   messages,
   health,
+  names,
 ];

@@ -17,7 +17,7 @@ import {
 } from '../lists/query.ts';
 import { readListRequest } from '../lists/request.ts';
 import { titlesOf } from '../lists/system-lists.ts';
-import { hasRole, type Page, TooManyDownloads } from '../page.ts';
+import { hasRole, type Page, PageNotFound, TooManyDownloads } from '../page.ts';
 import { visitOf } from '../ui/context.ts';
 import { sendPage } from '../ui/send-page.tsx';
 import { aboveCallbacks } from './callbacks.tsx';
@@ -50,8 +50,9 @@ export const listPages: Page = (routes, context) => {
             : undefined;
         return { request, rows, more: found.length > pageRows, totals, ages, subjects, above };
       });
-      const { request } = page;
+      const { request, totals } = page;
       const { length: rows } = page.rows;
+      if (rows === 0 && totals.rows > 0) throw new PageNotFound('The list has fewer pages.');
       const isLog = list.role === 'privacy';
       if (isLog || columnsOf(request).some(({ personal }) => personal))
         await logAccess(res, {

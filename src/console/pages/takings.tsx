@@ -32,7 +32,7 @@ export const takings: Page = (routes, { config, read }) => {
   const recallMonths = createRecall<Billed[]>();
   const recallLast = createRecall<Taken[]>();
   const shape = {
-    by: oneOf(groupings),
+    by: oneOf([...groupings, 'month'] as const),
     month: z.string().regex(/^(19|2\d)\d\d-(0[1-9]|1[0-2])$/, 'Enter a month such as 2026-11.'),
     business: text,
     clinic: text,
@@ -56,14 +56,17 @@ export const takings: Page = (routes, { config, read }) => {
       const businesses = await readBusinesses(db);
       const places = await readPlaces(db, fields, businesses, aliases);
       const selection = { businesses, places };
+      const grouping = by === 'month' ? 'day' : by;
       const allMonths = { ...selection, from: months[0]!, to: today };
       const lastMonth = { ...selection, from: before, to: toBefore };
       return {
         several: businesses.length > 1,
         places,
         billed: await recallMonths(JSON.stringify(allMonths), () => readMonths(db, allMonths)),
-        rows: await readTaken(db, by, { ...selection, from: month, to }),
-        last: await recallLast(JSON.stringify([by, lastMonth]), () => readTaken(db, by, lastMonth)),
+        rows: await readTaken(db, grouping, { ...selection, from: month, to }),
+        last: await recallLast(JSON.stringify([grouping, lastMonth]), () =>
+          readTaken(db, grouping, lastMonth),
+        ),
       };
     });
     const entered = { by, month: fields.month, ...places };
@@ -88,7 +91,7 @@ const nameOfMonth = (day: string) => formatDay(day).replace(/^1 /, '');
 const daysOf = (from: string, to: string) => `${formatDay(from).split(' ')[0]} to ${formatDay(to)}`;
 
 interface TakingsProps {
-  by: Grouping;
+  by: Grouping | 'month';
   entered: Values;
   month: string;
   /** The last day of it, or today. */
@@ -127,7 +130,7 @@ function Takings(props: TakingsProps) {
           })}
         />
       </div>
-      <Groups {...props} />
+      {by === 'month' ? <Months {...props} /> : <Groups {...props} by={by} />}
       <p class="note">
         Collected: what came in less what went back, on the day on which it did, also for older receipts.
         Billed, and what is due of it: by the day of the receipt. Failed receipts are left out.
@@ -136,8 +139,25 @@ function Takings(props: TakingsProps) {
   );
 }
 
+function Months({ months, billed, entered }: TakingsProps) {
+  const hrefOf = (month: string) =>
+    hrefTo('/takings', { ...entered, by: undefined, month: month.slice(0, 7) });
+  return (
+    <Table
+      label="Billed by month"
+      rows={billed.toSorted((one, other) => other.month.localeCompare(one.month))}
+      empty={`Nothing was billed since ${nameOfMonth(months[0]!)}.`}
+      columns={[
+        ['Month', ({ month }) => <a href={hrefOf(month)}>{nameOfMonth(month)}</a>, 'at-title'],
+        ['Billed', ({ billed }) => <Amount value={billed} />, 'n at-amount'],
+        ['Due', ({ due }) => <Amount value={due || null} />, 'n at-badge'],
+      ]}
+    />
+  );
+}
+
 /** Each day, doctor or clinic, with a way to its payments. */
-function Groups({ by, rows, last, lastName, month, to, entered }: TakingsProps) {
+function Groups({ by, rows, last, lastName, month, to, entered }: TakingsProps & { by: Grouping }) {
   const { business, clinic, doctor } = entered;
   const isPlace = by !== 'day';
   const lastOf = ({ key }: Taken) => last.find((row) => row.key === key)?.collected ?? 0;

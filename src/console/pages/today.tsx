@@ -1,3 +1,4 @@
+import { takesEveryEvent } from '../../callbacks/families/family.ts';
 import { addDays, formatDay } from '../../common/days.ts';
 import { formatLocal } from '../../common/local-times.ts';
 import { listNamed } from '../lists/definitions.ts';
@@ -8,7 +9,8 @@ import { listHref } from '../lists/request.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
 import { createRecall } from '../recall.ts';
-import { hrefTo, useVisit } from '../ui/context.ts';
+import { originOf } from '../sign-in/origin.ts';
+import { hrefTo, useMay, useVisit } from '../ui/context.ts';
 import { Hero } from '../ui/pictures.tsx';
 import { sendPage } from '../ui/send-page.tsx';
 import { Table } from '../ui/table.tsx';
@@ -36,10 +38,10 @@ const shownDays = [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 const usualDays = [7, 14, 21, 28, 35, 42, 49, 56];
 
 export const today: Page = (routes, context) => {
-  const { config, read, logAccess } = context;
+  const { config, families, read, logAccess } = context;
   const recall = createRecall<Collected>();
 
-  routes.get('/today', 'viewer', async (_req, res) => {
+  routes.get('/today', 'viewer', async (req, res) => {
     const local = formatLocal(Date.now(), config.reportTimezone);
     const day = local.slice(0, 10);
     const isPersonal = hasRole(res, 'desk');
@@ -53,7 +55,13 @@ export const today: Page = (routes, context) => {
       const { patients: subjects } = await summarize(db, named, rows);
       return { figures, rows: rows.length, subjects, silent: await readSilent(db) };
     });
-    if (!found) return sendPage(res, 'Today', <Welcome />);
+    if (!found) {
+      const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
+      const addresses = shown.flatMap(({ name }) =>
+        (config.paths[name] ?? []).slice(0, 1).map((path) => `${originOf(req, config)}${path}`),
+      );
+      return sendPage(res, 'Today', <Welcome addresses={addresses} />);
+    }
     const { figures, rows, subjects, silent } = found;
     if (isPersonal && rows > 0)
       await logAccess(res, { action: 'list', subjects, filter: { list: 'today' }, rows });
@@ -200,10 +208,41 @@ function Clinics({ clinics }: TodayProps) {
   );
 }
 
-/** Before the first callback. Its addresses may be secrets: the start prints them. */
-const Welcome = () => (
-  <p>
-    No callback has come yet. At its start, the receiver prints the addresses to register at the platform. To
-    look at eight weeks of an invented clinic: <code>npx receiver send --history</code>
-  </p>
-);
+/** Before the first callback. An address may be a secret: operators see them. */
+function Welcome({ addresses }: { addresses: readonly string[] }) {
+  const callback = {
+    event: 'receipt.created',
+    event_time: Math.floor(Date.now() / 1000),
+    data: { receipt_id: 1, receipt_number: 'R-1', net_amount: 450.5, amount_paid: 400, name: 'Asha Rao' },
+  };
+  const curl = `curl ${addresses[0]} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'`;
+  return (
+    <>
+      <p>No callback has come yet. What comes next:</p>
+      {useMay('operator') && (
+        <>
+          <h2>1. Register these addresses at the platform</h2>
+          {addresses.map((address) => (
+            <Copy key={address} text={address} />
+          ))}
+          <h2>2. Or send one callback yourself</h2>
+          <Copy text={curl} />
+        </>
+      )}
+      <h2>Or look at eight weeks of an invented clinic</h2>
+      <Copy text="npx receiver send --history" />
+      <p class="note">All this goes with the first callback.</p>
+    </>
+  );
+}
+
+function Copy({ text }: { text: string }) {
+  return (
+    <p class="actions">
+      <code>{text}</code>
+      <button type="button" data-copy={text}>
+        Copy
+      </button>
+    </p>
+  );
+}

@@ -21,13 +21,17 @@ export const navigation: Readonly<Record<string, readonly Entry[]>> = {
     entry('Today', '/today'),
     entry('Appointments', '/appointments', ['/booked', '/hours', '/records/appointment']),
     entry('Patients', '/patients', ['/search'], 'desk'),
-    entry('Receipts', '/receipts', ['/unpaid', '/deleted', '/records/receipt']),
+    entry('Receipts', '/receipts', ['/unpaid', '/deleted', '/twice', '/records/receipt']),
     entry('Takings', '/takings', ['/payments']),
+  ],
+  'More lists': [
+    entry('Admissions', '/admissions', ['/records/admission']),
     entry('Papers', '/papers', ['/records/consent_form', '/records/prescription', '/records/review_request']),
+    entry('Payment links', '/payment-links', ['/records/payment_request']),
   ],
   System: [
     entry('Callbacks', '/callbacks', ['/rejected']),
-    entry('Health', '/health'),
+    entry('Health', '/health', ['/names']),
     entry('Access log', '/access-log', [], 'privacy'),
   ],
 };

@@ -1,7 +1,7 @@
 import { formatAmount } from '../../../src/common/words.ts';
 import { lists } from '../../../src/console/lists/definitions.ts';
 import { apply } from '../../db/apply.ts';
-import { receiptCallback } from '../../support/callbacks.ts';
+import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { openApp, type Visitor, visitAs } from '../support.ts';
 
@@ -33,6 +33,7 @@ beforeAll(async () => {
       }),
       business_id: 'other',
     },
+    samples.admission({ event_time: now - 500 * 86_400, data: { admission_date: now - 500 * 86_400 } }),
   ]);
   const { app } = openApp(database);
   desk = await visitAs(app, database, ['desk']);
@@ -85,6 +86,8 @@ it.each([
   ['receipts', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
   ['takings', 'doctor=Dr%20No', 'No doctor is called Dr No.'],
   ['unpaid', 'business=Sunrice', 'No business is called Sunrice.'],
+  ['admissions', 'clinic=Jaynagar', 'No clinic is called Jaynagar.'],
+  ['receipts', 'from=2030-01-01', 'This day is yet to come.'],
   ['receipts', 'from=2026-02-02&to=2026-02-01', '1 Feb 2026 is before 2 Feb 2026.'],
   ['takings', 'month=2030-01', 'This month is yet to come.'],
 ])('%s?%s is answered with what is wrong, and with no sum', async (name, query, message) => {
@@ -99,13 +102,21 @@ it('a clinic, doctor or business that some record or name has is a filter, also 
     `insert into receiver.aliases (kind, id, alias, updated_by) values ('clinic', 'c-9', 'Lakeside', 'x')`,
   );
   for (const query of ['clinic=c-1', 'clinic=lakeside', 'clinic=c-9', 'doctor=doctor-1', 'business='])
-    for (const name of ['receipts', 'unpaid', 'takings']) await desk.get(`/${name}?${query}`).expect(200);
+    for (const name of ['receipts', 'admissions', 'takings']) await desk.get(`/${name}?${query}`).expect(200);
 });
 
 it('the days from one on are those until today, whatever the range was', async () => {
   const day = new Date(now * 1000 - 86_400_000).toISOString().slice(0, 10);
   const { text } = await desk.get(`/receipts?range=last_month&from=${day}`).expect(200);
   expect(sumsOf(text)).toMatch(/^2 /);
+});
+
+it('a list has no page behind the last one', async () => {
+  expect((await desk.get('/receipts?range=today&page=49').expect(404)).text).toContain('fewer pages');
+});
+
+it('who is admitted is shown however long ago it began', async () => {
+  expect(sumsOf((await desk.get('/admissions').expect(200)).text)).toMatch(/^1 /);
 });
 
 it.each([

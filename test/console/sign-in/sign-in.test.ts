@@ -126,7 +126,7 @@ describe('with an identity provider', () => {
       const [last] = await database.rows(
         'select roles, actor_name from receiver.sessions order by begun_at desc limit 1',
       );
-      const pages = ['/today', '/access-log', '/health'].map((path) => statusOf(path, cookie));
+      const pages = ['/today', '/access-log', '/names'].map((path) => statusOf(path, cookie));
       return { ...last, statuses: await Promise.all(pages) };
     };
     expect(await rolesOf({ groups: ['engineers'] })).toEqual({

@@ -1,0 +1,98 @@
+import {
+  aliasKinds,
+  changeAliases,
+  findAliasFault,
+  type IdWithAlias,
+  listIds,
+  maxAliasLength,
+  maxIds,
+} from '../../reconcile/aliases.ts';
+import { BadInput, type Page } from '../page.ts';
+import { oneOf, readForm, text } from '../read-form.ts';
+import { Chip } from '../ui/chips.tsx';
+import { hrefTo, useMay, visitOf } from '../ui/context.ts';
+import { PostForm } from '../ui/forms.tsx';
+import { sendPage } from '../ui/send-page.tsx';
+import { Table } from '../ui/table.tsx';
+import { formatCount, Moment, Nothing, titled } from '../ui/values.tsx';
+
+const path = '/names';
+
+/** Names for the ids of businesses, clinics and doctors. */
+export const names: Page = (routes, { db, read, logAccess }) => {
+  routes.get(path, 'viewer', async (req, res) => {
+    const entered = readForm(req.query, { kind: oneOf(aliasKinds), text });
+    const page = { path, entered };
+    const kinds = aliasKinds.map((kind) => [kind, titled(kind)] as const);
+    const typed = [{ name: 'text', label: 'A part of the id or of the name' }];
+    const bar = (
+      <>
+        <Chip {...page} name="kind" choices={kinds} />
+        <Chip {...page} name="text" label="Id or name" fields={typed} />
+      </>
+    );
+    const ids = await read((tx) => listIds(tx, entered));
+    sendPage(res, 'Names', <Names ids={ids} action={hrefTo(path, entered)} />, { bar });
+  });
+
+  routes.post(path, 'operator', async (req, res) => {
+    const shape = { id: text, alias: text, kind: oneOf(aliasKinds) };
+    const { kind, id = '', alias = '' } = readForm(req.body, shape);
+    if (!kind) throw new BadInput('The kind is missing.');
+    const fault = findAliasFault({ id, alias });
+    if (fault) throw new BadInput(`Not saved: ${fault}.`);
+    await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
+    await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
+    res.redirect(303, `${req.originalUrl}#${encodeURIComponent(`${kind}-${id}`)}`);
+  });
+};
+
+interface NamesProps {
+  ids: readonly IdWithAlias[];
+  /** Where its forms are posted, and lead back to: this page, with its filters. */
+  action: string;
+}
+
+function Names({ ids, action }: NamesProps) {
+  const mayEdit = useMay('operator');
+  return (
+    <>
+      <p class="note">
+        All businesses, and the clinics and doctors of recent receipts and appointments; first those without a
+        name. {mayEdit ? 'An empty name shows the id.' : 'To change names takes the role operator.'}
+        {ids.length > maxIds && ` These are the first ${formatCount(maxIds)}: filter them.`}
+      </p>
+      <Table
+        label="Ids and their names"
+        rows={ids.slice(0, maxIds)}
+        empty="No matching ids."
+        columns={[
+          ['Kind', ({ kind }) => titled(kind)],
+          ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>],
+          [
+            'Name',
+            (entry) => (mayEdit ? <NameForm {...entry} action={action} /> : (entry.alias ?? <Nothing />)),
+          ],
+          ['Changed', ({ updated_at }) => <Moment at={updated_at} />],
+          ['By', ({ updated_by }) => updated_by ?? <Nothing />],
+        ]}
+      />
+    </>
+  );
+}
+
+function NameForm({ kind, id, alias, action }: IdWithAlias & { action: string }) {
+  return (
+    <PostForm action={action} least="operator" values={{ kind, id }} class="actions">
+      <input
+        type="text"
+        name="alias"
+        value={alias ?? ''}
+        aria-label={`Name of ${kind} ${id}`}
+        maxLength={maxAliasLength}
+        autocomplete="off"
+      />
+      <button type="submit">Save</button>
+    </PostForm>
+  );
+}
