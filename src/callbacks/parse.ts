@@ -162,7 +162,8 @@ function parseJson(json: string): unknown {
     return JSON.parse(json);
   } catch {
     // Not the parser's message, which quotes the body.
-    throw new NotJson('The body is not valid JSON.');
+    const at = json.indexOf('\ufeff');
+    throw new NotJson(`The body is not valid JSON${at < 0 ? '' : `: character ${at + 1} is U+FEFF`}.`);
   }
 }
 

@@ -18,7 +18,8 @@ export interface FieldError {
 export const pointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${placeName(String(part))}`).join('');
 
-const placeName = (part: string) => (/^\d{1,6}$/.test(part) ? part : fieldName(part));
+const placeName = (part: string) =>
+  /^\d{1,6}$/.test(part) ? part : fieldName(part.replaceAll('\ufeff', ''));
 
 /** A key that looks like a field's name, else `<key>`: a phone number or an id has more than six digits. */
 export const fieldName = (key: string): string =>

@@ -6,9 +6,9 @@ const maxDepth = 64;
 const maxErrors = 20;
 
 // Cheap checks that rule out nearly every callback; only the others are searched.
-const mayBreakText = /\\u(?:0000|d[89a-f])/i;
+const mayBreakText = /\ufeff|\\u(?:0000|d[89a-f]|feff)/i;
 
-/** Finds what jsonb rejects of valid JSON: U+0000, unpaired surrogates, and deep nesting. */
+/** Finds what jsonb rejects of valid JSON: U+0000, unpaired surrogates, and deep nesting; and names with U+FEFF. */
 export const findUnstorable = (json: string, value: unknown): FieldError[] =>
   mayBeTooDeep(json) || mayBreakText.test(json) ? walk(value) : [];
 
@@ -36,6 +36,8 @@ function walk(value: unknown, path: string[] = [], errors: FieldError[] = []): F
       if (errors.length >= maxErrors) return errors;
       note(check(key), path, errors);
       path.push(key);
+      // The first column of a sender's table may begin with a byte order mark: then no field would have its value.
+      if (path.length <= 2 && key.includes('\ufeff')) note('must not have U+FEFF in its name', path, errors);
       walk(inner, path, errors);
       path.pop();
     }

@@ -39,7 +39,18 @@ it('a planned time may be ahead of the event, and says nothing where it is empty
   for (const empty of [0, '', 1_000]) expect(JSON.parse(admission(empty)!)).toEqual({ id: 'a' });
 });
 
-it('what is no time is no public value either', () => {
+it.each([
+  ['2026-11-26T14:34:05,250+05:30', '2026-11-26T09:04:05.250Z'],
+  ['2026-11-26T14:34:05+05:30[Asia/Kolkata][u-ca=iso8601]', '2026-11-26T09:04:05.000Z'],
+  ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
+  ['2016-12-31 23:59:60.123456 Z', '2017-01-01T00:00:00.123Z'],
+])('a time with a comma, a zone in brackets or a leap second is read: %s', (value, time) => {
+  const data = { event: 'receipt.updated', event_time: value, data: { receipt_id: 7, updated_at: value } };
+  const { eventMs, data: merged } = deliveryOf(data);
+  expect([new Date(eventMs).toISOString(), JSON.parse(merged!).updated_at]).toEqual([time, time]);
+});
+
+it('a name in brackets is no zone: what is no time is no public value either', () => {
   const data = { receipt_id: 7, created_at: '2026-11-26T14:34:05Z[Asha Rao 98765]' };
   expect(merged(data)).toEqual({ receipt_id: 7, '\u0001created_at': data.created_at });
 });

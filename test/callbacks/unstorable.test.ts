@@ -23,6 +23,12 @@ it.each([
   ['too many zeros after the point', `{"a":1.${'0'.repeat(16_384)}}`, ['/a']],
   ['zeros that jsonb would write out', '{"a":0e-401}', ['/a']],
   ['nesting deeper than 64', `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`, ['/data/a']],
+  [
+    'U+FEFF in the name of a member',
+    '{"\ufeffbusiness_id":1,"data":{"\ufeffa":1}}',
+    ['/business_id', '/data/a'],
+  ],
+  ['an escaped U+FEFF in a name', String.raw`{"data":{"\uFEFFa":1}}`, ['/data/a']],
   ['objects deeper than 64', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, ['/a/a']],
 ])('names the field that contains %s', (_, json, expected) => {
   expect(paths(json)).toEqual(expected);
@@ -34,7 +40,7 @@ it.each([
   ['digits in a string', '{"a":"9007199254740993"}'],
   ['numbers with an exponent', '{"a":[1e2,1.50E+3,-2.5e-3,0e400,-0.0]}'],
   ['an amount with trailing zeros', '{"a":100.0000000000000000000}'],
-  ['U+FEFF in a text, or in a name', String.raw`{"a":"\ufeff","data":{"\ufeffb":1}}`],
+  ['U+FEFF in a text, or deep inside', String.raw`{"a":"\ufeff","data":{"a":{"\ufeffb":1}}}`],
   ['64 levels', `{"data":{"a":${'['.repeat(62)}${']'.repeat(62)}}}`],
   ['many arrays side by side', `{"a":[${'[],'.repeat(100)}{}]}`],
   ['an integer beyond 2^53', '{"a":9007199254740993}'],
