@@ -101,7 +101,7 @@ Blanks and line ends around a value are cut. Quotes around one end the start: on
 a \`#\`. A line of \`.env\` that is not understood, or sets a variable again, ends the start, too.
 
 A secret, or an address with one, may come from a file, such as one of Docker or Kubernetes: \`<NAME>_FILE\` names the file of
-${secretNames.map((name) => `\`${name}\``).join(', ')}. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from
+${secretNames.map((name) => `\`${name}\``).join(', ')}; of a list, a line is a part. SIGHUP, on no terminal, reads \`SIGNING_KEYS\` and \`ALLOWED_IPS\` again, also from
 \`.env\` and files; the log says how many were added and removed.
 
 ${parts.join('\n\n')}

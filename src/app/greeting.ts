@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Family, takesEveryEvent } from '../callbacks/families/family.ts';
+import { families as documented } from '../callbacks/families/index.ts';
 import { type Config, takesCallbacks } from '../common/config/config.ts';
 import { weaknessOf } from '../common/config/value-types.ts';
 import { readOrCreate } from '../common/secrets.ts';
@@ -13,7 +14,8 @@ export function greeting(
   generated: AdminToken | undefined,
 ): string {
   const base = config.publicUrl ?? url;
-  const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family));
+  const isOwn = (family: Family) => !documented.some(({ name }) => name === family.name);
+  const shown = families.filter((family) => family.path.isBasic || takesEveryEvent(family) || isOwn(family));
   const [first] = shown.flatMap(({ name }) => config.paths[name] ?? []);
   const lines = shown.flatMap((family) => {
     const name = takesEveryEvent(family) ? 'every event' : family.name.replaceAll('_', ' ');
@@ -24,7 +26,7 @@ export function greeting(
 The receiver is ready. Callback URLs:
 
 ${lines.join('\n')}
-  (docs/callbacks.md lists the paths of all families)
+  (docs/callbacks.md lists the paths of the other families)
 ${config.adminToken ? consoleHint(base, generated) : ''}${config.authentication.signingKeys.length > 0 ? '' : example(`curl -s ${url}${first}`)}
 `;
 }

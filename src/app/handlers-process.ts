@@ -51,7 +51,9 @@ export async function startHandlersProcess(
   const [code] = await Promise.race([once(first, 'exit'), once(first, 'message')]);
   if (code === EX_CONFIG) throw new InvalidConfiguration([]);
   if (first.exitCode !== null || first.signalCode !== null)
-    throw new Error('The process of the handlers has ended, see its log');
+    throw new Error(
+      `The process of the handlers has ended before it was ready (${first.signalCode ?? first.exitCode}): see its log, and whether a module ends it`,
+    );
   first.once('exit', restart);
   return async () => {
     isStopping = true;

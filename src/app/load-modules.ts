@@ -35,12 +35,18 @@ export async function loadModules<T>(variable: string, folder: string, define: s
   return { loaded, problems };
 }
 
+/** The line of a module that is at fault. */
+const placeOf = ({ stack = '' }: Error) => {
+  const [, place] = /file:\/\/\S*\/([^/\s:]+:\d+)/.exec(stack) ?? [];
+  return place ? ` (${place})` : '';
+};
+
 /** @throws Error with a line for each fault */
 async function read(file: string, define: string, schema: z.ZodType): Promise<unknown> {
   // The path of its URL: a file's name may have characters that mean something else there.
   const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {
     if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION')
-      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}`);
+      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}${placeOf(error)}`);
     throw new Error('this version of Node.js imports no TypeScript: compile it to JavaScript');
   });
   if (imported.default === undefined) throw new Error(`must have \`export default ${define}({ … })\``);

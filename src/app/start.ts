@@ -17,7 +17,7 @@ export function addStartCommands(
 ): void {
   program
     .command('start')
-    .description('run the receiver (ROLE: all, receiver or worker)')
+    .description('run the receiver (ROLE: all, receiver, worker or handlers)')
     .action(async () => {
       const service = await readService(env);
       const log = createLog(service.config.logLevel);

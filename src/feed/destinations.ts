@@ -123,7 +123,7 @@ export const checkDestinations = async (core: Core): Promise<Check[]> =>
         return { ...check, status: 'ok', title: outcome ? 'Changes are accepted' : 'No change was sent yet' };
       const title = `Changes are not accepted${paused ? ', and it is paused' : ''}`;
       const mend = id.startsWith(handlerPrefix) ? 'handler' : 'endpoint';
-      const todo = `Mend the ${mend}, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
+      const todo = `Mend the ${mend}${mend === 'handler' ? ' and restart it' : ''}, then ${command('resume')}. To leave out the change that it refuses, before: ${command('skip')}`;
       return { ...check, status: paused ? 'fail' : 'warn', title, todo };
     },
   );

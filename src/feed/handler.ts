@@ -46,7 +46,7 @@ export interface Handler<Names extends Name = Name> {
   /** Small letters, digits and -. Its destination is `handler:<name>`. */
   name: string;
   families: readonly Names[];
-  /** After which an attempt has failed; default: 60,000. What ignores the signal for as long again ends the process. */
+  /** After which an attempt has failed; default: 60,000, at most an hour. What ignores the signal for as long again ends the process. */
   timeoutMs?: number;
   /** Called at least once for each change, in order for a record. Throwing means: again, later. */
   run: (event: HandlerEvent<Names>, tools: HandlerTools) => Promise<unknown>;
@@ -55,13 +55,24 @@ export interface Handler<Names extends Name = Name> {
 /** The compiler knows the records of the families. */
 export const defineHandler = <const Names extends Name>(handler: Handler<Names>): Handler<Names> => handler;
 
+const maxTimeoutMs = 3_600_000;
+
 /** Checks modules in JavaScript as the compiler does. @param families those whose changes are recorded */
 export const handlerSchema = (families: readonly string[]) =>
   z.strictObject({
     name: z.string().regex(/^[a-z][a-z0-9-]{0,49}$/, 'must be small letters, digits and -, 50 at most'),
     families: z
-      .array(z.enum(families, `must be some of ${families.join(', ')}`))
+      .array(
+        z.enum(families, {
+          error: ({ input }) =>
+            `is ${String(input)}, and must be one of ${families.join(', ')}: no other has changes, as its key may identify a patient`,
+        }),
+      )
       .min(1, 'must name a family'),
-    timeoutMs: z.int('must be a whole number').min(100, 'must be at least 100').optional(),
+    timeoutMs: z
+      .int('must be a whole number')
+      .min(100, 'must be at least 100')
+      .max(maxTimeoutMs, `must be at most ${maxTimeoutMs}, an hour`)
+      .optional(),
     run: z.custom((value) => typeof value === 'function', 'must be a function'),
   });

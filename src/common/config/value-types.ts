@@ -15,9 +15,10 @@ export function decode(text: string): string {
   }
 }
 
+/** Of a file, each line is one, too. */
 export const partsOf = (text: string) =>
   text
-    .split(',')
+    .split(/[,\n]/)
     .map((part) => part.trim())
     .filter(Boolean);
 

@@ -135,7 +135,7 @@ it('each secret, or an address with one, may come from a file that <NAME>_FILE n
   const env: Environment = { ...valid };
   for (const name of secretNames) {
     env[`${name}_FILE`] = join(folder, name);
-    writeFileSync(join(folder, name), `${valid[name]}\n`);
+    writeFileSync(join(folder, name), `${valid[name]!.replaceAll(',', '\n')}\n`);
     delete env[name];
   }
   expect(parseConfig(await readEnvironment(env, families, file), families)).toEqual(
