@@ -197,7 +197,7 @@ it('a handler that throws, hangs or ends its process gets every change in order,
       `way-${n}`,
       `const mark = marks + ${n};
       if (count === 5 && !existsSync(mark)) { writeFileSync(mark, 'x'); ${way}; }`,
-      'timeoutMs: 300,',
+      'timeoutMs: 3_000,',
     ),
   ]);
   const { service, calls } = await start({ ...Object.fromEntries(modules), 'good.mjs': handler('good', '') });
@@ -215,7 +215,7 @@ it('a handler that throws, hangs or ends its process gets every change in order,
     const seen = new Set(all.map(({ name, version }) => `${name} ${version}`));
     const isAll = names.every((name) => changes.every(({ version }) => seen.has(`${name} ${version}`)));
     return isAll ? all : undefined;
-  });
+  }, 200_000);
   for (const name of names) expectInOrder(made, changes, name);
   const [call] = made;
   expect(call).toMatchObject({ record: { receipt_id: call!.id }, callback: { event: 'receipt.updated' } });
