@@ -45,7 +45,7 @@ export async function migrateService({ config, families }: Service, log: Log): P
     return makeTables({ config, databaseUrl, families, log });
   }, log);
   await stop();
-  return result.made;
+  return result;
 }
 
 export interface RunningService {

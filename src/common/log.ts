@@ -103,7 +103,7 @@ const summaryMs = 60_000;
 const maxKinds = 500;
 
 function limitedLines() {
-  /** Of this minute. */
+  /** The first lines of this minute. */
   const linesByKey = new Map<string, Lines>();
   let summary: NodeJS.Timeout | undefined;
 

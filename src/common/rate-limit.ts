@@ -21,7 +21,7 @@ const maxAddresses = 10_000;
 /** A limit per period and address, in this process; an address of IPv6 counts as its /64. */
 export function rateLimit({ points, durationS }: { points: number; durationS: number }): RateLimit {
   const counts = new Map<string, number>();
-  /** Of the period, by the monotonic clock: a step of the system clock must neither shorten nor extend it. */
+  /** The end of the period by the monotonic clock: a step of the system clock must neither shorten nor extend it. */
   let endsAt = 0;
   const countOf = (address: string) => {
     const leftMs = endsAt - performance.now();

@@ -89,20 +89,6 @@ export async function withProgress<T>(
   }
 }
 
-const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** A time as ISO 8601, or as an age: 30m, 12h, 7d. */
-export function parseTime(text: string): Date {
-  const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? [];
-  const time = unit ? new Date(Date.now() - Number(count) * units[unit]!) : new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError(
-      'A time must be a date such as 2026-01-31T09:00Z, or an age such as 30m, 12h or 7d.',
-    );
-  }
-  return time;
-}
-
 export function parseUuid(text: string): string {
   if (uuid.test(text)) return text;
   throw new InvalidArgumentError('An id must be a UUID such as 018bcfe5-6800-8a3c-9f10-0123456789ab.');

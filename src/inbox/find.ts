@@ -71,7 +71,7 @@ export interface SearchResult {
   isCut: boolean;
 }
 
-export const maxHits = 50;
+const maxHits = 50;
 const maxPersons = 20;
 /** Records by a phone number or a name, of which most are those of the same few patients. */
 const maxOfPeople = 500;

@@ -36,7 +36,7 @@ function maskEnvelope({ data, ...members }: Values, family: Family | undefined):
 /** The contents of health records, which nobody may see. */
 const contents = /(?<![a-z\d])entries["\\]*\s*[:=]/i;
 
-export function hasContents(text: string): boolean {
+function hasContents(text: string): boolean {
   try {
     const value = JSON.parse(text);
     return JSON.stringify(value) !== JSON.stringify(value, readable);

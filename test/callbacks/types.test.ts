@@ -1,3 +1,4 @@
+import type { Tables } from '../../db/tables.d.ts';
 import {
   amount,
   type Callback,
@@ -71,6 +72,8 @@ it('a field that is removed, or has another kind, is an error where its value is
   ];
   expect([handle, handleAfter]).toHaveLength(2);
   holds<Same<RowOf<typeof receipt>['net_amount'], string | null>>();
+  // What others import says the same.
+  holds<Same<RowOf<typeof receipt>, Tables['receipts']>>();
   holds<'net_amout' extends keyof RowOf<typeof receipt> ? false : true>();
 });
 

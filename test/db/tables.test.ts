@@ -1,7 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Tables } from '../../db/tables.d.ts';
-import { receipt } from '../../src/callbacks/families/receipt.ts';
-import type { RowOf } from '../../src/callbacks/families/row.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 
 const database = useReceiverDatabase();
@@ -82,10 +79,4 @@ it('webhook-receiver/tables has the tables, views and functions that people quer
   const found = await typesOfDatabase();
   if (process.env.UPDATE) writeFileSync(file, found);
   expect(readFileSync(file, 'utf8')).toBe(found);
-});
-
-it("a table of a family has the type that a family of one's own gets from its fields", () => {
-  const same = (one: Tables['receipts']): RowOf<typeof receipt> => one;
-  const back = (one: RowOf<typeof receipt>): Tables['receipts'] => one;
-  expect([same, back, receipt.table]).toContain('receipts');
 });

@@ -15,7 +15,7 @@ export function decode(text: string): string {
   }
 }
 
-/** Of a file, each line is one, too. */
+/** The parts of a list: a comma, or a line end in a file, is between them. */
 export const partsOf = (text: string) =>
   text
     .split(/[,\n]/)

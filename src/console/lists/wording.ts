@@ -34,7 +34,6 @@ export const actions: Readonly<Record<string, string>> = {
   reconcile: 'compared with the platform',
   retention: 'deleted what is too old',
   move: 'moved the database',
-  answer: 'answered a request to erase',
   changes: 'read changes',
 };
 

@@ -62,12 +62,7 @@ function isOutage(error: unknown): boolean {
 }
 
 /** @returns the names of what was made or updated */
-export async function makeTables({
-  config,
-  databaseUrl,
-  families,
-  log,
-}: PrepareOptions): Promise<{ made: string[] }> {
+export async function makeTables({ config, databaseUrl, families, log }: PrepareOptions): Promise<string[]> {
   const size = { connections: 2, connectTimeoutMs: config.times.databaseMs };
   const url = config.directDatabaseUrl ?? databaseUrl;
   const pool = openPool(url, log, { name: 'receiver migration', ...size });
@@ -75,7 +70,7 @@ export async function makeTables({
   try {
     const made = await migrate(db, families, log, config.reportTimezone);
     if (made.length > 0) log.info({ made }, 'tables made or updated');
-    return { made };
+    return made;
   } finally {
     await db.destroy();
   }
