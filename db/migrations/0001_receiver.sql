@@ -109,7 +109,7 @@ create table receiver.counters (
   example  uuid,
   primary key (name, key)
 );
-comment on table receiver.counters is 'drift: where callbacks differ from the documents; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected; silence: businesses that send no more, made anew every ten minutes';
+comment on table receiver.counters is 'drift: where callbacks differ from the documents; lost: callbacks that are gone; rejections: refused requests, by hour and status; stale: rows that the daily merge has corrected; silence: businesses that send no more, made anew every ten minutes';
 
 --------------------------------------------------------------------------------------------------------------- Merge
 

@@ -202,6 +202,26 @@ const all: ReadCheck[] = [
       `From ${iso(since)} to ${iso(until)}, ${minutes} minutes; this ends after two days`,
     todo: 'Ask the platform to send the callbacks of that time again; receiver reconcile compares the appointments',
   }),
+  check('lost', 'fail', {
+    ok: 'No acknowledged callback is gone from the database',
+    title: 'Acknowledged callbacks are gone from the database',
+    query: ({ db }) =>
+      db
+        .selectFrom('receiver.counters')
+        .select([
+          'example as about',
+          sql<number>`count::int`.as('count'),
+          'first_at as since',
+          'last_at as until',
+        ])
+        .where('name', '=', 'lost')
+        .where('last_at', '>', sql<Date>`now() - interval '2 days'`)
+        .orderBy('first_at')
+        .$castTo<CountedFault & { until: Date }>(),
+    detail: ({ count, since, until }) =>
+      `${count}, acknowledged from ${iso(since)} to ${iso(until)}; this ends after two days`,
+    todo: 'Another PostgreSQL, which did not have them yet, has taken the place of the first: ask the platform to send the callbacks of that time again',
+  }),
   check('task', 'fail', {
     ok: 'Every task runs',
     title: 'A task does not run',

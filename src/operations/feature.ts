@@ -7,6 +7,7 @@ import { addOperationsCommands } from './commands.ts';
 import { readDatabaseChecks } from './database-checks.ts';
 import { createRoute } from './health-route.ts';
 import { createHeartbeat, trim } from './heartbeat.ts';
+import { createLossRecorder } from './lost.ts';
 import { recordSilence } from './silence.ts';
 
 const minuteMs = 60_000;
@@ -23,7 +24,10 @@ export const operations: Feature = {
       { name: 'silence', everyMs: 10 * minuteMs, run: () => recordSilence(core.db) },
     ];
     if (takesCallbacks(core.config))
-      tasks.push({ name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) });
+      tasks.push(
+        { name: 'heartbeat', everyMs: minuteMs, processes: 'each', run: createHeartbeat(core) },
+        { name: 'lost', everyMs: minuteMs, processes: 'each', run: createLossRecorder(core) },
+      );
     if (openChannels(alerts).length === 0) return tasks;
     const run = (signal: AbortSignal) => sendAlerts(core, signal);
     // A receiver has to report that no worker runs.

@@ -61,7 +61,7 @@ export async function trim(db: Db): Promise<void> {
   await db.deleteFrom('receiver.heartbeats').where('at', '<', daysAgo(400)).execute();
   await db
     .deleteFrom('receiver.counters')
-    .where('name', '=', 'rejections')
+    .where('name', 'in', ['rejections', 'lost'])
     .where('last_at', '<', daysAgo(7))
     .execute();
 }

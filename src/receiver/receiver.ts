@@ -6,6 +6,7 @@ import { type AccessChecks, configuredChecks, createAccessChecks } from './http/
 import { createCallbacks } from './http/handle-callback.ts';
 import { createApp, listen, type Server } from './http/server.ts';
 import { createIntake, type Intake } from './intake/intake.ts';
+import { createRecentDeliveries, type RecentDeliveries } from './intake/recent.ts';
 import { checkRedis } from './queue/redis.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
@@ -25,8 +26,9 @@ interface ReceiverOptions {
 export interface ReceiverState extends Stores {
   /** It accepts requests only until load balancers know that it stops. */
   isStopping?: () => boolean;
-  /** Undefined in a worker. */
+  /** Undefined in a worker, like `recent`. */
   access?: AccessChecks;
+  recent?: RecentDeliveries;
 }
 
 /** Connections to PostgreSQL: of requests, and of the worker, which merges once at a time. */
@@ -70,13 +72,18 @@ export async function startReceiver(
     worker = startWorker({ merge, pool: workerPool, families, queue, times, log });
     onStop(worker.stop);
   }
-  const onStored = queue?.enqueue ?? worker?.wake;
+  const ring = queue?.enqueue ?? worker?.wake;
+  const recent = createRecentDeliveries();
+  const onStored = (family: string, ids: readonly string[]) => {
+    recent.add(ids);
+    void ring?.(family, ids);
+  };
   const intake = createIntake({ config, families, pool, circuit, clock, fallback, onStored, log });
   onStop(intake.close);
   if (workerPool && fallback)
     onStop(startDrain({ fallback, intake, config, pool: workerPool, families, log }));
 
-  const state: ReceiverState = { ...stores };
+  const state: ReceiverState = { ...stores, ...(takesCallbacks(config) && { recent }) };
   const server = await serve(config, options, state, intake);
   state.isStopping = server.isStopping;
   onStop(server.stop);

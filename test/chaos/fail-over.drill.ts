@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../src/sandbox/random.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
 import { spawnReceiver, spawnService } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
@@ -53,6 +54,37 @@ it.each(['redis', 'postgresql'])(
     }
   },
 );
+
+it('a primary that is replaced by a standby without its last commits: what was acknowledged and is gone is known', async () => {
+  const pair = await startServerPair();
+  closeLater(pair.stop);
+  const receiver = await spawnService({ DATABASE_URL: pair.url });
+  closeLater(() => receiver.end('SIGTERM'));
+  const send = (ids: number[]) =>
+    until(async () => {
+      for (const receipt_id of ids) {
+        const body = JSON.stringify(receiptCallback({ data: { receipt_id } }));
+        const headers = { 'Content-Type': 'application/json' };
+        const { status } = await fetch(receiver.url + paths.receipt, { method: 'POST', headers, body });
+        if (status !== 200) return false;
+      }
+      return true;
+    });
+  const [kept, gone] = [
+    [1, 2, 3],
+    [4, 5, 6, 7],
+  ];
+  await send(kept);
+  await pair.detachStandby();
+  await send(gone);
+  await pair.failOver();
+  const lost = `select count::int from receiver.counters where name = 'lost'`;
+  await until(async () => (await pair.rows(lost).catch(() => [])).length > 0, 180_000, 500);
+  expect(await pair.rows(lost)).toEqual([{ count: gone.length }]);
+  await send([...kept, ...gone]);
+  const receipts = `select receipt_id::int as id from receipts order by 1`;
+  await until(async () => (await pair.rows(receipts)).length === kept.length + gone.length);
+});
 
 async function expectReportsOnStandby(DATABASE_URL: string, standby: string): Promise<void> {
   const REPORT_DATABASE_URL = Object.assign(new URL(standby), {

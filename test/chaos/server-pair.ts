@@ -48,6 +48,18 @@ export async function startServerPair() {
       primary = standby;
       return Math.round(performance.now() - begun);
     },
+    /** From now on commits do not wait for the standby, which gets none of them. */
+    detachStandby: async () => {
+      const set = (url: string, setting: string) =>
+        queryOnce(url, `alter system set ${setting} = ''`).then(() =>
+          queryOnce(url, 'select pg_reload_conf()'),
+        );
+      await set(primary.url, 'synchronous_standby_names');
+      await set(standby.url, 'primary_conninfo');
+      await until(
+        async () => (await queryOnce(standby.url, 'select from pg_stat_wal_receiver')).length === 0,
+      );
+    },
     addStandby: async () => {
       standby = await addStandby(primary);
       members.push(standby);

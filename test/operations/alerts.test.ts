@@ -4,11 +4,15 @@ import { createLog } from '../../src/common/log.ts';
 import { createOutageAlert, sendAlerts } from '../../src/operations/alerts.ts';
 import { addOperationsCommands } from '../../src/operations/commands.ts';
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
+import { createLossRecorder } from '../../src/operations/lost.ts';
 import type { Check, RunningCore, Task } from '../../src/receiver/feature.ts';
+import { createRecentDeliveries } from '../../src/receiver/intake/recent.ts';
 import { requests } from '../../src/receiver/metrics.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
+import { receiptCallback } from '../support/callbacks.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
+import { deliveryOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
@@ -230,6 +234,26 @@ it('a receiver notes the minutes in which it could take callbacks, also those be
   expect(await beats()).toBe(before - 1);
   const counters = await database.rows('select name from receiver.counters order by 1');
   expect(counters).toEqual([{ name: 'drift' }, { name: 'stale' }]);
+});
+
+it('what a receiver has acknowledged and the database no longer has is counted once, but what an erasure has renamed', async () => {
+  const recent = createRecentDeliveries();
+  const core = { ...coreOf(), process: stateOf({ recent }) };
+  const deliveries = [1, 2, 3, 4].map((receipt_id) => deliveryOf(receiptCallback({ data: { receipt_id } })));
+  const [, gone, alsoGone, erased] = deliveries.map(({ id }) => id);
+  await database.store(...deliveries);
+  recent.add(deliveries.map(({ id }) => id));
+  const record = createLossRecorder(core);
+  await record();
+  await database.rows(
+    `insert into receiver.erased values (receiver.hash_of('d:${erased}'), 'infinity', '${erased}')`,
+  );
+  await database.rows('delete from receiver.inbox where id = any($1)', [[gone, alsoGone, erased]]);
+  await record();
+  await record();
+  expect(await database.rows('select name, count::int, example from receiver.counters')).toEqual([
+    { name: 'lost', count: 2, example: gone },
+  ]);
 });
 
 it('refused requests are counted once, by their status', async () => {

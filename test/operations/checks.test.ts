@@ -65,6 +65,7 @@ it.each`
   ${'stale warn'}                | ${count('stale')}                                                        | ${uncount}
   ${'silence b warn'}            | ${hourly}                                                                | ${unstore}
   ${'silence b warn'}            | ${history}                                                               | ${unstore}
+  ${'lost .* fail'}              | ${count('lost', id)}                                                     | ${uncount}
   ${'outage .* warn'}            | ${gap}                                                                   | ${'delete from receiver.heartbeats'}
   ${'task trim fail'}            | ${failing}                                                               | ${'delete from receiver.tasks'}
   ${'task trim fail'}            | ${late}                                                                  | ${'delete from receiver.tasks'}
