@@ -51,6 +51,7 @@ begin
       ('inbox_stored', 'receiver.inbox', 'What was stored since the last comparison', 'using brin (stored_at)'),
       ('inbox_user_deletions', 'receiver.inbox', 'Which users has the platform deleted?',
        '(received_at) where family = ''other'' and event = ''user.delete'''),
+      ('quarantine_open', 'receiver.quarantine', 'What is rejected, and has to be looked at?', '(reason) where replayed_at is null'),
       ('access_log_at', 'public.access_log', 'What is older than it is kept?', 'using brin (at)'),
       {{search_indexes}}
     ) as indexes (name, table_name, question, definition)
