@@ -21,6 +21,8 @@ export interface Contender {
   worker?: Program;
   /** How many acknowledged callbacks are not applied. @param isLast what is left is given up */
   waiting?: (stores: Stores, bench: BenchStores, isLast: boolean) => Promise<number>;
+  /** Whether it takes half of the receiver's load, and keeps it. */
+  paced?: boolean;
   /** How many seconds to wait until all is applied. */
   drainSeconds?: number;
 }
@@ -55,6 +57,7 @@ export function receiverOf(name: string, folder: string): Contender {
   });
   return {
     name,
+    paced: true,
     prepare: async (stores) => {
       const migration = { cwd, env: { ...process.env, ...env(stores) }, encoding: 'utf8' } as const;
       const { status, stdout, stderr } = spawnSync(receiver[0]!, [receiver[1]!, 'migrate'], migration);
@@ -110,6 +113,7 @@ const floor = (name: string, merges: boolean): Contender => {
     create aggregate merge(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = '{}'); ${createReceipts()}`;
   return {
     name,
+    paced: true,
     prepare: ({ databaseUrl }, { query }) =>
       query(
         merges

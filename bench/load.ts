@@ -58,8 +58,8 @@ export async function sendLoad({
   const latencies: number[] = [];
   let next = 0;
   let acknowledged = 0;
-  const began = Date.now();
   const started = performance.now();
+  const began = performance.timeOrigin + started;
   const end = started + seconds * 1000;
   const sendOn = async (socket: Socket) => {
     for (let now = performance.now(); now < end; now = performance.now()) {

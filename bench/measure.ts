@@ -55,7 +55,7 @@ export class Bench {
     const { url, pid } = await this.run(contender.receiver, stores);
     const worker = contender.worker && (await this.run(contender.worker, stores));
     const pids = { receiver: pid, ...(worker && { worker: worker.pid }) };
-    const send = (order: Pick<LoadOrder, 'seconds' | 'perSecond' | 'requests'>) =>
+    const send = (order: Partial<LoadOrder> & Pick<LoadOrder, 'seconds'>) =>
       this.send({ url, connections: this.connections, ...order });
     await send({ seconds: warmupSeconds });
     await this.drain(contender, stores);
@@ -79,15 +79,14 @@ export class Bench {
           for (let n = 0; n < count; n += 1) {
             await pause(alonePauseMs);
             const { business_id, data } = JSON.parse(receiptCallback(this.series + 1, 0));
-            const began = performance.now();
-            await send({ seconds: 10, requests: 1 });
+            const { began } = await send({ seconds: 10, requests: 1, connections: 1 });
             while (
               !(await query(
                 `select 1 from receipts where business_id = '${business_id}' and receipt_id = ${data.receipt_id}`,
               ))
             )
               await pause(1);
-            times.push(performance.now() - began);
+            times.push(performance.timeOrigin + performance.now() - began);
           }
         });
         return times.toSorted((a, b) => a - b);

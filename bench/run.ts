@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { others, receiverOf } from './contenders.ts';
+import type { LoadFigures } from './load.ts';
 import { Bench, type Burst, type Running } from './measure.ts';
 import { startStores } from './stores.ts';
 
@@ -42,6 +43,7 @@ const columns: Record<keyof Burst, string> = {
 };
 const figures = Object.keys(columns) as (keyof Burst)[];
 
+const paces = 5;
 const stores = await startStores();
 const bench = new Bench(stores, options.connections);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -63,11 +65,18 @@ try {
     const ratios = values.map((value, round) => bursts[0]![round]![figure]! / value);
     return `${mean(ratios).toFixed(2)} ±${margin(ratios).toFixed(2)}`;
   });
-  const [receiver] = running;
   const half = mean(bursts[0]!.map(({ acknowledged }) => acknowledged)) / 2;
-  const { p50, p99 } = await receiver!.pace(Math.round(half), 10);
-  say(`\nAt half of its load, ${number(half)}/s: p50 ${number(p50)} ms, p99 ${number(p99)} ms`);
-  const alone = await receiver!.sendAlone(200);
+  say(`\nAt half of its load, ${number(half)}/s, the middle of ${paces} times:`);
+  const durable = running.filter(({ contender }) => contender.paced);
+  const paced: LoadFigures[][] = durable.map(() => []);
+  for (let n = 0; n < paces; n += 1)
+    for (const [index, { pace }] of durable.entries()) paced[index]!.push(await pace(Math.round(half), 5));
+  for (const [index, { contender }] of durable.entries()) {
+    const middle = (name: 'p50' | 'p99') =>
+      number(paced[index]!.map((figures) => figures[name]).toSorted((a, b) => a - b)[paces >> 1]!);
+    say(`${contender.name}: p50 ${middle('p50')} ms, p99 ${middle('p99')} ms`);
+  }
+  const alone = await running[0]!.sendAlone(200);
   const at = (share: number) => number(alone[Math.floor(alone.length * share)]!);
   say(`A lone callback until its row: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`);
 } finally {
