@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { InvalidConfiguration, takesCallbacks } from '../common/config/config.ts';
 import type { Environment } from '../common/config/environment-schema.ts';
@@ -59,6 +60,8 @@ async function run(
   readAgain: () => Promise<Environment>,
 ): Promise<void> {
   const { families } = service;
+  // Callbacks come first, where cores are few.
+  if (service.config.role === 'handlers') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   const generated = provideAdminToken(service.config);
   const config = generated ? { ...service.config, adminToken: generated.token } : service.config;
   const running = await startService({ config, families }, log, signal).catch((error) => {

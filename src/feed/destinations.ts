@@ -58,18 +58,26 @@ export async function findDue(core: Core, ids?: readonly string[]): Promise<stri
 
 export const update = (db: Db, id: string) => db.updateTable('receiver.destinations').where('id', '=', id);
 
+/** Nobody waits for the disk: a position that a crash sets back means that changes are sent again. */
+const isSoonOnDisk = sql<boolean>`set_config('synchronous_commit', 'off', true) = 'off'`;
+
 /** Takes a destination that is due, for one page: until the lease is over, no other process sends to it. */
 export const take = (core: Core, id: string, leaseMs: number): Promise<Destination | undefined> =>
   update(core.db, id)
     .set({ next_at: later(leaseMs) })
     .where(isDue(core))
+    .where(isSoonOnDisk)
     .returningAll()
     .executeTakeFirst();
 
 /** Makes it due. @returns false where it has moved since: by another process, or a command that has skipped a change */
 export async function moveTo(db: Db, { id, position }: Destination, next: number, outcome: string | null) {
   const values = { position: String(next), outcome, attempts: 0, failing_since: null, next_at: atOnce };
-  const moved = await update(db, id).set(values).where('position', '=', position).executeTakeFirst();
+  const moved = await update(db, id)
+    .set(values)
+    .where('position', '=', position)
+    .where(isSoonOnDisk)
+    .executeTakeFirst();
   return moved.numUpdatedRows === 1n;
 }
 

@@ -81,13 +81,14 @@ async function recordInterrupted(
 function createTransport(core: Core, handlers: readonly Handler[]): Transport {
   const byId = new Map(handlers.map((handler) => [idOf(handler), handler]));
   const timeoutOf = ({ timeoutMs = core.config.times.handlerMs }: Handler) => timeoutMs;
+  const readEvent = createReader(core);
   return {
     ids: [...byId.keys()],
     limitMs: Math.max(...handlers.map(timeoutOf)),
-    deliver: async ({ id }, change, signal) => {
+    deliver: async ({ id }, following, signal) => {
       const handler = byId.get(id)!;
-      const event = await readEvent(core, change);
-      const about = { handler: handler.name, family: change.family, record: change.record_id };
+      const event = await readEvent(id, following);
+      const about = { handler: handler.name, family: event.family, record: event.change.id };
       const log = core.log.child(about);
       let call: Promise<unknown> | undefined;
       try {
@@ -123,18 +124,61 @@ async function ended(
 
 const failed = (outcome: string): Attempt => ({ outcome, retryAfterMs: 0 });
 
-/** The record as it is now: it may have been erased since the change. */
-async function readEvent(
+interface ReadAhead {
+  /** By `performance.now()`. */
+  at: number;
+  cursors: Set<string>;
+  /** By the cursor of the change. */
+  events: Promise<Map<string, HandlerEvent>>;
+}
+
+/** How old a record may be: it may have been erased since the change. */
+const freshMs = 100;
+
+/** @returns a function that reads what a handler is given, at once for the changes that follow in its page */
+function createReader(core: Core) {
+  const ahead = new Map<string, ReadAhead>();
+  return async (destination: string, following: readonly Change[]): Promise<HandlerEvent> => {
+    const { cursor } = following[0]!;
+    let last = ahead.get(destination);
+    if (!last?.cursors.has(cursor) || performance.now() - last.at > freshMs) {
+      const cursors = new Set(following.map((change) => change.cursor));
+      last = { at: performance.now(), cursors, events: readEvents(core, following) };
+      ahead.set(destination, last);
+    }
+    return (await last.events).get(cursor)!;
+  };
+}
+
+async function readEvents(
   { pool, families }: Core,
-  { cursor, position, ...change }: Change,
-): Promise<HandlerEvent> {
-  const { business_id, record_id: id, kind, at: changed_at } = change;
-  const family = families.find(({ name }) => name === change.family)!;
-  // No field has this name.
-  const text = `select t.*, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
-    from ${tableOf(family)} t join (values ($1::text, $2::text)) k(business_id, record_id) on ${isRowOf(family)}`;
-  const [row] = await queryPrepared(pool, { text, values: [business_id, id] });
-  const { 'callback ': callback = null, ...record } = row ?? {};
-  const about = { cursor, family: family.name, business_id, id, kind, version: Number(position), changed_at };
-  return { family: family.name, change: about, record: row ? record : null, callback } as HandlerEvent;
+  changes: readonly Change[],
+): Promise<Map<string, HandlerEvent>> {
+  const events = new Map<string, HandlerEvent>();
+  for (const family of families) {
+    const own = changes.filter((change) => change.family === family.name);
+    if (own.length === 0) continue;
+    // No field has names with a blank.
+    const text = `select k.n::int as "n ", t.*, (select envelope from receiver.inbox where id = t.delivery_id) as "callback "
+      from unnest($1::text[], $2::text[]) with ordinality as k(business_id, record_id, n) join ${tableOf(family)} t on ${isRowOf(family)}`;
+    const values = [own.map(({ business_id }) => business_id), own.map(({ record_id }) => record_id)];
+    const rows = new Map(
+      (await queryPrepared(pool, { text, values })).map(({ 'n ': n, ...row }) => [n, row] as const),
+    );
+    for (const [n, { cursor, position, business_id, record_id: id, kind, at: changed_at }] of own.entries()) {
+      const { 'callback ': callback = null, ...record } = rows.get(n + 1) ?? {};
+      const about = {
+        cursor,
+        family: family.name,
+        business_id,
+        id,
+        kind,
+        version: Number(position),
+        changed_at,
+      };
+      const event = { family: family.name, change: about, record: rows.has(n + 1) ? record : null, callback };
+      events.set(cursor, event as HandlerEvent);
+    }
+  }
+  return events;
 }

@@ -74,6 +74,7 @@ async function start(modules: Record<string, string>, env: Record<string, string
   closeLater(killProcesses);
   return {
     service,
+    mark: () => writeFileSync(MARKS_OF_HANDLERS, ''),
     calls: async () =>
       (await database.rows('select call from test.calls order by n')).map(({ call }) => call as Call),
   };
@@ -256,4 +257,30 @@ it('after an erasure no handler gets the person, only that the record was change
   });
   expect(made.map(({ record }) => record?.name)).toEqual(made.map(() => null));
   expect(JSON.stringify(made)).not.toMatch(/Asha|161234567890123/);
+});
+
+it('a handler that takes its time gets nobody who was erased meanwhile', async () => {
+  const waits = `if (!existsSync(marks)) await new Promise((resolve) => { setInterval(() => existsSync(marks) && resolve(), 20); });`;
+  const { service, calls, mark } = await start({ 'a.mjs': handler('a', waits) });
+  await destinations('pause', 'handler:a');
+  const data = { patient_oid: '161234567890123', name: 'Asha Rao' };
+  for (let receipt_id = 1; receipt_id <= 10; receipt_id += 1)
+    await send(service.url, paths.receipt, samples.receipt({ data: { ...data, receipt_id } }));
+  await until(async () => (await changesOfReceipts()).length === 10);
+  await destinations('resume', 'handler:a');
+  // Eight records at once: the page has been read.
+  await until(
+    async () => (await database.rows(`select from access_log where action = 'changes'`)).length > 0,
+  );
+  await erasePatient(coreOf(database), { id: 'command:test' }, ['p:platform:161234567890123'], {});
+  const erased = performance.now();
+  await until(() => performance.now() - erased > 200);
+  mark();
+  const made = await until(async () => {
+    const all = await calls();
+    return all.length >= 10 ? all : undefined;
+  });
+  const last = made.filter(({ id }) => Number(id) > 8);
+  expect(last.length).toBeGreaterThan(1);
+  expect(JSON.stringify(last)).not.toMatch(/Asha|161234567890123/);
 });
