@@ -36,11 +36,16 @@ export const names: Page = (routes, { db, read, logAccess }) => {
   });
 
   routes.post(path, 'operator', async (req, res) => {
-    const shape = { id: text, alias: text, kind: oneOf(aliasKinds) };
-    const { kind, id = '', alias = '' } = readForm(req.body, shape);
+    const shape = { id: text, alias: text, seen: text, kind: oneOf(aliasKinds) };
+    const { kind, id = '', alias = '', seen = '' } = readForm(req.body, shape);
     if (!kind) throw new BadInput('The kind is missing.');
     const fault = findAliasFault({ id, alias });
     if (fault) throw new BadInput(`Not saved: ${fault}.`);
+    const present = visitOf(res).aliases[kind].get(id)?.trim() ?? '';
+    if (present !== seen && present !== alias)
+      throw new BadInput(
+        `Not saved: somebody has made it “${present}” meanwhile. Go back, and reload the page.`,
+      );
     await logAccess(res, { action: 'aliases', filter: { kind }, ids: { id }, rows: 1 });
     await changeAliases(db, [{ kind, id, alias }], visitOf(res).actor.id);
     res.redirect(303, `${req.originalUrl}#${encodeURIComponent(`${kind}-${id}`)}`);
@@ -83,7 +88,12 @@ function Names({ ids, action }: NamesProps) {
 
 function NameForm({ kind, id, alias, action }: IdWithAlias & { action: string }) {
   return (
-    <PostForm action={action} least="operator" values={{ kind, id }} class="actions">
+    <PostForm
+      action={action}
+      least="operator"
+      values={{ kind, id, seen: alias ?? undefined }}
+      class="actions"
+    >
       <input
         type="text"
         name="alias"
