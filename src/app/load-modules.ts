@@ -35,10 +35,11 @@ export async function loadModules<T>(variable: string, folder: string, define: s
   return { loaded, problems };
 }
 
-/** The line of a module that is at fault. */
-const placeOf = ({ stack = '' }: Error) => {
-  const [, place] = /file:\/\/\S*\/([^/\s:]+:\d+)/.exec(stack) ?? [];
-  return place ? ` (${place})` : '';
+/** The line of a module that is at fault: of what cannot be parsed, an import does not say it. */
+const placeOf = (error: Error, file: string) => {
+  const [, place] = /file:\/\/\S*\/([^/\s:]+:\d+)/.exec(error.stack ?? '') ?? [];
+  if (place) return ` (${place})`;
+  return error.name === 'SyntaxError' ? ` (node --check ${file} shows where)` : '';
 };
 
 /** @throws Error with a line for each fault */
@@ -46,7 +47,7 @@ async function read(file: string, define: string, schema: z.ZodType): Promise<un
   // The path of its URL: a file's name may have characters that mean something else there.
   const imported: { default?: unknown } = await import(pathToFileURL(file).pathname).catch((error) => {
     if (error.code !== 'ERR_UNKNOWN_FILE_EXTENSION')
-      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}${placeOf(error)}`);
+      throw new Error(`cannot be imported: ${error.message.split('\n')[0]}${placeOf(error, file)}`);
     throw new Error('this version of Node.js imports no TypeScript: compile it to JavaScript');
   });
   if (imported.default === undefined) throw new Error(`must have \`export default ${define}({ … })\``);
