@@ -1,10 +1,8 @@
 import { Decimal, withDecimals } from '../callbacks/exact-json.ts';
 import { commonColumns, type Family } from '../callbacks/families/family.ts';
+import { contents, hidden, withoutContents } from '../callbacks/health-contents.ts';
 import { isPublicMember, isPublicValue } from '../callbacks/reduce.ts';
 import type { Row } from './read-record.ts';
-
-/** In place of a value that the reader may not see. */
-export const hidden = '•••';
 
 /** The columns of every row that cannot identify a patient. */
 const publicColumns = ['business_id', ...Object.keys(commonColumns).filter((name) => name !== 'extra')];
@@ -33,34 +31,27 @@ function maskEnvelope({ data, ...members }: Values, family: Family | undefined):
   };
 }
 
-/** The contents of health records, which nobody may see. */
-const contents = /(?<![a-z\d])entries["\\]*\s*[:=]/i;
-
 function hasContents(text: string): boolean {
   try {
     const value = JSON.parse(text);
-    return JSON.stringify(value) !== JSON.stringify(value, readable);
+    return JSON.stringify(value) !== JSON.stringify(withoutContents(value));
   } catch {
     return contents.test(text);
   }
 }
 
-export const withoutContents = (row: Row): Row =>
+export const hideContents = (row: Row): Row =>
   mapRow(row, (value) => (hasContents(value) ? readableBody(value) : value));
 
-/** For JSON.stringify: hides the contents of health records. */
-const readable = (key: string, value: unknown) => {
-  if (key.toLowerCase() === 'entries') return undefined;
-  if (value instanceof Decimal) return value.plain() ?? value.canonical;
-  return typeof value === 'string' && contents.test(value) ? hidden : value;
-};
+const readable = (_key: string, value: unknown) =>
+  value instanceof Decimal ? (value.plain() ?? value.canonical) : value;
 
 /** A body without the contents of health records. @param maskedFor its family, if known: without what is personal, too */
 export function readableBody(body: string, maskedFor?: { family: Family | undefined }): string {
   try {
     const value = withDecimals(body, JSON.parse(body));
     const shown = maskedFor ? maskEnvelope((value ?? {}) as Values, maskedFor.family) : value;
-    return JSON.stringify(shown, readable, 2);
+    return JSON.stringify(withoutContents(shown), readable, 2);
   } catch {
     // No JSON, or nested too deeply.
     if (maskedFor) return hidden;

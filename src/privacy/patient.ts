@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../callbacks/delivery.ts';
-import { canonicalJson, Decimal, withDecimals } from '../callbacks/exact-json.ts';
+import { canonicalJson, withDecimals } from '../callbacks/exact-json.ts';
+import { withoutContents } from '../callbacks/health-contents.ts';
 import { patientSubject } from '../callbacks/subjects.ts';
 import type { Core } from '../receiver/feature.ts';
 import { findCallbacks } from '../receiver/gate/find-reductions.ts';
@@ -219,10 +220,3 @@ async function readPatient({ pool }: Core, subjects: readonly string[]): Promise
 
 /** JSON without contents of health records, and with all digits of numbers. */
 const withAllDigits = (json: string) => withoutContents(withDecimals(json, JSON.parse(json)));
-
-function withoutContents(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Decimal) return value;
-  if (Array.isArray(value)) return value.map(withoutContents);
-  const kept = Object.entries(value).filter(([key]) => key.toLowerCase() !== 'entries');
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutContents(inner)]));
-}

@@ -1,8 +1,9 @@
 import type { Family } from '../../src/callbacks/families/family.ts';
 import { families } from '../../src/callbacks/families/index.ts';
+import { hidden } from '../../src/callbacks/health-contents.ts';
 import { describeMatch, search } from '../../src/inbox/find.ts';
 import { readDelivery } from '../../src/inbox/list-deliveries.ts';
-import { hidden, maskRow, readableBody } from '../../src/inbox/mask.ts';
+import { maskRow, readableBody } from '../../src/inbox/mask.ts';
 import { findRecord, readRecord } from '../../src/inbox/read-record.ts';
 import { readDatabaseChecks } from '../../src/operations/database-checks.ts';
 import { listAccess } from '../../src/privacy/audit.ts';

@@ -242,7 +242,12 @@ it('an export has the patient’s callbacks and rows, nothing of others, no cont
     {
       event: 'abha.hiu_data_push',
       event_time: now,
-      data: { oid: 'A', transaction_id: 't', entries: [{ content: 'SECRET' }] },
+      data: {
+        oid: 'A',
+        transaction_id: 't',
+        entries: [{ content: 'SECRET' }],
+        note: '{"entries": "SECRET"}',
+      },
     },
   );
   const text = await exportPatient(core, actor, ['p:platform:A']);

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { type Family, labelledFields, labelOf, meaningOf, titleOf } from '../../callbacks/families/family.ts';
+import { hidden } from '../../callbacks/health-contents.ts';
 import { subjectsOf } from '../../callbacks/subjects.ts';
-import { hidden, maskRow, withoutContents } from '../../inbox/mask.ts';
+import { hideContents, maskRow } from '../../inbox/mask.ts';
 import {
   findRecord,
   type RecordPage,
@@ -45,7 +46,7 @@ export const records: Page = (routes, core) => {
       family.name === 'receipt' ? await core.read((db) => all(db, changesOf(businessId, recordId))) : [];
     const filter = { family: family.name, delivery: versions[0]!.id };
     if (isPersonal) await core.logAccess(res, { action: 'reveal', subjects, filter, rows: versions.length });
-    const full = record.row && withoutContents(record.row);
+    const full = record.row && hideContents(record.row);
     const row = full && (isPersonal ? full : maskRow(full, family));
     const state = row && describeState(family, row, changes[0]);
     const link = linkOf(row?.receipt_url ?? '', 'PDF', 'PDF');

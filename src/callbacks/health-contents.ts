@@ -1,0 +1,16 @@
+import { Decimal } from './exact-json.ts';
+
+/** In place of a value that the reader may not see. */
+export const hidden = '•••';
+
+/** Where a text has contents of health records. */
+export const contents = /(?<![a-z\d])entries["\\]*\s*[:=]/i;
+
+/** Parsed JSON without the contents of health records, which nobody may see: also of JSON inside of a text. */
+export function withoutContents(value: unknown): unknown {
+  if (typeof value === 'string') return contents.test(value) ? hidden : value;
+  if (typeof value !== 'object' || value === null || value instanceof Decimal) return value;
+  if (Array.isArray(value)) return value.map(withoutContents);
+  const kept = Object.entries(value).filter(([key]) => key.toLowerCase() !== 'entries');
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutContents(inner)]));
+}
