@@ -19,19 +19,14 @@ export function addDays(day: string, days: number): string {
   return dayOf(year, month, date + days);
 }
 
-/** As PostgreSQL adds them: a day that the month does not have is its last. */
+/** The first day of a month, some months later. */
 export function addMonths(day: string, months: number): string {
-  const [year, month, date] = partsOf(day);
-  const [, , last] = partsOf(dayOf(year, month + months + 1, 0));
-  return dayOf(year, month + months, Math.min(date, last));
-}
-
-export const monthStart = (day: string): string => `${day.slice(0, 7)}-01`;
-
-export function monthEnd(day: string): string {
   const [year, month] = partsOf(day);
-  return dayOf(year, month + 1, 0);
+  return dayOf(year, month + months, 1);
 }
+
+export const monthStart = (day: string): string => addMonths(day, 0);
+export const monthEnd = (day: string): string => addDays(addMonths(day, 1), -1);
 
 /** From 0, a Monday. */
 export const weekdayOf = (day: string): number => (new Date(day).getUTCDay() + 6) % 7;

@@ -25,31 +25,3 @@ export function parseMoment(text: string): Date | undefined {
   const at = new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
-
-/** A duration in its two largest units: 3 d 4 h. */
-export function formatDuration(milliseconds: number): string {
-  const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return `${Number(seconds.toFixed(seconds < 1 ? 2 : 1))} s`;
-  const units = Object.entries({ d: 86_400, h: 3_600, min: 60, s: 1 });
-  const first = units.findIndex(([, size]) => seconds >= size);
-  let left = Math.floor(seconds);
-  const words = units.slice(first, first + 2).map(([name, size]) => {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    return count > 0 ? `${count} ${name}` : '';
-  });
-  return words.filter(Boolean).join(' ');
-}
-
-/** @param text such as 2026-11-21T09:04, as a browser's field sends it. @returns undefined if it is none */
-export function parseLocal(text: string, timezone: string): Date | undefined {
-  const reading = Date.parse(`${text}Z`);
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) || Number.isNaN(reading)) return undefined;
-  // If the offset changes in between, the second estimate is on the right side of the change.
-  const near = reading - offset(reading, timezone);
-  const at = new Date(reading - offset(near, timezone));
-  return Number.isNaN(at.getTime()) ? undefined : at;
-}
-
-/** The UTC offset of a time zone at a whole second, in milliseconds. */
-const offset = (moment: number, timezone: string) => Date.parse(`${formatLocal(moment, timezone)}Z`) - moment;

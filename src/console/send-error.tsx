@@ -3,7 +3,6 @@ import { TooManyRequests } from '../common/rate-limit.ts';
 import { PatientTooLarge } from '../privacy/patient.ts';
 import { isUnavailable } from '../receiver/store/errors.ts';
 import { BadInput, NotAllowed, PageNotFound, TooManyDownloads } from './page.ts';
-import { ForeignForm } from './sign-in/origin.ts';
 import { sendBarePage, sendPage } from './ui/send-page.tsx';
 
 type Matches = (error: { status?: number; code?: string } & Error) => boolean;
@@ -20,7 +19,7 @@ const isInvalidForm: Matches = ({ status = 0 }) => [400, 413, 415].includes(stat
 
 /** Without a text, the error's own message is shown. */
 const kinds: readonly Kind[] = [
-  [is(NotAllowed, ForeignForm), 403, 'Not allowed'],
+  [is(NotAllowed), 403, 'Not allowed'],
   [is(PageNotFound), 404, 'Not found'],
   [is(BadInput, PatientTooLarge), 400, 'Please check your entry'],
   [is(TooManyDownloads), 503, 'Busy'],

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../receiver/store/tables.ts';
-import { arrivedBefore, arrivedSince, type SenderFilter } from './list-deliveries.ts';
+import type { SenderFilter } from './list-deliveries.ts';
 
+/** Days of the reports, both included. */
 export interface Period {
-  since: Date;
-  until: Date;
+  from: string;
+  to: string;
   /** In what steps it is counted. */
   unit: 'hour' | 'day';
 }
@@ -24,17 +25,19 @@ export interface Arrivals {
 /** Counts of every hour, or day, of a period, in the time zone of the reports, the first one first. */
 export async function readArrivals(
   db: Db,
-  { since, until, unit }: Period,
+  { from, to, unit }: Period,
   { family, business }: SenderFilter,
 ): Promise<Arrivals[]> {
-  const last = sql`${until}::timestamptz - interval '1 second'`;
+  const momentOf = (day: RawBuilder<unknown>) => sql`(${day})::timestamp at time zone reporting.timezone()`;
+  const first = momentOf(sql`${from}::date`);
+  const last = sql`${momentOf(sql`${to}::date + 1`)} - interval '1 second'`;
   const unitOf = (at: RawBuilder<unknown>) => sql`${sql.raw(`reporting.${unit}`)}(${at})`;
   const [type, beginning] =
     unit === 'hour' ? ['timestamptz', 'step'] : ['date', 'step::timestamp at time zone reporting.timezone()'];
   const conditions = sql.join(
     [
-      arrivedSince(since),
-      arrivedBefore(until),
+      // The index is on days.
+      sql`reporting.day(received_at) between ${from}::date and ${to}::date`,
       ...(family === undefined ? [] : [sql`family = ${family}`]),
       ...(business === undefined ? [] : [sql`business_id = ${business}`]),
     ],
@@ -51,7 +54,7 @@ export async function readArrivals(
       union all
       select ${step}, 0, 0, 0, count(*) from receiver.quarantine where ${conditions} and replayed_at is null group by step
     ), steps as (
-      select step::${sql.raw(type!)} from generate_series(${unitOf(sql`${since}`)}, ${unitOf(last)}, ${`1 ${unit}`}::interval) step
+      select step::${sql.raw(type!)} from generate_series(${unitOf(first)}, ${unitOf(last)}, ${`1 ${unit}`}::interval) step
     )
     select ${sql.raw(beginning!)} as at, coalesce(sum(stored), 0)::int as stored, coalesce(sum(waiting), 0)::int as waiting,
            coalesce(sum(failed), 0)::int as failed, coalesce(sum(rejected), 0)::int as rejected

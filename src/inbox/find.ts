@@ -65,8 +65,6 @@ export interface SearchResult {
   hits: Hit[];
   messages: Message[];
   places: Place[];
-  /** What was found, where it is one alone. */
-  only: { person: Person } | { hit: Hit } | { message: Message } | { place: Place } | undefined;
   /** There may be more. */
   isCut: boolean;
 }
@@ -102,17 +100,11 @@ export async function search(
   );
   const { persons, hits, messages } = found;
   const places = await findPlaces(core.db, term);
-  const all = [
-    ...persons.map((person) => ({ person })),
-    ...hits.map((hit) => ({ hit })),
-    ...messages.map((message) => ({ message })),
-    ...places.map((place) => ({ place })),
-  ];
   const by = [...new Set([...persons, ...hits].map((one) => one.by))];
   // Also without hits: the reader knows then that nobody has this number. Without names nothing is personal.
-  const rows = all.length - places.length;
+  const rows = persons.length + hits.length + messages.length;
   if (mayNamePeople) await logAccess(core, { actor, action: 'search', subjects, filter: { by }, rows });
-  return { ...found, places, only: all.length === 1 ? all[0] : undefined };
+  return { ...found, places };
 }
 
 type Found = Pick<SearchResult, 'persons' | 'hits' | 'messages' | 'isCut'>;

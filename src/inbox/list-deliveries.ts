@@ -23,12 +23,6 @@ const deliveryLines = (db: Db) =>
 /** SQL for a hash of what failed deliveries have in common. An error has no values of its callback. */
 export const causeOfFailure = sql<string>`md5(jsonb_build_array(event, error)::text)`;
 
-// The index is on days.
-export const arrivedSince = (at: Date) =>
-  sql<boolean>`received_at >= ${at} and reporting.day(received_at) >= reporting.day(${at})`;
-export const arrivedBefore = (at: Date) =>
-  sql<boolean>`received_at < ${at} and reporting.day(received_at) <= reporting.day(${at})`;
-
 export interface StoredDelivery extends DeliveryLine {
   /** As PostgreSQL writes it. */
   body: string;

@@ -1,10 +1,5 @@
-import { type Selectable, sql } from 'kysely';
-import type { Db, Tables } from '../receiver/store/tables.ts';
-
-export interface AccessEntry extends Omit<Selectable<Tables['public.access_log']>, 'subjects'> {
-  /** How many patients it names. */
-  patients: number;
-}
+import { sql } from 'kysely';
+import type { Db } from '../receiver/store/tables.ts';
 
 /** The entry is about one of these subjects. By an array: else PostgreSQL may look for the newest ones in all entries. */
 export const isAbout = (subjects: readonly string[]) =>
@@ -16,7 +11,7 @@ export const listAccess = (
   db: Db,
   { subjects }: { subjects?: readonly string[] | undefined },
   limit: number,
-): Promise<AccessEntry[]> =>
+) =>
   db
     .selectFrom('public.access_log')
     .select(['entry', 'at', 'actor', 'actor_name', 'address', 'action', 'filter', 'rows'])

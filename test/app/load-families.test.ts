@@ -135,11 +135,10 @@ it('every fault is named at once, with its file and what to do', async () => {
     [of(`{ changeTime: 'a' }`), /changeTime must be of the kind time/],
     [
       of(
-        `{ dependentFields: { a: ['b'] }, labels: { more: { c: 'C' } }, headline: ['d'], printedNumber: 'e', sample: { g: 1 } }`,
+        `{ dependentFields: { a: ['b'] }, labels: { more: { c: 'C' } }, printedNumber: 'e', sample: { g: 1 } }`,
       ),
       /dependentFields names b/,
       /labels names c/,
-      /headline names d/,
       /printedNumber names e/,
       /sample names g/,
     ],

@@ -79,7 +79,7 @@ it('a field that is removed, or has another kind, is an error where its value is
 
 it('the names that a family gives are those of its fields', () => {
   const fields = { id: text, total: amount };
-  const bill = defineFamily({ ...base, headline: ['total'], fields });
+  const bill = defineFamily({ ...base, printedNumber: 'total', fields });
   const callback: CallbackOf<typeof bill> = {
     ...envelope,
     event: 'bill.created',
@@ -90,7 +90,7 @@ it('the names that a family gives are those of its fields', () => {
   // @ts-expect-error: it has no such field
   const misspelt = defineFamily({ ...base, key: 'no', fields });
   // @ts-expect-error: nor to show
-  const shown = defineFamily({ ...base, fields, headline: ['totla'] });
+  const shown = defineFamily({ ...base, fields, printedNumber: 'totla' });
   // @ts-expect-error: a sample of another kind
   const sampled = defineFamily({ ...base, fields, sample: { total: {} } });
   // @ts-expect-error: a kind that does not exist

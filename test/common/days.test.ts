@@ -5,7 +5,7 @@ const database = useReceiverDatabase();
 
 it('days are added and compared as PostgreSQL does', async () => {
   const days = await database.rows(`
-    select day::text, (day + n)::text as later, (day + make_interval(months => n))::date::text as months_later,
+    select day::text, (day + n)::text as later, date_trunc('month', day + make_interval(months => n))::date::text as months_later,
            date_trunc('month', day::timestamp)::date::text as month, n
     from (
       select date '1900-01-01' + i * 800 as day, i * 7919 % 2000 - 1000 as n from generate_series(1, 500) i

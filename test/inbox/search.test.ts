@@ -151,7 +151,7 @@ it('persons come first, one for each patient id, with what the newest record cal
     receipt(6, { patient_oid: 'P1', mobile: '1', net_amount: 10, amount_paid: 9 }, 'b2'),
     person(7, undefined, '9833212345'),
   );
-  const { persons, hits, only } = await search(core, '98332 12345', { actor, mayNamePeople: true });
+  const { persons, hits } = await search(core, '98332 12345', { actor, mayNamePeople: true });
   const last = (seconds: number) => new Date((now - seconds) * 1000);
   expect(persons).toEqual([
     {
@@ -164,7 +164,6 @@ it('persons come first, one for each patient id, with what the newest record cal
     },
   ]);
   expect(hits.map(({ recordId }) => recordId)).toEqual(['7']);
-  expect(only).toBeUndefined();
 });
 
 it('the last four to nine digits of a phone number find its person, in digits of any script', async () => {
@@ -229,19 +228,6 @@ it('places are found by words of an alias, also by those who may not name people
   expect(await places('0% c')).toEqual(['business b1']);
   for (const text of ['', '.', '_', 'meera jayanagar'])
     expect([text, await places(text)]).toEqual([text, []]);
-});
-
-it('a search says where it has found one thing alone', async () => {
-  const [id] = await store(
-    person(1, 'P1', '9800008722', { name: 'Asha Rao', receipt_number: 'JA-77' }),
-    person(2, 'P1', '9800008722', { name: 'Asha Rao' }),
-    person(3, 'P2', '1', { name: 'Ravi Rao' }),
-  );
-  const only = async (text: string) => (await search(core, text, { actor, mayNamePeople: true })).only;
-  expect(await only('8722')).toMatchObject({ person: { subjects: ['p:platform:P1'] } });
-  expect(await only('JA-77')).toMatchObject({ hit: { recordId: '1' } });
-  expect(await only(id!)).toEqual({ message: { kind: 'delivery', id } });
-  for (const text of ['rao', 'nobody']) expect(await only(text)).toBeUndefined();
 });
 
 it('the entry of a search has the patients of all persons and records that it shows, each once', async () => {

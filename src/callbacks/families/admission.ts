@@ -27,7 +27,6 @@ export const admission = defineFamily({
   table: 'admissions',
   key: 'id',
   changeTime: 'updated_at',
-  headline: ['status', 'totalbilled', 'totalpaid'],
   people: { names: ['patient.name'], phones: ['patient.phone'] },
   labels: {
     money: { totalbilled: 'Billed', totalpaid: 'Paid' },
@@ -92,7 +91,6 @@ export const admissionEvent = defineFamily({
   path: { default: ['/registered_url_for_ipd_admissions_events_events'] },
   table: 'admission_events',
   key: 'id',
-  headline: ['kind'],
   labels: { time: { at: 'When' }, more: { kind: 'What', clearance_type: 'Clearance' } },
   fields: {
     id: notPersonal(text),
@@ -121,7 +119,6 @@ export const admissionClearance = defineFamily({
   key: 'transaction_id',
   dependentFields: { status: ['completed_at', 'completed_by'] },
   changeTime: 'updated_at',
-  headline: ['type', 'status'],
   labels: { time: { completed_at: 'Completed', updated_at: 'Last changed' }, more: { type: 'Kind' } },
   fields: {
     transaction_id: {
@@ -150,7 +147,6 @@ export const admissionEstimate = defineFamily({
   table: 'admission_estimates',
   key: 'id',
   changeTime: 'updated_at',
-  headline: ['rate'],
   labels: {
     time: { date: 'Day', created_at: 'Written', updated_at: 'Last changed' },
     more: { name: 'For' },

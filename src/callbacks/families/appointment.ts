@@ -56,7 +56,6 @@ export const appointment = defineFamily({
   table: 'appointments',
   key: 'appointment_id',
   changeTime: 'modified_at',
-  headline: ['status'],
   labels: {
     time: { created_at: 'Booked', modified_at: 'Last changed' },
     more: {

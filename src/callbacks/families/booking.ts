@@ -14,7 +14,6 @@ export const booking = defineFamily({
   path: { default: ['/registered_url_for_booking_events'] },
   table: 'bookings',
   key: 'order_id',
-  headline: ['state'],
   people: { names: ['billing.name', 'patient.name'], phones: ['billing.phone'] },
   labels: { more: { state: 'Status' } },
   fields: {

@@ -9,7 +9,6 @@ export const consentForm = defineFamily({
   table: 'consent_forms',
   key: 'id',
   title: 'certificate',
-  headline: ['type'],
   labels: { more: { type: 'Kind', url: 'PDF', sendurlpdf: 'PDF for the patient' } },
   fields: {
     id: notPersonal(text),

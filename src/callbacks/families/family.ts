@@ -44,8 +44,6 @@ export interface Family<
   /** What people call its fields; default: `label` of the field, or the name. */
   labels?: { [G in LabelGroup]?: Readonly<Record<string, string>> };
   printedNumber?: string;
-  /** Describes a record in one line. */
-  headline?: readonly string[];
   /** What people search for: fields, or keys of nested ones, such as `patient.name`. */
   people?: { names: readonly string[]; phones: readonly string[] };
   /** Values of an example, see sample.ts; `undefined` leaves a field out. `transaction_id` is that of the envelope. */
@@ -58,7 +56,6 @@ interface FieldNames<F extends Fields> {
   dependentFields?: { readonly [K in Name<F>]?: readonly Name<F>[] };
   labels?: { readonly [G in LabelGroup]?: { readonly [K in Name<F>]?: string } };
   printedNumber?: Name<F>;
-  headline?: readonly Name<F>[];
   sample?: { readonly [K in Name<F>]?: ValueOf<F[K]['kind']> | undefined } & { transaction_id?: string };
 }
 

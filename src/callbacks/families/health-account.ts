@@ -36,7 +36,6 @@ export const careContext = defineFamily({
   path: { default: ['/registered_url_for_care_context_events'] },
   table: 'care_contexts',
   key: 'care_context_id',
-  headline: ['status'],
   dependentFields: { status: ['error'] },
   labels: {
     people: { partner_patient_id: 'Clinic’s own patient number', abha_address: 'Address' },

@@ -7,7 +7,6 @@ export const paymentRequest = defineFamily({
   events: { 'receipt_payment.requested': 'updated' },
   path: { default: ['/registered_url_for_receipt_payment_requested_events'] },
   table: 'payment_requests',
-  headline: ['net_amount'],
   labels: { money: { net_amount: 'Requested' }, more: { url: 'Payment link' } },
   fields: {
     appointment_id: idOf('appointment'),

@@ -24,7 +24,6 @@ export const receipt = defineFamily({
   key: 'receipt_id',
   changeTime: 'updated_at',
   printedNumber: 'receipt_number',
-  headline: ['amount_paid', 'amount_due'],
   dependentFields: { additional_discount_amount: ['additional_discount_type', 'additional_discount_value'] },
   people: { names: ['name'], phones: ['mobile'] },
   labels: {

@@ -57,19 +57,16 @@ export const familySchema = z
     title: z.string().optional(),
     labels: z.partialRecord(z.enum(labelGroups), texts).optional(),
     printedNumber: z.string().optional(),
-    headline: z.array(z.string()).optional(),
     people: z.strictObject({ names: z.array(z.string()), phones: z.array(z.string()) }).optional(),
     sample: z.record(z.string(), z.unknown()).optional(),
   })
   .superRefine((family, { addIssue }) => {
-    const { fields, key, changeTime, printedNumber, headline, dependentFields, labels, people, sample } =
-      family;
+    const { fields, key, changeTime, printedNumber, dependentFields, labels, people, sample } = family;
     const references: Record<string, [names: (string | undefined)[], kinds: KindName[]]> = {
       key: [[key], ['text', 'integer']],
       changeTime: [[changeTime], ['time']],
       isActionTime: [Object.keys(fields).filter((name) => fields[name]!.isActionTime), ['time']],
       printedNumber: [[printedNumber], []],
-      headline: [headline ?? [], []],
       dependentFields: [Object.entries(dependentFields ?? {}).flat(2), []],
       labels: [Object.values(labels ?? {}).flatMap((group) => Object.keys(group ?? {})), []],
       people: [Object.values(people ?? {}).flatMap((paths) => paths.map((path) => path.split('.')[0])), []],

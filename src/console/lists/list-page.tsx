@@ -5,7 +5,7 @@ import { Chip, Tabs } from '../ui/chips.tsx';
 import { hrefTo, useVisit, type Values } from '../ui/context.ts';
 import { Table } from '../ui/table.tsx';
 import { Amount, formatAmount, formatCount, formatCountOf, Sums } from '../ui/values.tsx';
-import { listNamed, lists } from './definitions.ts';
+import { lists } from './definitions.ts';
 import { describeSelection, formatNames, formats } from './files.ts';
 import { columnIn } from './list.ts';
 import { type AgeSum, columnsOf, type ListRow, maxCounted, pageRows, type Totals } from './query.ts';
@@ -177,7 +177,7 @@ function TotalsLine({ request, totals }: ListPageProps) {
 
 /** What is due, by its age. */
 export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?: Values }) {
-  const hrefOf = (age: Age) => listHref(listNamed('unpaid'), { ...entered, age });
+  const hrefOf = (age: Age) => hrefTo('/unpaid', { ...entered, age });
   return (
     <Table
       label="Due by age"

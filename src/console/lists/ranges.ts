@@ -4,7 +4,7 @@ type Range = (today: string) => readonly [from?: string, to?: string];
 
 const thisYear = (today: string) => dayOf(Number(today.slice(0, 4)), 1, 1);
 const monday = (today: string) => addDays(today, -weekdayOf(today));
-const lastMonth = (today: string) => addMonths(monthStart(today), -1);
+const lastMonth = (today: string) => addMonths(today, -1);
 
 /** Days as of today, both ends included. */
 export const ranges = {

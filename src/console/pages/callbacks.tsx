@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { addDays, daysBetween, formatDay } from '../../common/days.ts';
-import { formatLocal, parseLocal } from '../../common/local-times.ts';
+import { daysBetween, formatDay } from '../../common/days.ts';
+import { formatLocal } from '../../common/local-times.ts';
 import { type Arrivals, readArrivals } from '../../inbox/arrivals.ts';
 import { type Cause, listCauses, maxProblems } from '../../inbox/causes.ts';
 import { replayDeliveries } from '../../inbox/list-deliveries.ts';
@@ -41,13 +41,8 @@ export async function aboveCallbacks(db: Db, { filter }: ListQuery, timezone: st
   const today = formatLocal(Date.now(), timezone).slice(0, 10);
   const { from, to = today, page, business, chosen } = filter;
   if (chosen?.state || page) return undefined;
-  const startOf = (day: string) => parseLocal(`${day}T00:00`, timezone)!;
   const unit = from && daysBetween(from, to) < 2 ? 'hour' : 'day';
-  const range =
-    from &&
-    from <= to &&
-    daysBetween(from, to) < maxDays &&
-    ({ since: startOf(from), until: startOf(addDays(to, 1)), unit } as const);
+  const range = from && from <= to && daysBetween(from, to) < maxDays && ({ from, to, unit } as const);
   const arrivals = range && (await readArrivals(db, range, { business, family: chosen?.family }));
   const causes = await listCauses(db);
   const { again } = readForm(req.query, { again: z.coerce.number().int().min(0) });

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import type { RawBuilder } from 'kysely';
 import { z } from 'zod';
-import { formatDuration, parseMoment } from '../../common/local-times.ts';
+import { dayMs } from '../../common/days.ts';
+import { parseMoment } from '../../common/local-times.ts';
 import { formatAmount, formatCount, formatCountOf, words } from '../../common/words.ts';
 import { type Certificate, erasePatient, type Preview, previewErasure } from '../../privacy/erase.ts';
 import { listErasures } from '../../privacy/erasures.ts';
@@ -293,7 +294,8 @@ function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview:
       <p>
         What is personal in these messages is removed for good, and does not come back with a resend. Amounts
         and days stay.{' '}
-        {keepMs > 0 && `A copy is kept for ${formatDuration(keepMs)} after it was received, then destroyed. `}
+        {keepMs > 0 &&
+          `A copy is kept for ${formatCountOf(Math.round(keepMs / dayMs), ['day', 'days'])} after it was received, then destroyed. `}
         {patient.isHeld && 'There is a hold: the copies are kept until it is released. '}
         Nothing was changed yet.
       </p>

@@ -20,19 +20,16 @@ export const search: Page = (routes, core) => {
     const isPersonal = hasRole(res, 'desk');
     const visit = visitOf(res);
     const result = await find(core, q, { actor: visit.actor, mayNamePeople: isPersonal });
-    if (result.only) return res.redirect(303, addressOf(result.only, visit.patientHref));
+    const hrefs = [
+      ...result.persons.map(({ subjects }) => visit.patientHref(subjects)),
+      ...result.hits.map((hit) => recordHref(hit.family.name, hit.businessId, hit.id)),
+      ...result.messages.map(messageHref),
+      ...result.places.map(placeHref),
+    ];
+    if (hrefs.length === 1) return res.redirect(303, hrefs[0]!);
     sendPage(res, 'Search', <Results {...{ result, isPersonal }} />, { query: q });
   });
 };
-
-function addressOf(
-  only: NonNullable<SearchResult['only']>,
-  patientHref: (subjects: readonly string[]) => string,
-): string {
-  if ('person' in only) return patientHref(only.person.subjects);
-  if ('hit' in only) return recordHref(only.hit.family.name, only.hit.businessId, only.hit.id);
-  return 'message' in only ? messageHref(only.message) : placeHref(only.place);
-}
 
 const messageHref = ({ kind, id }: Message) =>
   hrefTo(`/${kind === 'delivery' ? 'callbacks' : 'rejected'}/${id}`);

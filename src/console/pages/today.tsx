@@ -5,7 +5,6 @@ import { listNamed } from '../lists/definitions.ts';
 import { Ages } from '../lists/list-page.tsx';
 import { summarize } from '../lists/query.ts';
 import { readBusinesses } from '../lists/read.ts';
-import { listHref } from '../lists/request.ts';
 import { Rows } from '../lists/rows.tsx';
 import { hasRole, type Page } from '../page.ts';
 import { createRecall } from '../recall.ts';
@@ -102,8 +101,8 @@ function Today(props: TodayProps) {
       <div class="two">
         <div>
           <h2>
-            <a href={listHref(listNamed('appointments'))}>Next appointments</a> {counts} ·{' '}
-            <a href={listHref(listNamed('appointments'), { range: 'tomorrow' })}>Tomorrow</a>
+            <a href={hrefTo('/appointments')}>Next appointments</a> {counts} ·{' '}
+            <a href={hrefTo('/appointments', { range: 'tomorrow' })}>Tomorrow</a>
           </h2>
           <Rows
             list={listNamed('appointments')}
@@ -113,7 +112,7 @@ function Today(props: TodayProps) {
             columns={['starts_at', 'name', 'mobile', 'doctor_id', 'state']}
           />
           <h2>
-            <a href={listHref(listNamed('receipts'), { range: 'today' })}>Newest receipts</a>
+            <a href={hrefTo('/receipts', { range: 'today' })}>Newest receipts</a>
           </h2>
           <Rows
             list={listNamed('receipts')}
@@ -126,7 +125,7 @@ function Today(props: TodayProps) {
         <div>
           <Clinics {...props} />
           <h2>
-            <a href={listHref(listNamed('unpaid'))}>Unpaid, by age</a>
+            <a href={hrefTo('/unpaid')}>Unpaid, by age</a>
           </h2>
           <Ages ages={props.ages} />
         </div>
@@ -157,7 +156,7 @@ function Takings({ clinics, before, day, time }: TodayProps) {
       <a href={hrefTo('/payments')}>collected</a> on {weekday}, {formatDay(day)}, until {time}
       <p class="soft">
         of {formatAmount(sum('billed'))} billed ·{' '}
-        <a href={listHref(listNamed('receipts'), { range: 'today' })}>{formatAmount(sum('due'))} due</a>
+        <a href={hrefTo('/receipts', { range: 'today' })}>{formatAmount(sum('due'))} due</a>
         {change && ` · ${change} against a usual ${weekday} by now`}
       </p>
     </Hero>

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../common/config/config.ts';
 import type { Core } from '../../receiver/feature.ts';
+import { NotAllowed } from '../page.ts';
 
 /**
  * Scheme, host and port of the console, as browsers use it: PUBLIC_URL, or else those of the request, or of the trusted proxy in
@@ -19,8 +20,6 @@ export function ownPath(next: unknown): string {
   return isOwn && isPage ? pathname + search : '/console';
 }
 
-export class ForeignForm extends Error {}
-
 /**
  * Rejects the forms of other sites, by the `Sec-Fetch-Site` of the browser, which it sends over TLS, or else by comparing
  * its `Origin` with PUBLIC_URL, or with the host of the request or of a trusted proxy.
@@ -35,7 +34,7 @@ export function requireSameOrigin({ config, log }: Core): RequestHandler {
     const isOwn = URL.canParse(origin) && new URL(origin)[part] === new URL(own)[part];
     if (site === undefined && isOwn) return next();
     log.limited('warn', {}, 'a form of another site was refused', { site, origin, console: own });
-    throw new ForeignForm(
+    throw new NotAllowed(
       `This form was sent by a page of ${origin}, and the console is at ${own}. If both are the console, set PUBLIC_URL to the address that browsers use.`,
     );
   };

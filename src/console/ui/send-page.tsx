@@ -113,15 +113,18 @@ function Navigation({ path }: { path: string }) {
       {Object.entries(navigation).map(([title, entries]) => (
         <ul key={title} aria-label={title}>
           {entries
-            .filter(({ role }) => isAllowed(roles, role))
-            .map((entry) => (
-              <li key={entry.path}>
-                <a href={hrefTo(entry.path)} aria-current={belongsTo(entry, path) ? 'page' : undefined}>
-                  {entry.title}
-                  {entry.path === '/callbacks' && count}
-                </a>
-              </li>
-            ))}
+            .filter(([, , , role = 'viewer']) => isAllowed(roles, role))
+            .map((entry) => {
+              const [title, own] = entry;
+              return (
+                <li key={own}>
+                  <a href={hrefTo(own)} aria-current={belongsTo(entry, path) ? 'page' : undefined}>
+                    {title}
+                    {own === '/callbacks' && count}
+                  </a>
+                </li>
+              );
+            })}
         </ul>
       ))}
     </nav>
