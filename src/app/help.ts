@@ -35,7 +35,7 @@ const groups: Record<string, Record<string, [about: string, example: string]>> =
   },
 };
 
-/** Lists the commands by groups, and gives each an example, which its subcommands show, too. */
+/** Lists the commands by groups, and gives each an example. */
 export function addHelp(program: Command): void {
   const lines = Object.entries(groups).flatMap(([group, commands]) => [
     `${group}, for example: npx receiver ${Object.values(commands)[0]![1]}`,
@@ -55,6 +55,6 @@ export function addHelp(program: Command): void {
   );
   for (const command of program.commands) {
     const example = examples.get(command.name());
-    if (example) command.addHelpText('afterAll', `\nExample: npx receiver ${example}`);
+    if (example) command.addHelpText('after', `\nExample: npx receiver ${example}`);
   }
 }

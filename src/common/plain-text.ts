@@ -1,22 +1,23 @@
 // Texts as a search compares them, in TypeScript, and by the same rules in SQL.
 
-// Digits of scripts of India and of Arabic; dashes; invisible characters, such as joiners.
+// Digits of scripts of India and of Arabic; dashes; invisible characters, such as joiners; accents of Latin letters.
 const zeros = [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66];
 const dashes = '\u2010\u2011\u2012\u2013\u2014\u2015\u2212';
 const invisible =
   '\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff';
-const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${invisible}`;
+const accents = String.fromCharCode(...Array.from({ length: 0x70 }, (_, n) => 0x300 + n));
+const from = `${zeros.map((zero) => String.fromCharCode(...Array.from('0123456789', (_, n) => zero + n))).join('')}${dashes}${invisible}${accents}`;
 const to = '0123456789'.repeat(zeros.length) + '-'.repeat(dashes.length);
 const folded = new Map(Array.from(from, (character, n) => [character, to[n] ?? '']));
 
-/** NFKC, with ASCII digits and dashes, without invisible characters. */
+/** NFKD, with ASCII digits and dashes, without accents and invisible characters. */
 export const plain = (text: string) =>
-  Array.from(text.normalize('NFKC'), (character) => folded.get(character) ?? character).join('');
+  Array.from(text.normalize('NFKD'), (character) => folded.get(character) ?? character).join('');
 
 /** SQL for a text as plain text. Without a sub-select, so that an index may have it. */
 const plainOf = (expression: string, make: (text: string) => string) =>
   `case when octet_length(${expression}) = length(${expression}) then ${make(expression)}
-    else ${make(`translate(normalize(${expression}, NFKC), '${from}', '${to}')`)} end`;
+    else ${make(`translate(normalize(${expression}, NFKD), '${from}', '${to}')`)} end`;
 
 // Without case, spaces and signs: JA-2671 is ja 2671. Of ASCII alone, so that PostgreSQL does the same in any locale.
 const signs = ' -/._,:#';

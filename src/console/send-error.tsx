@@ -48,7 +48,16 @@ export function sendError(res: Response, error: Error): number {
     return 500;
   }
   const [, status, title, text = error.message] = kinds.find(([matches]) => matches(error))!;
-  const content = <p>{text}</p>;
+  const content = (
+    <>
+      <p>{text}</p>
+      {status === 400 && res.req.method === 'GET' && (
+        <p>
+          <a href={res.req.originalUrl.split('?')[0]!}>Without filters</a>
+        </p>
+      )}
+    </>
+  );
   if (res.locals.visit) sendPage(res, title, content, { status });
   else sendBarePage(res, status, title, content);
   return status;

@@ -121,7 +121,7 @@ const all: ReadCheck[] = [
       from (select id from receiver.pending_deliveries where next_at = 'infinity' limit ${maxCounted + 1}) p
       join receiver.inbox using (id) group by family order by family`,
     detail: (row) => `PostgreSQL refuses the data of ${counted(row)}, such as ${row.example}`,
-    todo: `Read the column error of deliveries where status = 'failed', change what refuses them, then run receiver replay`,
+    todo: 'See why on the page Callbacks, or in the column error of deliveries; change what refuses them, then try them again there, or by receiver replay',
   }),
   check('rights', 'warn', {
     ok: 'Nobody else has rights on the tables and views',
@@ -178,7 +178,7 @@ const all: ReadCheck[] = [
   }),
   check('silence', 'warn', {
     ok: 'No business lacks five callbacks that it used to send',
-    title: 'A business sends no more',
+    title: 'A business lacks callbacks that it used to send',
     query: sql<Fault & { families: string }>`
       select key::jsonb->>0 as about, key::jsonb->>1 as families, first_at as since from receiver.counters
       where name = 'silence' order by since limit 20`,

@@ -39,7 +39,8 @@ it('the help of each command has an example that names it, and a subcommand that
     expect(name).toBe(command.name());
     if (command.commands.length > 0)
       expect(command.commands.map((subcommand) => subcommand.name())).toContain(next);
-    for (const subcommand of command.commands) expect(helpOf(subcommand)).toContain(`npx receiver ${name}`);
+    // That of another subcommand would mislead.
+    for (const subcommand of command.commands) expect(helpOf(subcommand)).not.toContain('Example');
   }
 });
 

@@ -250,7 +250,7 @@ describe('a patient', () => {
   let officer: Visitor;
   beforeEach(async () => {
     await database.rows(
-      'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receiver.holds, receipts, appointments, consent_forms',
+      'truncate receiver.inbox, receiver.erased, receiver.erasures, receiver.withheld, receiver.holds, receipts, appointments, consent_forms, admissions',
     );
     officer = await visitAs(openApp(database).app, database, ['privacy']);
     await store(
@@ -288,6 +288,13 @@ describe('a patient', () => {
   it('has its receipts with their states, appointments and papers, and sums of what counts', async () => {
     const mine = { patient_oid: '4711-abcd', created_at: now - 86_400 };
     const paper = { patientid: '4711-abcd', type: 'mcert', url: 'https://f.invalid/paper' };
+    const stay = {
+      id: 'ad1',
+      pid: '4711-abcd',
+      admission_date: now - 86_400,
+      totalbilled: 9000,
+      totalpaid: 1000,
+    };
     const visit = { patient_id: '4711-abcd', status: 'CM', created_at: now };
     await store(
       receipt(3, { ...mine, receipt_number: 'R-3', net_amount: 100, amount_paid: 40, aid: 'a1' }),
@@ -298,14 +305,23 @@ describe('a patient', () => {
       { ...receipt(0, {}), event: 'appointment.updated', data: { ...visit, appointment_id: 'a1' } },
       { ...receipt(0, {}), event: 'appointment.updated', data: { ...visit, appointment_id: 'a2' } },
       { ...receipt(0, {}), event: 'mcert.created', data: { ...paper, id: 'f1' } },
+      { ...receipt(0, {}), event: 'ipd_admissions.created', data: stay },
     );
     const { text } = await officer.get(own).expect(200);
     // Deleted and failed receipts are listed, and in no sum.
-    for (const sum of ['₹421</b> billed, 2 receipts', '₹361</b> paid', '₹60</b> due since'])
+    for (const sum of ['₹421</b> billed, 2 receipts', '₹361</b> paid', '₹60</b> due on receipts since'])
       expect(text).toContain(sum);
     for (const [row, state] of Object.entries({ 'R-3': 'Part paid', 'R-4': 'Failed', 'R-5': 'Deleted' }))
       expect(text).toMatch(new RegExp(`${row}<(?:(?!</tr>).)*>${state}<`));
-    for (const shown of ['id=a1"', 'id=a2"', 'id=f1"', '>Medical certificate<', 'https://f.invalid/paper'])
+    for (const shown of [
+      'id=a1"',
+      'id=a2"',
+      'id=f1"',
+      'id=ad1"',
+      '>₹8,000<',
+      '>Medical certificate<',
+      'https://f.invalid/paper',
+    ])
       expect(text).toContain(shown);
     expect(text).not.toContain('R-6');
   });
@@ -333,7 +349,7 @@ describe('a patient', () => {
   it('whose callbacks do not fit into memory is not exported at once', async () => {
     await database.rows(`
       update receiver.inbox set envelope = jsonb_build_object('data', jsonb_build_object('x', repeat('x', 33554432)))
-      where 'p:platform:4711-abcd' = any(subjects)`);
+      where id = (select id from receiver.inbox where 'p:platform:4711-abcd' = any(subjects))`);
     expect((await officer.post(`${own}/export`).expect(400)).text).toContain('receiver sql');
   });
 

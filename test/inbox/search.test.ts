@@ -195,7 +195,7 @@ it('a name is found by its words in any order and script, with any punctuation',
   const expected = {
     0: ['rao asha', 'ASHA RAO', 'dr rao', 'dr.rao', 'Rao, Asha', 'as ra dr'],
     1: ['राव आशा', 'आशा राव', 'आशा, राव'],
-    2: ["o'brien", 'o brien', 'obrien', 'smith o’brien', 'brien', 'obriensmith', 'o.brien'],
+    2: ["o'brien", 'o brien', 'obrien', 'smith o’brien', 'brien', 'obriensmith', 'o.brien', 'sean', 'SEÁN'],
     3: ["d'souza", 'd souza', 'late souza', 'ms souza'],
     5: ["d'mello", 'dmello lata'],
   };

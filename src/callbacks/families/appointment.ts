@@ -57,7 +57,7 @@ export const appointment = defineFamily({
   key: 'appointment_id',
   changeTime: 'modified_at',
   labels: {
-    time: { created_at: 'Booked', modified_at: 'Last changed' },
+    time: { start_time: 'Starts', created_at: 'Booked', modified_at: 'Last changed' },
     more: {
       partner_appointment_id: 'Clinic’s own number',
       prev_aids: 'Rescheduled from',

@@ -74,7 +74,7 @@ export const lists: readonly List[] = [
     // The day on which it was deleted: that is the question.
     source: `(select business_id, receipt_id, reporting.day(deleted_at) as day, deleted_at, receipt_number, issued_at, clinic_id,
       doctor_id, patient_id, name, mobile, net_amount, paid_amount, due_amount, status, delivery_id from reporting.deleted_receipts)`,
-    columns: `deleted_at issued_at receipt_number name mobile ${places} ${money}`,
+    columns: `deleted_at issued_at receipt_number name mobile ${places} net_amount paid_amount`,
     also: 'business_id receipt_id day patient_id status delivery_id',
     order: 'deleted_at desc, business_id, receipt_id',
     leadsWithBusiness: true,
@@ -134,6 +134,7 @@ export const lists: readonly List[] = [
     links: toReceipt,
     order: 'paid_at desc, business_id, receipt_id, delivery_id',
     range: 'today',
+    choices: { kind: { payment: 'Payments', refund: 'Refunds' } },
     phone: 'receipt_number amount name kind',
   }),
   defineList({
@@ -142,14 +143,15 @@ export const lists: readonly List[] = [
     unit: ['paper', 'papers'],
     source: withPerson(`(
       select business_id, form_id as record, 'consent_form' as family, day, event_time, coalesce(nullif(type, ''), 'consent') as kind, doctor_id, patient_id,
-        pdf_url, delivery_id from reporting.consent_forms
+        pdf_url as link, delivery_id from reporting.consent_forms
       union all
       select business_id, prescription_id, 'prescription', day, event_time, 'prescription', doctor_id, patient_id, pdf_url, delivery_id
       from reporting.prescriptions
       union all
       select business_id, delivery_id::text, 'review_request', day, requested_at, 'review_request', doctor_id, patient_id,
         google_review_link, delivery_id from reporting.review_requests)`),
-    columns: 'event_time kind name mobile doctor_id pdf_url',
+    columns: 'event_time kind name mobile doctor_id link',
+    own: { link: { label: 'Link', kind: 'link' } },
     also: 'business_id family record day patient_id delivery_id',
     links: toRecord('event_time', '', 'record'),
     words: { kind: (value) => (value === 'mcert' ? 'medical certificate' : words(value)) },
@@ -161,21 +163,22 @@ export const lists: readonly List[] = [
       prescription: "kind = 'prescription'",
       review_request: "kind = 'review_request'",
     },
-    phone: 'event_time pdf_url name kind',
+    phone: 'event_time link name kind',
   }),
   defineList({
     name: 'admissions',
     title: 'Who is admitted now',
     unit: ['admission', 'admissions'],
-    source: '(select *, facility_id as clinic_id from reporting.open_admissions)',
-    columns: `admitted_at days_since_admission inpatient_number department stage ${places} open_clearances estimated_amount
+    source: `(select o.*, o.facility_id as clinic_id, a.patient->>'name' as name, a.patient->>'phone' as mobile, a.delivery_id
+      from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,
+    columns: `admitted_at name mobile days_since_admission inpatient_number department stage ${places} open_clearances estimated_amount
       billed_amount paid_amount due_amount`,
     also: 'business_id admission_id day patient_id status open_clearance_types',
     links: toRecord('admitted_at', 'admission', 'admission_id'),
     order: 'admitted_at, business_id, admission_id',
     leadsWithBusiness: true,
     range: 'all',
-    phone: 'admitted_at due_amount doctor_id stage',
+    phone: 'admitted_at due_amount name stage',
   }),
   defineList({
     name: 'payment-links',

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { monthEnd } from '../../common/days.ts';
 import { titled, words } from '../../common/words.ts';
 import type { AliasKind } from '../../reconcile/aliases.ts';
 import { Chip, Tabs } from '../ui/chips.tsx';
@@ -111,17 +112,28 @@ interface TabsProps {
   current: string;
 }
 
-/** Lists of a group, and pages beside them. The place that is chosen stays. */
+/** The days that another list of the group shows, too. Of appointments they are other days: of the time, and of the booking. */
+function periodOf(group: string, { by, month, range, from, to }: Values): Values {
+  if (group === 'appointments') return {};
+  // On the page of the takings.
+  if (by) return month ? { from: `${month}-01`, to: monthEnd(`${month}-01`) } : { range: 'this_month' };
+  return { range, from, to };
+}
+
+/** Lists of a group, and pages beside them. The place and the days that are chosen stay. */
 export function GroupTabs({ group, entered, current }: TabsProps) {
-  const { business, clinic, doctor } = entered;
-  const own = lists
-    .filter(({ tab }) => tab[0] === group)
-    .map(({ name, tab }) => [tab[1], `/${name}`] as const);
-  const tabs = [...(pagesBeside[group] ?? []), ...own].map(([name, path, by]) => ({
-    name,
-    href: hrefTo(path, { by, business, clinic, doctor }),
-    current: name === current,
-  }));
+  const { business, clinic, doctor, month } = entered;
+  const period = periodOf(group, entered);
+  const place = { business, clinic, doctor };
+  const hrefs = [
+    ...(pagesBeside[group] ?? []).map(
+      ([name, path, by]) => [name, hrefTo(path, { by, month, ...place })] as const,
+    ),
+    ...lists
+      .filter(({ tab }) => tab[0] === group)
+      .map(({ name, tab }) => [tab[1], hrefTo(`/${name}`, { ...place, ...period })] as const),
+  ];
+  const tabs = hrefs.map(([name, href]) => ({ name, href, current: name === current }));
   return <Tabs label={group} tabs={tabs} />;
 }
 
@@ -191,14 +203,17 @@ export function Ages({ ages, entered = {} }: { ages: readonly AgeSum[]; entered?
   );
 }
 
-function Pages({ request: { list, filter, entered }, more }: ListPageProps) {
+function Pages({ request: { list, filter, entered }, rows, totals, more }: ListPageProps) {
   const { page = 1 } = filter;
+  const first = (page - 1) * pageRows + 1;
   const link = (to: number, name: string) => (
     <a href={listHref(list, { ...entered, page: to === 1 ? undefined : `${to}` })}>{name}</a>
   );
   return (
     <nav class="pages" aria-label="Pages">
       {page > 1 && link(page - 1, `← Previous ${pageRows}`)}
+      {(page > 1 || more) &&
+        `${formatCount(first)} to ${formatCount(first + rows.length - 1)} of ${totals.rows > maxCounted ? 'more' : formatCount(totals.rows)}`}
       {more && page < maxPages && link(page + 1, `Next ${pageRows} →`)}
     </nav>
   );

@@ -107,7 +107,7 @@ export const systemLists: readonly List[] = [
       at: { label: 'When', kind: 'moment' },
       who: { label: 'Who', kind: 'code' },
       rows: { label: 'Rows', kind: 'figure' },
-      patients: { label: 'Patients', kind: 'code' },
+      patients: { label: 'Patient ids', kind: 'code' },
       details: { label: 'Details', kind: 'code' },
     },
     links: {

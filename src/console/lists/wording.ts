@@ -1,4 +1,5 @@
 import type { QuarantineReason } from '../../callbacks/rejection.ts';
+import { formatDay, isDay } from '../../common/days.ts';
 import { words } from '../../common/words.ts';
 
 /** Why a message was rejected. */
@@ -42,11 +43,15 @@ const hash = /^([\da-f]{32}|[\da-f]{64})$/;
 /** The selection of an entry of the access log, in words. Ids are hashes there. */
 export const describeDetails = (json: string): string =>
   Object.entries(JSON.parse(json) as Record<string, unknown>)
-    .filter(([, value]) => value !== null && value !== false && value !== '')
+    .filter(([, value]) => value !== null && value !== false && String(value) !== '')
+    // From some day to another.
+    .sort(([one], [other]) => one.localeCompare(other))
     .map(([name, value]) => {
       if (value === true || name === 'delivery' || name === 'quarantine') return words(name);
       if (Array.isArray(value)) return `${words(name)} ${value.join(' ')}`;
       const text = typeof value === 'string' ? value : JSON.stringify(value);
-      return hash.test(text) ? `one ${words(name)}` : `${words(name)} ${words(text)}`;
+      return hash.test(text)
+        ? `one ${words(name)}`
+        : `${words(name)} ${isDay(text) ? formatDay(text) : words(text)}`;
     })
     .join(', ');

@@ -56,6 +56,7 @@ function Health({ checks, sessions }: HealthProps) {
         <Table label="Checks without a fault" rows={working} columns={columns.slice(0, 2)} />
       </details>
       <p>
+        <a href={hrefTo('/callbacks')}>Callbacks, with what failed or was rejected</a> ·{' '}
         <a href={hrefTo('/names')}>Names of businesses, clinics and doctors</a>
       </p>
       {sessions && <Sessions sessions={sessions} />}

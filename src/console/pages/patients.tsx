@@ -91,23 +91,26 @@ export const patients: Page = (routes, core) => {
   });
 };
 
+const stateIn = ({ states }: List) => (states ? ['state'] : []);
+
 /** The lists of a patient's records. */
-const listNames = ['receipts', 'deleted', 'booked', 'papers'] as const;
+const listNames = ['admissions', 'receipts', 'deleted', 'booked', 'papers'] as const;
 type Records = Record<(typeof listNames)[number], ListRow[]>;
 
 async function readRecords(db: Db, callbacks: privacy.Profile['callbacks']): Promise<Records> {
   const businesses = [...new Set(callbacks.map(({ businessId }) => businessId))];
   const rowsOf = (name: keyof Records, where: RawBuilder<boolean>) => {
     const list = listNamed(name);
-    const names = new Set([...list.columns, ...list.also, 'state']);
+    const names = new Set([...list.columns, ...list.also, ...stateIn(list)]);
     const all = [...names].map((column) => columnIn(list, column));
     // Names and remarks are not shown, and may be long; the key of a paper leads to its page.
-    const columns = all.filter((column) => !column.personal || ['pdf_url', 'record'].includes(column.name));
+    const columns = all.filter((column) => !column.personal || ['link', 'record'].includes(column.name));
     return readAll(db, queryRows({ list, filter: {}, isPersonal: true, businesses }, columns, { where }));
   };
   const receipts = callbacks.filter(({ family }) => family === 'receipt');
   const isReceipt = privacy.isRecordOf(receipts, 'receipt_id', 'bigint');
   return {
+    admissions: await rowsOf('admissions', privacy.isRecordOf(callbacks, 'admission_id')),
     receipts: await rowsOf('receipts', isReceipt),
     deleted: await rowsOf('deleted', isReceipt),
     booked: await rowsOf('booked', privacy.isRecordOf(callbacks, 'appointment_id')),
@@ -190,7 +193,7 @@ function PatientBar({ address, patient: { phones, isHeld } }: PatientProps) {
           <Phone number={phones[0]} />
         </span>
       )}
-      {isHeld && <Badge state="waiting">Kept: nothing is deleted until it is released</Badge>}
+      {isHeld && <Badge state="waiting">Kept beyond the retention, until it is released</Badge>}
       {useMay('privacy') && (
         <span class="right">
           <PostButton action={`${address}/export`} least="privacy" text="Export" />
@@ -220,7 +223,7 @@ function PatientPage({ records, ...props }: PatientPageProps) {
           {listNames.map((name) => (
             <Section key={name} list={listNamed(name)} rows={records[name]} />
           ))}
-          {isEmpty && <p class="empty">No receipts, appointments or papers.</p>}
+          {isEmpty && <p class="empty">No receipts, appointments, papers or admissions.</p>}
         </div>
         <div>
           <h2>Known as</h2>
@@ -255,7 +258,9 @@ function PatientSums({ receipts }: Records) {
     { value: sum('paid_amount'), label: 'paid' },
     {
       value: sum('due_amount', due),
-      label: since ? ['due since ', <Moment key={since} at={parseMoment(since)} />] : 'due',
+      label: since
+        ? ['due on receipts since ', <Moment key={since} at={parseMoment(since)} />]
+        : 'due on receipts',
     },
   ];
   return <Sums sums={sums} />;
@@ -267,7 +272,7 @@ const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind'];
 function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   if (rows.length === 0) return null;
   const isSeveral = new Set(rows.map(({ business_id }) => business_id)).size > 1;
-  const names = new Set([...list.columns, 'state', isSeveral ? 'business_id' : 'state']);
+  const names = new Set([...list.columns, ...stateIn(list), ...(isSeveral ? ['business_id'] : [])]);
   const columns = [...names].filter((column) => !hidden.includes(column));
   const places = list.phone.slice(0, 2);
   const note = columns.find((column) => !places.includes(column))!;
@@ -275,7 +280,7 @@ function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
     <>
       <h2>{list.title}</h2>
       <Rows
-        list={{ ...list, phone: [...places, note, 'state'] }}
+        list={{ ...list, phone: [...places, note, ...stateIn(list)] }}
         rows={rows.slice(0, maxShown)}
         columns={columns}
       />
@@ -296,7 +301,7 @@ function ConfirmErasure({ preview, keepMs, ...props }: PatientProps & { preview:
         and days stay.{' '}
         {keepMs > 0 &&
           `A copy is kept for ${formatCountOf(Math.round(keepMs / dayMs), ['day', 'days'])} after it was received, then destroyed. `}
-        {patient.isHeld && 'There is a hold: the copies are kept until it is released. '}
+        {patient.isHeld && 'There is a hold, which keeps copies of the messages until it is released. '}
         Nothing was changed yet.
       </p>
       {shared.length > 0 && (

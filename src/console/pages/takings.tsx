@@ -57,12 +57,15 @@ export const takings: Page = (routes, { config, read }) => {
       const places = await readPlaces(db, fields, businesses, aliases);
       const selection = { businesses, places };
       const grouping = by === 'month' ? 'day' : by;
-      const allMonths = { ...selection, from: months[0]!, to: today };
+      const earlier = { ...selection, from: months[0]!, to: addDays(thisMonth, -1) };
       const lastMonth = { ...selection, from: before, to: toBefore };
       return {
         several: businesses.length > 1,
         places,
-        billed: await recallMonths(JSON.stringify(allMonths), () => readMonths(db, allMonths)),
+        billed: [
+          ...(await recallMonths(JSON.stringify(earlier), () => readMonths(db, earlier))),
+          ...(await readMonths(db, { ...selection, from: thisMonth, to: today })),
+        ],
         rows: await readTaken(db, grouping, { ...selection, from: month, to }),
         last: await recallLast(JSON.stringify([grouping, lastMonth]), () =>
           readTaken(db, grouping, lastMonth),

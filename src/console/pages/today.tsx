@@ -137,7 +137,9 @@ function Today(props: TodayProps) {
 function Takings({ clinics, before, day, time }: TodayProps) {
   const sum = (key: 'collected' | 'billed' | 'due') => sumOf(clinics, (row) => row[key]);
   const now = sum('collected');
-  const same = usualDays.map((ago) => before.get(ago)!).filter(({ whole }) => whole !== null);
+  // Nothing is known of days before the first payment; a later day without one is one of rest.
+  const known = usualDays.findLastIndex((ago) => before.get(ago)!.whole !== null);
+  const same = usualDays.slice(0, known + 1).map((ago) => before.get(ago)!);
   const usual = (part: keyof Collected) => median(same.map((past) => past[part] ?? 0));
   const change = formatChange(now, usual('soFar'));
   const weekday = weekdayOf(day);
@@ -155,8 +157,8 @@ function Takings({ clinics, before, day, time }: TodayProps) {
     >
       <a href={hrefTo('/payments')}>collected</a> on {weekday}, {formatDay(day)}, until {time}
       <p class="soft">
-        of {formatAmount(sum('billed'))} billed ·{' '}
-        <a href={hrefTo('/receipts', { range: 'today' })}>{formatAmount(sum('due'))} due</a>
+        <a href={hrefTo('/receipts', { range: 'today' })}>{formatAmount(sum('billed'))}</a> billed ·{' '}
+        <a href={hrefTo('/unpaid', { range: 'today' })}>{formatAmount(sum('due'))}</a> of it due
         {change && ` · ${change} against a usual ${weekday} by now`}
       </p>
     </Hero>
@@ -212,6 +214,7 @@ function Welcome({ addresses }: { addresses: readonly string[] }) {
   const callback = {
     event: 'receipt.created',
     event_time: Math.floor(Date.now() / 1000),
+    business_id: 'example',
     data: { receipt_id: 1, receipt_number: 'R-1', net_amount: 450.5, amount_paid: 400, name: 'Asha Rao' },
   };
   const curl = `curl ${addresses[0]} -H 'Content-Type: application/json' -d '${JSON.stringify(callback)}'`;

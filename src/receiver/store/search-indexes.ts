@@ -20,13 +20,23 @@ export function searchIndexesOf(families: readonly Family[]): string {
     const { names = [], phones = [] } = people ?? {};
     return [
       ...(printedNumber
-        ? [row(printedNumber, 'Which number ends so?', (value) => `(${reversedNumber(value)})`)]
+        ? [
+            row(
+              printedNumber,
+              'Which number ends so, without accents?',
+              (value) => `(${reversedNumber(value)})`,
+            ),
+          ]
         : []),
       ...phones.map((path) =>
         row(path, 'Whose phone number is this, or ends so?', (value) => `(${reversedPhone(value)})`),
       ),
       ...names.map((path) =>
-        row(path, 'Who is called so?', (value) => `using gin (${nameWords(value)} gin_trgm_ops)`),
+        row(
+          path,
+          'Who is called so, without accents?',
+          (value) => `using gin (${nameWords(value)} gin_trgm_ops)`,
+        ),
       ),
     ];
   });

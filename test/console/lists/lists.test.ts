@@ -127,3 +127,18 @@ it.each([
 ])('an amount of %s is shown as %s', (value, shown) => {
   expect(formatAmount(value)).toBe(shown);
 });
+
+it('the days and the place that are chosen stay on the other tabs of a group', async () => {
+  const hrefsOf = async (path: string) =>
+    Array.from(
+      (await desk.get(path)).text.matchAll(/href="\/console(\/[^"]*clinic=c-1[^"]*)"/g),
+      ([, href]) => href!.replaceAll('&amp;', '&'),
+    );
+  const takings = await hrefsOf('/takings?month=2026-10&clinic=c-1');
+  expect(takings).toContain('/takings?by=doctor&month=2026-10&clinic=c-1');
+  expect(takings).toContain('/payments?clinic=c-1&from=2026-10-01&to=2026-10-31');
+  expect(await hrefsOf('/takings?clinic=c-1')).toContain('/payments?clinic=c-1&range=this_month');
+  const receipts = await hrefsOf('/receipts?range=last_month&clinic=c-1');
+  for (const name of ['unpaid', 'deleted', 'twice'])
+    expect(receipts).toContain(`/${name}?clinic=c-1&range=last_month`);
+});
