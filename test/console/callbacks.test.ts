@@ -134,41 +134,6 @@ it('a rejected message is tried again, says what is wrong with it, and is delete
   await officer.get(`/rejected/${id}`).expect(404);
 });
 
-it('a message is shown to those who may see it, after its entry; others see it without what is personal', async () => {
-  const { app } = openApp(database);
-  const [paid, account] = await store([
-    receipt(7, { name: 'CANARY', mobile: '9876543210', patient_oid: 'CANARY-P', CANARY: 1 }),
-    callback('abha.created', { abha_address: 'CANARY@abdm', oid: 'CANARY-P', entries: 'CONTENT' }),
-  ]);
-  await reject({ ...receipt('CANARY', { patient_oid: 'CANARY-P' }), event: 'receipt.created' });
-  const [id] = await rejectedIds();
-  const messages = [`/callbacks/${paid}`, `/callbacks/${account}`, `/rejected/${id}`];
-  for (const role of ['viewer', 'operator'] as const) {
-    const visitor = await visitAs(app, database, [role]);
-    for (const page of [...messages, '/callbacks', '/callbacks?state=applied', '/rejected', '/health']) {
-      const { status, text } = await visitor.get(page);
-      expect([page, status]).toEqual([page, 200]);
-      expect(text).not.toMatch(/CANARY|9876543210|CONTENT/);
-    }
-  }
-  expect(await entries()).toEqual([]);
-  const refused = await (await visitAs(app, database, ['operator']))
-    .post(`/rejected/${id}/again`)
-    .expect(422);
-  expect(refused.text).not.toContain('CANARY');
-
-  const desk = await visitAs(app, database, ['desk']);
-  for (const page of messages) {
-    const { text } = await desk.get(page).expect(200);
-    expect(text).toContain('CANARY');
-    expect(text).not.toContain('CONTENT');
-  }
-  const written = (await entries()).slice(-3);
-  expect(written.map(({ action }) => action)).toEqual(['reveal', 'reveal', 'body']);
-  for (const { subjects } of written) expect(subjects).not.toEqual([]);
-  expect(JSON.stringify(written)).not.toContain('CANARY');
-});
-
 it('pages of the list follow each other without a gap', async () => {
   const ids = await store(Array.from({ length: 230 }, (_, n) => receipt(n)));
   const older = await store([receipt(1000)], 24 * 3);

@@ -10,7 +10,7 @@ import { type Callback, receiptCallback } from '../support/callbacks.ts';
 import { canary, canaryOf } from '../support/canary.ts';
 import { coreOf, everything, mergeAll } from '../support/core.ts';
 import { connect } from '../support/database.ts';
-import { deliveryOf } from '../support/intake.ts';
+import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { adminToken, allRoutes, openApp, type Visitor, visitAs } from './support.ts';
 
@@ -32,23 +32,38 @@ const entries = (action: string) =>
 const countEntries = async () =>
   (await database.rows('select count(*)::int as n from public.access_log'))[0]!.n as number;
 
+const lastSubjects = async () =>
+  (await database.rows('select subjects from public.access_log order by entry desc limit 1'))[0]!.subjects;
+
 const script = '<script>alert(1)</script>';
 const hostile = `${canary}"'${script}&amp;`;
 
 /** A callback of each family: what may identify a patient, and what nobody knows, is hostile. */
 const hostileCallbacks = () =>
   (families as readonly Family[]).map((family) => {
-    const text = JSON.stringify(canaryOf(family, { event_time: now }));
+    const text = JSON.stringify(canaryOf(family, { event_time: now, data: { Entries: 'CONTENT' } }));
     return JSON.parse(text.replaceAll(canary, JSON.stringify(hostile).slice(1, -1))) as Callback;
   });
 
 describe('each page', () => {
   let app: ReturnType<typeof openApp>['app'];
+  let deliveries: string[] = [];
   let delivery = '';
+  let records: string[] = [];
+  let listed = '';
   const visitors = {} as Record<Role, Visitor>;
   beforeAll(async () => {
     ({ app } = openApp(database));
-    [delivery = ''] = await store(...hostileCallbacks());
+    const [one, ...others] = hostileCallbacks();
+    // A search for its id lists both.
+    deliveries = await store(one!, ...others, { ...one!, business_id: 'other' });
+    [delivery = ''] = deliveries;
+    const stored = await database.rows('select family, business_id, record_id from receiver.inbox');
+    listed = String(stored.find(({ business_id }) => business_id === 'other')!.record_id);
+    records = stored.map(
+      ({ family, business_id, record_id }) =>
+        `/records/${family}?business=${business_id}&id=${encodeURIComponent(String(record_id))}`,
+    );
     await database.rows(
       `insert into receiver.aliases (kind, id, alias, updated_by) values ('clinic', $1, $2, 'somebody')`,
       ['c-1', `Clinic ${script}`],
@@ -56,12 +71,24 @@ describe('each page', () => {
     for (const role of roles) visitors[role] = await visitAs(app, database, [role]);
   });
 
-  const addressesOf = (path: string) => [
-    path
-      .replace(':handle', patientHandle({ adminToken, oidc: undefined }, ['p:platform:nobody']))
-      .replace(':id', delivery)
-      .replace(':family', 'receipt'),
-  ];
+  const addressesOf = (path: string, refused = delivery): string[] => {
+    if (path === '/records/:family') return records;
+    if (path === '/callbacks/:id') return deliveries.map((id) => `/callbacks/${id}`);
+    if (path === '/search')
+      return ['/search', ...deliveries.map((id) => `/search?q=${id}`), `/search?q=${listed}`];
+    const handle = patientHandle({ adminToken, oidc: undefined }, ['p:platform:nobody']);
+    const id = path.startsWith('/rejected') ? refused : delivery;
+    return [path.replace(':handle', handle).replace(':id', id)];
+  };
+  /** Has a body refused that names somebody. @returns its id */
+  const refuse = async () => {
+    const [callback] = hostileCallbacks();
+    const body = JSON.stringify({ ...callback, data: { ...callback!.data, receipt_id: hostile } });
+    const intake = openIntake(database);
+    await expect(intake.receive(Buffer.from(body), routeOf('receipt'))).rejects.toThrow();
+    await intake.close();
+    return String((await database.rows('select id from receiver.quarantine'))[0]!.id);
+  };
   const textOf = ({ body, text, status }: supertest.Response) => {
     if (!(body instanceof Buffer)) return text;
     if (status !== 200) return body.toString();
@@ -74,24 +101,32 @@ describe('each page', () => {
     'opens for %s as far as the role goes, and shows nothing personal that is not logged',
     async (role) => {
       let shown = 0;
+      const refused = await refuse();
       for (const { method, path, takes } of allRoutes()) {
-        for (const address of addressesOf(path)) {
+        for (const address of addressesOf(path, refused)) {
           const before = await countEntries();
           const request = method === 'get' ? visitors[role].get(address) : visitors[role].post(address);
           const response = await request.responseType(address.includes('xlsx') ? 'blob' : '');
           const text = textOf(response);
           const about = `${method} ${address}`;
           if (!isAllowed([role], takes)) expect([about, response.status]).toEqual([about, 403]);
+          else if (address === `/rejected/${refused}/again`)
+            expect([about, response.status]).toEqual([about, 422]);
           else
             expect([about, [200, 303, 400, 404]]).toEqual([about, expect.arrayContaining([response.status])]);
-          if (response.type === 'text/html') expect([about, text.includes(script)]).toEqual([about, false]);
+          if (response.type === 'text/html')
+            expect([about, text.includes(script), text.includes('CONTENT')]).toEqual([about, false, false]);
+          if (address === `/search?q=${listed}`) expect(text).toContain('other');
           if (!text.includes(canary)) continue;
           shown += 1;
           expect([about, ['desk', 'privacy'].includes(role)]).toEqual([about, true]);
           expect([about, await countEntries()]).toEqual([about, before + 1]);
+          if (/^.(records|callbacks|rejected|search)./.test(address))
+            expect([about, await lastSubjects()]).not.toEqual([about, []]);
         }
       }
-      expect(shown > 5).toBe(['desk', 'privacy'].includes(role));
+      expect(shown > 2 * families.length).toBe(['desk', 'privacy'].includes(role));
+      expect(JSON.stringify(await database.rows('select * from public.access_log'))).not.toContain(canary);
     },
   );
 
@@ -130,9 +165,17 @@ describe('each page', () => {
     await store(receipt(77, { patient_oid: '7 7', clinic_id: 'c-1' }));
     for (const path of ['/receipts', '/receipts/csv', '/receipts/xlsx']) {
       await visitors.desk.get(path).expect(200);
-      const [last] = await database.rows('select * from public.access_log order by entry desc limit 1');
-      expect(last!.subjects).toContain(await subjects('p:platform:7 7'));
+      expect(await lastSubjects()).toContain(await subjects('p:platform:7 7'));
     }
+    // One that names nobody belongs to the patient of its appointment.
+    const visit = { appointment_id: 'a-78', patient_id: '78' };
+    await store(receipt(78, { aid: 'a-78', patient_oid: undefined, name: 'Asha' }), {
+      ...receipt(0, {}),
+      ...{ event: 'appointment.created', data: visit },
+    });
+    const [row] = await database.rows('select business_id from receipts where receipt_id = 78');
+    await visitors.desk.get(`/records/receipt?business=${row!.business_id}&id=78`).expect(200);
+    expect(await lastSubjects()).toContain(await subjects('p:platform:78'));
   });
 
   it('an entry has no text that somebody has typed: ids as hashes, and only those that exist', async () => {

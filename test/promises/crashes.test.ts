@@ -1,4 +1,6 @@
 import { type Deployment, startDeployment } from '../chaos/deployment.ts';
+import { paths, receiptCallback } from '../support/callbacks.ts';
+import { post } from '../support/service.ts';
 import { type Acknowledged, keepSending, untilApplied } from './promise.ts';
 
 let deployment: Deployment;
@@ -20,5 +22,9 @@ it.each(['redis', 'postgresql'] as const)(
     await load.more(50);
     await load.stop();
     await untilApplied(deployment, acknowledged);
+    // A worker takes no callbacks, and says that it is there.
+    const worker = deployment.processOf('worker').url;
+    expect((await post(worker + paths.receipt, receiptCallback())).status).toBe(404);
+    expect((await fetch(`${worker}/healthz`)).status).toBe(200);
   },
 );
