@@ -78,17 +78,6 @@ it('versions sort bytewise as the order says: a total order', () => {
   );
 });
 
-it('an absent change time is the time of the event, and in a deletion the latest', () => {
-  const base = { event_time: 1_763_000_000, business_id: 'b' };
-  const update = (data: object, event = 'receipt.updated') =>
-    deliveryOf({ ...base, event, data: { receipt_id: 1, ...data } }).version;
-  expect(update({}) > update({ updated_at: 1_762_999_999 })).toBe(true);
-  expect(update({}) < update({ updated_at: 1_763_000_001 })).toBe(true);
-  expect(update({}, 'receipt.deleted') > update({ updated_at: 1_763_000_001 })).toBe(true);
-  // A time that says nothing is absent.
-  expect(update({ updated_at: 0 }) > update({ updated_at: 1_762_999_999 })).toBe(true);
-});
-
 it.each([
   ['7', 7],
   ['7', '07'],

@@ -14,23 +14,6 @@ it('data that needs no reading is not stored again', () => {
   expect(receipt({ net_amount: '450.50', archive: '1', updated_at: '1763000000' }).data).toBeNull();
 });
 
-it('a value that does not fit its column is kept under a mark, and the rest is read', () => {
-  expect(merged({ net_amount: 'a lot', archive: true, name: { first: 'x' }, amount_paid: 5 })).toEqual({
-    receipt_id: 7,
-    amount_paid: 5,
-    '\u0001net_amount': 'a lot',
-    '\u0001archive': true,
-    '\u0001name': { first: 'x' },
-  });
-});
-
-it.each([0, '', '0001-01-01T00:00:00Z', 1000, eventTime + 2 * 86_400, '0'])(
-  'a time %p of something done to the record says nothing',
-  (created_at) => {
-    expect(merged({ created_at })).toEqual({ receipt_id: 7 });
-  },
-);
-
 it('a planned time may be ahead of the event, and says nothing where it is empty', () => {
   const admission = (admission_date: unknown) =>
     deliveryOf({ event: 'ipd_admissions.created', event_time: eventTime, data: { id: 'a', admission_date } })
@@ -53,14 +36,6 @@ it.each([
 it('a name in brackets is no zone: what is no time is no public value either', () => {
   const data = { receipt_id: 7, created_at: '2026-11-26T14:34:05Z[Asha Rao 98765]' };
   expect(merged(data)).toEqual({ receipt_id: 7, '\u0001created_at': data.created_at });
-});
-
-it('null is a value, also of a time', () => {
-  expect(receipt({ created_at: null }).data).toBeNull();
-});
-
-it('a blank where no text is meant is null, and a text may be blank', () => {
-  expect(merged({ net_amount: '', remarks: '' })).toEqual({ receipt_id: 7, net_amount: null, remarks: '' });
 });
 
 it('a whole number that fits no bigint, or a fraction, fits no whole number', () => {
@@ -110,23 +85,6 @@ it('an unfit value in a dependent field leaves its column as it was', () => {
   expect(Object.keys(data)).not.toContain('additional_discount_value');
 });
 
-it('in a deletion null says nothing', () => {
-  expect(merged({ name: null, net_amount: 5, further: null }, 'receipt.deleted')).toEqual({
-    receipt_id: 7,
-    net_amount: 5,
-  });
-});
-
-it('a field brings those that depend on it, and those that are lacking are null', () => {
-  expect(merged({ additional_discount_amount: 5 })).toEqual({
-    receipt_id: 7,
-    additional_discount_amount: 5,
-    additional_discount_type: null,
-    additional_discount_value: null,
-  });
-  expect(receipt({ additional_discount_amount: 5 }, 'receipt.deleted').data).toBeNull();
-});
-
 it('a field with another name has its documented one, and a field may be read from the envelope', () => {
   const prescription = deliveryOf({
     event: 'prescription.created',
@@ -167,10 +125,4 @@ it('a number that a double cannot represent is read wherever a number is', () =>
   expect(unfitFields).toEqual([]);
   expect(delivery.eventMs).toBe(eventTime * 1000 + 123);
   expect(JSON.parse(delivery.data!).transaction_id).toBe(long);
-});
-
-it('every digit of a number is merged', () => {
-  const body = `{"event":"receipt.updated","event_time":${eventTime},"data":{"receipt_id":7,"net_amount":0.1234567890123456789,"archive":""}}`;
-  const { delivery } = readCallback(Buffer.from(body), { receivedAt: 1 });
-  expect(delivery.data).toContain('1234567890123456789e-19');
 });

@@ -129,7 +129,7 @@ const paying = fc.record({
   client_id: fc.constant('c'),
   data: fc.record({
     amount_paid: fc.constantFrom(undefined, null, 0, 100, '250.50', ' 40 ', '', 'much', 0.1),
-    receipt_status: fc.constantFrom(undefined, 'SUCCESS', 'FAILED'),
+    receipt_status: fc.constantFrom(undefined, 'SUCCESS', 'FAILED', 'Failed'),
     updated_at: fc.constantFrom(undefined, start, start + 7),
   }),
 });
@@ -139,7 +139,8 @@ function paymentsOf(
   stored: readonly (typeof paying extends fc.Arbitrary<infer T> ? T & { delivery: Delivery } : never)[],
 ) {
   const ordered = stored.toSorted((a, b) => (a.delivery.version < b.delivery.version ? -1 : 1));
-  if (ordered.findLast(({ data }) => data.receipt_status)?.data.receipt_status === 'FAILED') return [];
+  const status = ordered.findLast(({ data }) => data.receipt_status)?.data.receipt_status;
+  if (status?.toUpperCase() === 'FAILED') return [];
   let paid = 0;
   return ordered.flatMap(({ id, delivery, data: { amount_paid } }) => {
     const isKnown = amount_paid != null && amount_paid !== '' && amount_paid !== 'much';

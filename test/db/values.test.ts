@@ -187,48 +187,6 @@ describe('payments', () => {
     ]);
   });
 
-  it('are not changed by what says nothing of the amount: null, an unfit value, a lean update, a resend', async () => {
-    await apply(database, [receipt(1, { amount_paid: 100 }, 'created', noon)]);
-    const before = await rows();
-    await apply(
-      database,
-      [
-        { amount_paid: null },
-        { amount_paid: '' },
-        { amount_paid: 'a hundred' },
-        { remarks: 'x' },
-        { amount_paid: 100 },
-      ].map((data, n) => receipt(1, data, 'updated', noon + day + n)),
-    );
-    await apply(database, [receipt(1, { amount_paid: 100 }, 'created', noon)]);
-    expect(before).toEqual(['2026-03-02 1 payment 100']);
-    expect(await rows()).toEqual(before);
-  });
-
-  it('stay when the receipt is deleted, count on when it comes back, and are in no sum while it has failed', async () => {
-    await apply(database, [
-      receipt(1, { amount_paid: 100 }, 'created', noon),
-      receipt(1, { amount_paid: null }, 'deleted', noon + day),
-      receipt(2, { amount_paid: 100 }, 'created', noon),
-      receipt(2, {}, 'deleted', noon + day),
-      receipt(2, { amount_paid: 130 }, 'updated', noon + 2 * day),
-      // The deletion itself says that money went back.
-      receipt(3, { amount_paid: 100 }, 'created', noon),
-      receipt(3, { amount_paid: 0 }, 'deleted', noon + day),
-      receipt(4, { amount_paid: 100, receipt_status: 'Failed' }, 'created', noon),
-    ]);
-    const counted = [
-      '2026-03-02 1 payment 100',
-      '2026-03-02 2 payment 100',
-      '2026-03-02 3 payment 100',
-      '2026-03-03 3 refund -100',
-      '2026-03-04 2 payment 30',
-    ];
-    expect(await rows()).toEqual(counted);
-    await apply(database, [receipt(4, { receipt_status: 'SUCCESS' }, 'updated', noon + day)]);
-    expect(await rows()).toEqual([...counted, '2026-03-02 4 payment 100'].sort());
-  });
-
   it('keep their amounts and days when the patient is erased, with the new ids of the callbacks', async () => {
     await apply(database, [
       receipt(1, { patient_oid: 'p', amount_paid: 100 }, 'created', noon),

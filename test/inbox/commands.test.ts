@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { addInboxCommands } from '../../src/inbox/commands.ts';
 import { listQuarantine } from '../../src/inbox/replay.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { coreOf, storeAndMerge } from '../support/core.ts';
+import { coreOf, mergeAll, storeAndMerge } from '../support/core.ts';
 import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -77,6 +77,12 @@ it('replay lets the failed callbacks of a family, or the given ones, wait again,
     { action: 'replay' },
     { filter: { given: 2 } },
   ]);
+  await mergeAll(core);
+  // Also one that was applied.
+  await database.rows('delete from receipts');
+  await run('replay', id!);
+  await mergeAll(core);
+  expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '7' }]);
 });
 
 it('rebuild brings rows back that somebody has changed or deleted', async () => {

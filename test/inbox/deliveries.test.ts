@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { replayDeliveries } from '../../src/inbox/list-deliveries.ts';
 import {
   dropQuarantined,
   listQuarantine,
@@ -8,9 +6,8 @@ import {
 } from '../../src/inbox/replay.ts';
 import { erasePatient } from '../../src/privacy/erase.ts';
 import type { Core } from '../../src/receiver/feature.ts';
-import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { coreOf, mergeAll } from '../support/core.ts';
-import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
+import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 
@@ -50,6 +47,8 @@ it('a body that is replayed is applied once, keeps its arrival, and is listed no
   expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '7' }]);
   expect(await listQuarantine(core.db, {})).toEqual([]);
   expect(await listQuarantine(core.db, { replayed: true })).toMatchObject([{ id, count: 1 }]);
+  const again = await refuse(receipt(7), 'consent_form');
+  expect((await replayQuarantined(core, [again])).get(again)).toMatchObject({ outcome: 'duplicate' });
 });
 
 it('a body that is refused again stays, also for the filter of businesses', async () => {
@@ -79,30 +78,4 @@ it('a body of a person who is erased is gone', async () => {
   expect((await readQuarantined(core, id))!.subjects).toEqual(['p:platform:P1']);
   await erasePatient(core, { id: 'somebody' }, ['p:platform:P1']);
   expect(await readQuarantined(core, id)).toBeUndefined();
-});
-
-it('failed deliveries, or the given ones, are merged again', async () => {
-  const deliveries = [1, 2, 3].map((n) =>
-    deliveryOf({ ...receipt(n, { amount_paid: n }), event_time: now - n }),
-  );
-  const ids = deliveries.map(({ id }) => id);
-  await insertDeliveries(database.pool, deliveries, 60_000);
-  await database.rows('alter table receipts add constraint c check (receipt_id <> 2)');
-  await mergeAll(core);
-  const found = (status: string) =>
-    database.rows('select id, error from public.deliveries where status = $1 order by received_at, id', [
-      status,
-    ]);
-  expect(await found('applied')).toHaveLength(2);
-  expect(await found('failed')).toMatchObject([{ id: ids[1], error: expect.stringContaining('23514') }]);
-  await database.rows('alter table receipts drop constraint c');
-  expect(await replayDeliveries(core.db, { family: 'consent_form' })).toBe(0);
-  expect(await replayDeliveries(core.db, {})).toBe(1);
-  expect(await found('received')).toMatchObject([{ id: ids[1] }]);
-  await mergeAll(core);
-  expect(await found('applied')).toHaveLength(3);
-  await database.rows('delete from receipts');
-  expect(await replayDeliveries(core.db, { ids: [ids[0]!, randomUUID()] })).toBe(1);
-  await mergeAll(core);
-  expect(await database.rows('select receipt_id from receipts')).toEqual([{ receipt_id: '1' }]);
 });

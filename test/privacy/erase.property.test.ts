@@ -231,6 +231,10 @@ it('erasures beside all other work leave facts, others and holds, and nothing of
             found: hasExpired(one) ? {} : want,
           });
         }
+        // Also of a part that was reduced.
+        const astray = `select from receiver.inbox where family in ('admission_event', 'admission_estimate')
+          and coalesce(data->>'admission_id', '') !~ '^ad-[01]$'`;
+        expect(await database.rows(astray)).toEqual([]);
         const own = all.filter(({ shape: { is } }) => is === 'own').length;
         expect(
           await database.rows(

@@ -67,32 +67,6 @@ it('what a new callback shows to belong to an erased patient is reduced in steps
   expect(await bodies()).not.toContain('CANARY');
 });
 
-it('a callback that only refers belongs to the patients of that record, whichever comes first', async () => {
-  const part = (event: string, id: string) =>
-    deliveryOf({
-      ...{ event, event_time: start, business_id: 'b', transaction_id: `ipd/b/admissions/a-1/events/${id}` },
-      data: { id, kind: 'x', by: 'CANARY', note: 'CANARY' },
-    });
-  const admission = (patient: string) =>
-    deliveryOf({
-      event: 'ipd_admissions.created',
-      event_time: start,
-      business_id: 'b',
-      data: { id: 'a-1', pid: patient, ipid: 'CANARY' },
-    });
-  await store(part('ipd_admissions_events.created', 'e-1'));
-  await erase('p:platform:A');
-  expect(await bodies()).toContain('CANARY');
-  await store(admission('A'));
-  await store(part('ipd_admissions_events.created', 'e-2'));
-  expect(await bodies()).not.toContain('CANARY');
-  expect(
-    await database.rows(
-      `select distinct data->>'admission_id' as id from receiver.inbox where family = 'admission_event'`,
-    ),
-  ).toEqual([{ id: 'a-1' }]);
-});
-
 it('receipts as of a moment before the erasure keep their amounts', async () => {
   await store(receipt({ patient_oid: 'A', name: 'CANARY', net_amount: 500 }));
   await mergeAll(coreOf(database));
@@ -125,36 +99,6 @@ it('a value that does not fit its field goes, and so does what an id beside data
   await erase('p:platform:A');
   expect(await bodies()).not.toMatch(/CANARY|"A"/);
   expect(await bodies()).toContain('"amount_paid":7');
-});
-
-it('a lean callback belongs to the patients of the records that the one before it refers to', async () => {
-  await store(
-    deliveryOf({
-      event: 'appointment.created',
-      event_time: start,
-      business_id: 'b',
-      data: { appointment_id: 'a-1', patient_id: 'A' },
-    }),
-    receipt({ aid: 'a-1', name: 'CANARY', net_amount: 5 }),
-    receipt({ mobile: 'CANARY' }, { event_time: start + 1 }),
-  );
-  await erase('p:platform:A');
-  await store(receipt({ remarks: 'CANARY' }, { event_time: start + 2 }));
-  expect(await bodies()).not.toContain('CANARY');
-});
-
-it('copies of a callback about somebody who was erased are stored once', async () => {
-  await store(receipt({ patient_oid: 'A' }));
-  await erase('p:platform:A');
-  const intake = openIntake(database);
-  const callback = { event: 'google_review.request', event_time: start, data: { patient_id: 'A' } };
-  const body = Buffer.from(JSON.stringify(callback));
-  const results = await Promise.all(
-    Array.from({ length: 5 }, () => intake.receive(body, routeOf('review_request'))),
-  );
-  await intake.close();
-  expect(results.filter(({ status }) => status === 'accepted')).toHaveLength(1);
-  expect(await database.rows(`select from receiver.inbox where family = 'review_request'`)).toHaveLength(1);
 });
 
 it('an erasure whose row was refused completes once it can be written', async () => {

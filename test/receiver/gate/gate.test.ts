@@ -5,7 +5,7 @@ import { gateLock } from '../../../src/receiver/gate/gate.ts';
 import { databaseCircuit } from '../../../src/receiver/store/probe.ts';
 import { coreOf, storeIn } from '../../support/core.ts';
 import { whileLocked } from '../../support/database.ts';
-import { openIntake, receiptOf, routeOf } from '../../support/intake.ts';
+import { deliveryOf, openIntake, receiptOf, routeOf, yesterday } from '../../support/intake.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { testConfig } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -114,7 +114,12 @@ it('commits with the same callbacks in other orders do not wait for each other i
   const deleted = (id: number) => receiptOf(id, { patient_oid: 'A' }, { event: 'receipt.deleted' });
   await store(ofErased(1), ofErased(2));
   await erase();
-  const all = [deleted(1), ofOther(3), deleted(2), ofOther(4)];
+  // A record of its own, which is stored with another id.
+  const review = deliveryOf({
+    ...{ event: 'google_review.request', event_time: yesterday },
+    data: { patient_id: 'A' },
+  });
+  const all = [deleted(1), ofOther(3), deleted(2), review, ofOther(4)];
   const orders = Array.from({ length: 8 }, (_, n) => (n % 2 ? all : all.toReversed()));
   const results = await Promise.all(orders.map((order) => store(...order)));
   expect(results.flat().filter((result) => result === 'accepted')).toHaveLength(all.length);

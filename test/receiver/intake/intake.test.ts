@@ -315,20 +315,6 @@ it('what the drain cannot store is in the quarantine, as acknowledged', async ()
   expect((await quarantine()).map(({ acknowledged }) => acknowledged)).toEqual([true, true, true]);
 });
 
-it('a replay from the quarantine accepts what is valid by now, once', async () => {
-  const intake = openIntake(database);
-  const replay = (body: Buffer, dryRun = false) =>
-    intake.replay(body, routeOf('consent_form').path, { dryRun });
-  expect(await replay(receipt(), true)).toMatchObject({ outcome: 'accepted' });
-  expect(await inbox()).toEqual([]);
-  expect(await replay(receipt())).toMatchObject({ outcome: 'accepted' });
-  expect(await replay(receipt())).toMatchObject({ outcome: 'duplicate' });
-  expect(await replay(receipt({ receipt_id: {} }))).toMatchObject({
-    outcome: 'rejected',
-    reason: expect.stringContaining('/data/receipt_id'),
-  });
-});
-
 it('drift is counted by event and field, with an example, and holds no values', async () => {
   const intake = openIntake(database);
   await intake.receive(

@@ -25,21 +25,6 @@ const receipts = () =>
 
 const changes = () => database.rows('select record_id as id, kind from receiver.changes order by position');
 
-it('a lean update takes nothing away, and a deletion with nothing but its id keeps the row', async () => {
-  await database.store(receiptOf(77, { name: 'Asha', net_amount: 500 }, { event: 'receipt.created' }));
-  await database.store(receiptOf(77, { amount_paid: 500 }, { event_time: yesterday + 1 }));
-  await database.store(receiptOf(77, {}, { event: 'receipt.deleted', event_time: yesterday + 2 }));
-  expect(await open()('receipt')).toMatchObject({ merged: 3, written: 1 });
-  expect(
-    await database.rows('select name, net_amount, amount_paid, deleted_at is not null as gone from receipts'),
-  ).toEqual([{ name: 'Asha', net_amount: '500', amount_paid: '500', gone: true }]);
-  await database.store(receiptOf(77, { name: 'Asha Rao' }, { event_time: yesterday + 3 }));
-  await open()('receipt');
-  expect(
-    await database.rows('select name, deleted_at, delivery_id is not null as known from receipts'),
-  ).toEqual([{ name: 'Asha Rao', deleted_at: null, known: true }]);
-});
-
 const waitsFor = (lock: string) =>
   until(async () => (await database.rows(`select from pg_locks where ${lock} and not granted`)).length > 0);
 
@@ -164,7 +149,7 @@ it('deliveries that a clock that was ahead has put off are due', async () => {
 
 it('while sessions are ended and rows locked, no row is wrong and nothing stays', async () => {
   const seed = Number(process.env.TEST_SEED ?? 1);
-  expect(await race(database, 8, seed)).toMatchObject({ wrong: [], deadlocks: 0 });
+  expect(await race(database, (rounds) => rounds < 12, seed)).toMatchObject({ wrong: [], deadlocks: 0 });
 });
 
 it('an amount has the digits of its newest callback, whenever it is merged', async () => {
@@ -304,19 +289,6 @@ it('requested records that others lock are returned with the reason', async () =
     const reason = 'its row is locked by another session';
     expect({ written, left }).toEqual({ written: 1, left: [{ businessId: 'b', recordId: '2', reason }] });
   });
-});
-
-it('changes are recorded in the order of the merges, with their kinds', async () => {
-  await database.store(receiptOf(1), receiptOf(2));
-  await open()('receipt');
-  await database.store(receiptOf(2, {}, { event: 'receipt.deleted', event_time: yesterday + 1 }));
-  await open()('receipt');
-  await database.store(receiptOf(1, { name: 'x' }, { event_time: yesterday + 1 }));
-  await open()('receipt');
-  expect((await changes()).slice(2)).toEqual([
-    { id: '2', kind: 'deleted' },
-    { id: '1', kind: 'changed' },
-  ]);
 });
 
 it('a column that was added by hand is left alone, and no reason to write', async () => {

@@ -16,13 +16,19 @@ import { until } from '../../support/until.ts';
  * Rounds of random histories, lean and late, which four sessions insert while three merge and one rebuilds, another locks rows and
  * sessions are ended.
  *
+ * @param goesOn asked before each round with the number of those before
  * @param url of the database, perhaps through a pooler
  * @returns what the rows must not be: those that are wrong, and the number of deadlocks
  */
-export async function race(database: ReceiverDatabase, seconds: number, seed: number, url = database.url) {
+export async function race(
+  database: ReceiverDatabase,
+  goesOn: (rounds: number) => boolean,
+  seed: number,
+  url = database.url,
+) {
   const log = createLog('silent');
   const pool = openPool(url, log, { name: 'race', connections: 12, connectTimeoutMs: 60_000 });
-  const end = Date.now() + seconds * 1_000;
+  let isRacing = true;
   const random = seededRandom(seed, 0);
   const histories = createHistories(random);
   const retry = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -36,7 +42,7 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
 
   const merge = createMerge({ pool, families, log });
   const endSessions = async () => {
-    while (Date.now() < end) {
+    while (isRacing) {
       await pause(random.between(150, 550));
       await database.rows(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -45,7 +51,7 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
     }
   };
   const lockRows = async () => {
-    while (Date.now() < end) {
+    while (isRacing) {
       const client = await database.pool.connect();
       await client.query('begin; select from receipts order by random() limit 2 for update');
       await pause(random.between(0, 100));
@@ -56,11 +62,11 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
   };
   const rebuild = () => rebuildRows({ pool, families, merge, log });
   const rebuildAgain = async () => {
-    while (Date.now() < end) await retry(() => rebuild());
+    while (isRacing) await retry(() => rebuild());
   };
 
   const disturbing = Promise.all([endSessions(), lockRows(), rebuildAgain()]);
-  while (Date.now() < end) {
+  for (let rounds = 0; goesOn(rounds); rounds += 1) {
     const deliveries = histories.next().map(({ body }) => deliveryOf(body));
     let isOver = false;
     const insert = async () => {
@@ -84,6 +90,7 @@ export async function race(database: ReceiverDatabase, seconds: number, seed: nu
     isOver = true;
     await merging;
   }
+  isRacing = false;
   await disturbing;
   const wrong = await histories.wrongRows(database.rows);
   const [row] = await database.rows(
