@@ -243,22 +243,6 @@ it('a handler begins with its first start, or where a command says, and is pause
   expect((await idsOfCalls()).toSorted()).toEqual(['1', '2', '2']);
 });
 
-it('after an erasure no handler gets the person, only that the record was changed or erased', async () => {
-  const { service, calls } = await start({ 'a.mjs': handler('a', '') });
-  await destinations('pause', 'handler:a');
-  const data = { receipt_id: 1, patient_oid: '161234567890123', name: 'Asha Rao' };
-  await send(service.url, paths.receipt, samples.receipt({ data }));
-  await until(async () => (await changesOfReceipts()).length === 1);
-  await erasePatient(coreOf(database), { id: 'command:test' }, ['p:platform:161234567890123'], {});
-  await destinations('resume', 'handler:a');
-  const made = await until(async () => {
-    const all = await calls();
-    return all.length > 0 ? all : undefined;
-  });
-  expect(made.map(({ record }) => record?.name)).toEqual(made.map(() => null));
-  expect(JSON.stringify(made)).not.toMatch(/Asha|161234567890123/);
-});
-
 it('a handler that takes its time gets nobody who was erased meanwhile', async () => {
   const waits = `if (!existsSync(marks)) await new Promise((resolve) => { setInterval(() => existsSync(marks) && resolve(), 20); });`;
   const { service, calls, mark } = await start({ 'a.mjs': handler('a', waits) });

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -24,13 +23,6 @@ beforeAll(async () => {
 });
 afterEach(killProcesses);
 afterAll(() => redis.stop());
-
-it('SIGTERM stops every role, with exit code 0', async () => {
-  const services = await Promise.all(
-    ['all', 'receiver', 'worker'].map((ROLE) => spawnService({ ROLE, DATABASE_URL: database.url })),
-  );
-  expect(await Promise.all(services.map((service) => service.end('SIGTERM')))).toEqual([0, 0, 0]);
-});
 
 it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty; callbacks go on', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-keys-'));
@@ -64,13 +56,6 @@ it('SIGHUP takes other signing keys, of a file or .env, and none that are faulty
   rmSync(folder, { recursive: true });
 });
 
-it('a bad configuration ends with exit code 78 and a line for each error', async () => {
-  const command = spawnReceiver(['start'], { PORT: 'x', ROLE: 'y', DATABASE_URL: 'z' });
-  expect(await command.end()).toBe(78);
-  const lines = command.output().trim().split('\n');
-  expect(lines.map((line) => line.split(' ')[0]).toSorted()).toEqual(['DATABASE_URL', 'PORT', 'ROLE']);
-});
-
 it.each([
   ['no such database', { pathname: '/nowhere' }, 'database "nowhere" does not exist'],
   ['a wrong password', { password: 'wrong' }, 'password authentication failed'],
@@ -93,18 +78,6 @@ it.each([['start'], ['sql', 'select 1']])(
     expect(command.output()).not.toContain('AggregateError');
   },
 );
-
-it('a role that may not make tables ends the start, with what to do', async () => {
-  const fresh = await createEmptyDatabase();
-  const role = `r_${randomBytes(4).toString('hex')}`;
-  await fresh.rows(`create role ${role} login password 'p'`);
-  const DATABASE_URL = Object.assign(new URL(fresh.url), { username: role, password: 'p' }).href;
-  const command = spawnReceiver(['start'], { DATABASE_URL, PORT: '0' });
-  expect(await command.end()).toBe(1);
-  expect(command.output()).toMatch(/insufficient_privilege\. Migrate as the owner of the database/);
-  await fresh.rows(`drop role ${role}`);
-  await fresh.close();
-});
 
 it('DATABASE_URL leads to the socket in a folder', async () => {
   const { hostname, port, pathname, username, password } = new URL(database.url);

@@ -42,10 +42,21 @@ it('views are made again when they have changed, and keep rights and what others
 
 it('the type of a column changes with the views that show it; views of others stop it, and are named', async () => {
   await database.rows('create view mine as select archive from reporting.receipts');
-  const error = await migrate(database.db, changed, log).catch((failure) => failure);
-  expect(error.cause).toMatchObject({ name: 'TablesRefused' });
-  expect(error.cause.message).toMatch(/view mine depends on/);
+  const failing = async (list: readonly Family[]) => {
+    const { cause } = await migrate(database.db, list, log).catch((failure) => failure);
+    expect(cause).toMatchObject({ name: 'TablesRefused' });
+    return cause.message as string;
+  };
+  expect(await failing(changed)).toMatch(/view mine depends on/);
+  await database.rows(`
+    drop view mine;
+    create view mine as select archive from receipts;
+    create view other as select receipt_id from receipts`);
+  expect(await failing(changed)).toMatch(/^The type of archive cannot be changed: .* view mine depends/);
   await database.rows('drop view mine');
+  // Rows are found by their key.
+  const keyed = [{ ...receipt!, fields: { ...receipt!.fields, receipt_id: text } }, ...others];
+  expect(await failing(keyed)).toContain('receipt_id (bigint) to text');
   expect(await migrate(database.db, changed, log)).toEqual(['receipts', 'reporting']);
   expect(
     await database.rows(

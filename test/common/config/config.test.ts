@@ -22,38 +22,6 @@ const problems = (env: Record<string, string>): string[] => {
   }
 };
 
-it('an empty environment gives the documented defaults', () => {
-  expect(parseConfig({}, families)).toMatchObject({
-    host: '127.0.0.1',
-    port: 8080,
-    role: 'all',
-    databaseUrl: undefined,
-    redisUrl: undefined,
-    queuePrefix: 'receiver',
-    dataDir: '.data',
-    bodyLimitBytes: 256 * 1024,
-    logLevel: 'info',
-    adminToken: undefined,
-    paths: {
-      receipt: ['/registered_url_for_receipt_events'],
-      consent_form: ['/registered_url_for_consent_form'],
-      review_request: [
-        '/registered_url_for_google_review_events',
-        '/registered_url_for_google_review_manual_events',
-      ],
-      other: ['/events'],
-    },
-    authentication: {
-      signingKeys: [],
-      signatureHeader: 'X-Webhook-Signature',
-      signatureToleranceS: 180,
-      allowedIps: [],
-      trustProxy: 0,
-      allowUnauthenticated: false,
-    },
-  });
-});
-
 it.each([
   ['https://receiver.clinic.invalid', 'https://receiver.clinic.invalid'],
   ['https://Receiver.clinic.invalid:443/', 'https://receiver.clinic.invalid'],

@@ -166,12 +166,3 @@ it.each(['start', 'doctor', 'send'])(
     expect(started.output()).toBe('.env:1 must be a readable text file in UTF-8 (EISDIR)\n');
   },
 );
-
-it('every command reads .env and trims the environment', async () => {
-  writeFileSync(file, 'ADMIN_TOKEN=short\n');
-  const started = spawnReceiver(['doctor'], { NODE_ENV: 'prod\r', ROLE: 'worker ' }, folder);
-  expect(await started.end()).toBe(1);
-  expect(started.output()).toMatch(/NODE_ENV must be production, development or test/);
-  expect(started.output()).toMatch(/ADMIN_TOKEN must have at least 16/);
-  expect(started.output()).not.toMatch(/ROLE/);
-});

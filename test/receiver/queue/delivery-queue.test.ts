@@ -166,22 +166,6 @@ it('never throws, and recovers by itself when Redis is away at the start, later,
   await enqueueUntilRun(queue, worker);
 });
 
-it('runs what is enqueued after Redis was flushed, while many jobs ran, without a pause', async () => {
-  const queue = open({ jobErrorMs: 3_600_000 });
-  const jobs = openJobs();
-  let end = () => {};
-  const flushed = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  const worker = work(queue, () => flushed);
-  await addJobs(queue, 100);
-  await untilCount(jobs, 'active', 100);
-  await client.flushall();
-  await client.script('FLUSH');
-  end();
-  await enqueueUntilRun(queue, worker);
-});
-
 it('a stop hands many jobs back that run, without an attempt', async () => {
   const jobs = openJobs();
   const queue = open();
@@ -276,19 +260,4 @@ it('does not ask again at once where Redis refuses what a worker needs', async (
   await until(async () => (await refusals()) > 0);
   for (let commands = 0; commands < 200; commands++) await client.ping();
   expect(await refusals()).toBeLessThan(10);
-});
-
-it('holds three connections, and closes them', async () => {
-  const connections = async () =>
-    String(await client.call('CLIENT', 'LIST'))
-      .trim()
-      .split('\n').length;
-  const before = await connections();
-  const queue = open();
-  const worker = work(queue);
-  await enqueueUntilRun(queue, worker);
-  expect(await connections()).toBe(before + 3);
-  await worker.stop();
-  await queue.close();
-  await until(async () => (await connections()) === before);
 });

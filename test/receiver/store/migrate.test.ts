@@ -117,28 +117,6 @@ it('a field of another type keeps its column and what converts; a rebuild reads 
   }
 });
 
-it('the type of a column stays where views, which are named, or rows need it', async () => {
-  const database = await createReceiverDatabase(withTotal(amount));
-  try {
-    await database.rows(
-      'create view mine as select total from invoices; create view other as select invoice_id from invoices',
-    );
-    const failing = async (list: Family[]) => {
-      const error = await migrate(database.db, list, log).catch((failure) => failure);
-      return error.cause.message as string;
-    };
-    expect(await failing(withTotal(text))).toMatch(
-      /^The type of total cannot be changed: .* view mine depends/,
-    );
-    await database.rows('drop view mine');
-    const byNumber = { ...invoice, fields: { ...invoice.fields, invoice_id: integer } };
-    expect(await failing([...families, byNumber])).toContain('invoice_id (text) to bigint');
-    expect(await migrate(database.db, withTotal(text), log)).toEqual(['invoices', 'reporting']);
-  } finally {
-    await database.close();
-  }
-});
-
 it('foreign tables, or those of version 1, stop the migration before anything is changed', async () => {
   const other = await createEmptyDatabase();
   await other.rows('create table receipts (id int primary key)');

@@ -133,6 +133,7 @@ it('deliveries whose active jobs Redis loses are merged, and later jobs are run'
     await store(...Array.from({ length: 100 }, (_, n) => receiptOf(n)));
     await untilCount('active', 100);
     await redis.client().flushall();
+    await redis.client().script('FLUSH');
   });
   await until(async () => (await count('receipts')) === 100);
   await store(receiptOf(100));
