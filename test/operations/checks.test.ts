@@ -118,18 +118,19 @@ const undrained = fallbackOf({}, { count: 3, oldest: new Date(0) });
 const ahead = { refresh: async () => {}, aheadMs: () => 90_000 };
 
 it.each`
-  wrong                  | state                                                       | expected                              | ready
-  ${'nothing'}           | ${{}}                                                       | ${[]}                                 | ${true}
-  ${'PostgreSQL'}        | ${{ circuit: away }}                                        | ${['database fail']}                  | ${true}
-  ${'its driver'}        | ${{ circuit: broken }}                                      | ${['database fail']}                  | ${true}
-  ${'it, without Redis'} | ${{ circuit: away, queue: undefined, fallback: undefined }} | ${['database fail']}                  | ${false}
-  ${'it, and settings'}  | ${{ circuit: away, fallback: keepsNothing }}                | ${['database fail', 'fallback warn']} | ${false}
-  ${'Redis'}             | ${{ queue: { isAvailable: false } }}                        | ${['queue fail']}                     | ${true}
-  ${'its settings'}      | ${{ fallback: keepsNothing }}                               | ${['fallback warn']}                  | ${true}
-  ${'the drain'}         | ${{ fallback: undrained }}                                  | ${['drain fail']}                     | ${true}
-  ${'the clock'}         | ${{ clock: ahead }}                                         | ${['clock fail']}                     | ${true}
-  ${'no clock'}          | ${{ clock: { ...ahead, aheadMs: () => undefined } }}        | ${['clock warn']}                     | ${true}
-  ${'the proxy'}         | ${{ access: { warning: () => 'X-Forwarded-For' } }}         | ${['access warn']}                    | ${true}
+  wrong                       | state                                                       | expected                              | ready
+  ${'nothing'}                | ${{}}                                                       | ${[]}                                 | ${true}
+  ${'PostgreSQL'}             | ${{ circuit: away }}                                        | ${['database fail']}                  | ${true}
+  ${'its driver'}             | ${{ circuit: broken }}                                      | ${['database fail']}                  | ${true}
+  ${'it, without Redis'}      | ${{ circuit: away, queue: undefined, fallback: undefined }} | ${['database fail']}                  | ${false}
+  ${'it, REDIS_FALLBACK=off'} | ${{ circuit: away, fallback: undefined }}                   | ${['database fail']}                  | ${false}
+  ${'it, and settings'}       | ${{ circuit: away, fallback: keepsNothing }}                | ${['database fail', 'fallback warn']} | ${false}
+  ${'Redis'}                  | ${{ queue: { isAvailable: false } }}                        | ${['queue fail']}                     | ${true}
+  ${'its settings'}           | ${{ fallback: keepsNothing }}                               | ${['fallback warn']}                  | ${true}
+  ${'the drain'}              | ${{ fallback: undrained }}                                  | ${['drain fail']}                     | ${true}
+  ${'the clock'}              | ${{ clock: ahead }}                                         | ${['clock fail']}                     | ${true}
+  ${'no clock'}               | ${{ clock: { ...ahead, aheadMs: () => undefined } }}        | ${['clock warn']}                     | ${true}
+  ${'the proxy'}              | ${{ access: { warning: () => 'X-Forwarded-For' } }}         | ${['access warn']}                    | ${true}
 `('of a process: $wrong', async ({ state, expected, ready }) => {
   const found = await readReadiness(processOf(state));
   expect({ faults: faults(found.checks), ready: found.ready }).toEqual({ faults: expected, ready });

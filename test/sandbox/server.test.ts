@@ -29,17 +29,12 @@ it('responds with 401 without a valid token, with 404 to unknown paths, with 400
   expect((await call(verify, '{"mobile":')).status).toBe(400);
 });
 
-it.each(['', '?q=', '?q=a&limit=0', '?q=a&limit=101', '?q=a&s_type=herb'])(
-  'responds with 400 to the search %p',
-  async (query) => {
-    expect((await call(search + query)).status).toBe(400);
-  },
-);
+it.each(['', '?q=a&limit=101'])('responds with 400 to the search %p', async (query) => {
+  expect((await call(search + query)).status).toBe(400);
+});
 
 it.each([
-  [verify, { otp: '111111', txn_id: 'a' }],
   [verify, { mobile: '987', otp: '111111', txn_id: 'a' }],
-  [`${registration}/mobile/create-phr`, { abha_address: 'asha@sbx', txn_id: 'a' }],
   [`${registration}/aadhaar/create-phr`, { abha_address: 'asha', txn_id: 'a' }],
 ])('responds with 422 to %s if a required field is missing or invalid', async (path, body) => {
   expect(await call(path, body)).toMatchObject({ status: 422, body: { error: { code: 'invalid_request' } } });

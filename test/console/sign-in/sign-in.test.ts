@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { Config } from '../../../src/common/config/config.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/session.ts';
+import { isOwnActor } from '../../../src/receiver/store/log-access.ts';
 import { listen } from '../../feed/support.ts';
 import {
   type FakeProvider,
@@ -163,7 +164,13 @@ describe('with an identity provider', () => {
     expect((await signInWith(await serve('viewer=staff'))).status).toBe(200);
   });
 
-  it.each(['admin-token', 'Changes-Token', ' destination ', 'command:root', 'worker', 'platform', 'unknown'])(
+  it('the names of the receiver’s actors are its own', () => {
+    for (const own of ['admin-token', 'destination', 'worker', 'platform', 'unknown', ''])
+      expect([own, isOwnActor(own)]).toEqual([own, true]);
+    expect(isOwnActor('asha')).toBe(false);
+  });
+
+  it.each([' Changes-Token ', 'command:root'])(
     'nobody signs in as an actor of the receiver, nor has its name: %s',
     async (own) => {
       const url = await serve('viewer=staff');

@@ -24,9 +24,6 @@ const expectRefused = async (url: string) => {
 };
 
 test.each([
-  ['no HTTP', 'what?\r\n\r\n', 400],
-  ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
-  ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
   ['a request that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\n', 408],
   ['a body that does not end', 'POST /receipts HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{', 408],
 ])('%s is answered, and the connection is closed', async (_name, request, status) => {
