@@ -3,7 +3,7 @@ import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts'
 import { coreOf, mergeAll } from '../support/core.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { openApp, textOf, visitAs } from './support.ts';
+import { makeItNoon, openApp, textOf, visitAs } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const now = Math.floor(Date.now() / 1000);
@@ -42,11 +42,12 @@ const entries = () =>
   database.rows('select action, subjects, filter, rows from public.access_log order by entry');
 
 it('Callbacks counts what arrived in the chosen time, and lists it by its records', async () => {
+  const reportTimezone = await makeItNoon(database);
   await store([receipt(1, { receipt_number: 'JA-2671' })]);
   await store([callback('mcert.created', { id: 'c-1' }, 'b2')], 30);
   await store([receipt(3), receipt(4)], 24 * 20);
   await reject(receipt('none'));
-  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
+  const visitor = await visitAs(openApp(database, { reportTimezone }).app, database, ['viewer']);
   const shown = async (query: string) => textOf((await visitor.get(`/callbacks${query}`).expect(200)).text);
   const today = await shown('');
   expect(today).toContain('2 received 1 applied · 0 waiting · 0 failed · 1 rejected');
@@ -58,7 +59,7 @@ it('Callbacks counts what arrived in the chosen time, and lists it by its record
   expect(await shown('?range=last_30_days')).toContain('5 received 4 applied');
   expect(await shown('?range=last_30_days&family=receipt')).toContain('4 received 3 applied');
   expect(await shown('?range=last_30_days&business=b2')).toContain('1 received 1 applied');
-  const day = formatLocal(Date.now() - 20 * 86_400_000, 'Asia/Kolkata').slice(0, 10);
+  const day = formatLocal(Date.now() - 20 * 86_400_000, reportTimezone).slice(0, 10);
   expect(await shown(`?from=${day}&to=${day}`)).toContain('2 received 2 applied');
 });
 

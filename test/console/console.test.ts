@@ -12,7 +12,7 @@ import { coreOf, everything, mergeAll } from '../support/core.ts';
 import { connect } from '../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
-import { adminToken, allRoutes, openApp, type Visitor, visitAs } from './support.ts';
+import { adminToken, allRoutes, makeItNoon, openApp, type Visitor, visitAs } from './support.ts';
 
 const database = useReceiverDatabase();
 const now = Math.floor(Date.now() / 1000);
@@ -256,6 +256,7 @@ it('without a way to sign in, nothing is served', async () => {
 
 it('Today has the sums of today, and what was collected today, also for older receipts', async () => {
   await database.rows('truncate receiver.inbox, receipts');
+  const reportTimezone = await makeItNoon(database);
   await store(
     receipt(1, { net_amount: 1450.5, amount_paid: 1000 }),
     receipt(2, { net_amount: 100, amount_paid: 100 }),
@@ -266,7 +267,7 @@ it('Today has the sums of today, and what was collected today, also for older re
     { ...receipt(5, { created_at: now - 40 * 86_400, amount_paid: 80 }), event_time: now - 40 * 86_400 },
     receipt(5, { created_at: now - 40 * 86_400, amount_paid: 60 }),
   );
-  const visitor = await visitAs(openApp(database).app, database, ['viewer']);
+  const visitor = await visitAs(openApp(database, { reportTimezone }).app, database, ['viewer']);
   const { text } = await visitor.get('/today').expect(200);
   for (const sum of ['₹1,550.50', '₹1,380', '₹450.50']) expect(text).toContain(sum);
   for (const path of ['/payments', '/takings', '/takings?by=clinic'])

@@ -3,12 +3,14 @@ import supertest from 'supertest';
 import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import type { Role } from '../../src/common/config/value-types.ts';
+import { createLog } from '../../src/common/log.ts';
 import { console as feature } from '../../src/console/feature.ts';
 import type { PageContext } from '../../src/console/page.ts';
 import { pages } from '../../src/console/pages/index.ts';
 import { beginSession, sessionCookie } from '../../src/console/sign-in/session.ts';
 import type { RunningCore } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
+import { migrate } from '../../src/receiver/store/migrate.ts';
 import { coreOf } from '../support/core.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
@@ -24,6 +26,15 @@ export function openApp(
   const config = testConfig({ adminToken, publicUrl: origin, ...given });
   const core = wrap(coreOf(database, config));
   return { core, app: createApp([feature.routes!(core)], core.log) };
+}
+
+/** Makes it noon where days of reports begin, so that no test sees the end of a day. @returns this time zone */
+export async function makeItNoon({ db }: ReceiverDatabase): Promise<string> {
+  const ahead = 12 - new Date().getUTCHours();
+  // POSIX counts to the west.
+  const reportTimezone = `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+  await migrate(db, families, createLog('silent'), reportTimezone);
+  return reportTimezone;
 }
 
 /** What a page says, without its markup. */

@@ -3,7 +3,7 @@ import { lists } from '../../../src/console/lists/definitions.ts';
 import { apply } from '../../db/apply.ts';
 import { receiptCallback, samples } from '../../support/callbacks.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
-import { openApp, type Visitor, visitAs } from '../support.ts';
+import { makeItNoon, openApp, type Visitor, visitAs } from '../support.ts';
 
 const database = useReceiverDatabase();
 const now = Math.floor(Date.now() / 1000);
@@ -17,6 +17,7 @@ const receipt = (receipt_id: number, data: object, event = 'receipt.created') =>
 let desk: Visitor;
 let officer: Visitor;
 beforeAll(async () => {
+  const reportTimezone = await makeItNoon(database);
   await apply(database, [
     receipt(1, { net_amount: 700, amount_paid: 300, amount_due: 400, receipt_status: 'SUCCESS' }),
     receipt(2, { net_amount: 90_000, receipt_status: 'Failed', receipt_number: 'F-2' }),
@@ -35,7 +36,7 @@ beforeAll(async () => {
     },
     samples.admission({ event_time: now - 500 * 86_400, data: { admission_date: now - 500 * 86_400 } }),
   ]);
-  const { app } = openApp(database);
+  const { app } = openApp(database, { reportTimezone });
   desk = await visitAs(app, database, ['desk']);
   officer = await visitAs(app, database, ['privacy']);
 });
