@@ -6,7 +6,7 @@ import { type AccessChecks, configuredChecks, createAccessChecks } from './http/
 import { createCallbacks } from './http/handle-callback.ts';
 import { createApp, listen, type Server } from './http/server.ts';
 import { createIntake, type Intake } from './intake/intake.ts';
-import { createRecentDeliveries, type RecentDeliveries } from './intake/recent.ts';
+import type { RecentDeliveries } from './intake/store-delivery.ts';
 import { checkRedis } from './queue/redis.ts';
 import { openPool } from './store/pools.ts';
 import { prepare } from './store/prepare.ts';
@@ -72,18 +72,13 @@ export async function startReceiver(
     worker = startWorker({ merge, pool: workerPool, families, queue, times, log });
     onStop(worker.stop);
   }
-  const ring = queue?.enqueue ?? worker?.wake;
-  const recent = createRecentDeliveries();
-  const onStored = (family: string, ids: readonly string[]) => {
-    recent.add(ids);
-    void ring?.(family, ids);
-  };
+  const onStored = queue?.enqueue ?? worker?.wake;
   const intake = createIntake({ config, families, pool, circuit, clock, fallback, onStored, log });
   onStop(intake.close);
   if (workerPool && fallback)
     onStop(startDrain({ fallback, intake, config, pool: workerPool, families, log }));
 
-  const state: ReceiverState = { ...stores, ...(takesCallbacks(config) && { recent }) };
+  const state: ReceiverState = { ...stores, ...(takesCallbacks(config) && { recent: intake.recent }) };
   const server = await serve(config, options, state, intake);
   state.isStopping = server.isStopping;
   onStop(server.stop);

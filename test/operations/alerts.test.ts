@@ -6,13 +6,12 @@ import { addOperationsCommands } from '../../src/operations/commands.ts';
 import { createHeartbeat, trim } from '../../src/operations/heartbeat.ts';
 import { createLossRecorder } from '../../src/operations/lost.ts';
 import type { Check, RunningCore, Task } from '../../src/receiver/feature.ts';
-import { createRecentDeliveries } from '../../src/receiver/intake/recent.ts';
 import { requests } from '../../src/receiver/metrics.ts';
 import { startMailServer, startWebhook } from '../support/alert-channels.ts';
 import { receiptCallback } from '../support/callbacks.ts';
 import { canary } from '../support/canary.ts';
 import { circuitOf, fallbackOf, stateOf } from '../support/core.ts';
-import { deliveryOf } from '../support/intake.ts';
+import { openIntake, routeOf } from '../support/intake.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
@@ -237,12 +236,14 @@ it('a receiver notes the minutes in which it could take callbacks, also those be
 });
 
 it('what a receiver has acknowledged and the database no longer has is counted once, but what an erasure has renamed', async () => {
-  const recent = createRecentDeliveries();
-  const core = { ...coreOf(), process: stateOf({ recent }) };
-  const deliveries = [1, 2, 3, 4].map((receipt_id) => deliveryOf(receiptCallback({ data: { receipt_id } })));
-  const [, gone, alsoGone, erased] = deliveries.map(({ id }) => id);
-  await database.store(...deliveries);
-  recent.add(deliveries.map(({ id }) => id));
+  const intake = openIntake(database);
+  const core = { ...coreOf(), process: stateOf({ recent: intake.recent }) };
+  const ids: string[] = [];
+  for (const receipt_id of [1, 2, 3, 4]) {
+    const body = Buffer.from(JSON.stringify(receiptCallback({ data: { receipt_id } })));
+    ids.push((await intake.receive(body, routeOf('receipt'))).id);
+  }
+  const [, gone, alsoGone, erased] = ids;
   const record = createLossRecorder(core);
   await record();
   await database.rows(

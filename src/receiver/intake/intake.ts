@@ -6,7 +6,12 @@ import type { AccessRules } from '../../common/config/config.ts';
 import { duplicates, notStored } from '../metrics.ts';
 import { createDrift } from './drift.ts';
 import { createQuarantine, type Route } from './quarantine-body.ts';
-import { createDeliveryStore, type IntakeOptions, type ReceiveResult } from './store-delivery.ts';
+import {
+  createDeliveryStore,
+  type IntakeOptions,
+  type ReceiveResult,
+  type RecentDeliveries,
+} from './store-delivery.ts';
 
 export type ReplayResult = { outcome: ReceiveResult; id: string } | { outcome: 'rejected'; reason: string };
 
@@ -32,6 +37,7 @@ export interface Intake {
     path: string,
     options: { dryRun: boolean; receivedAt?: number },
   ) => Promise<ReplayResult>;
+  recent: RecentDeliveries;
   /** Resolves once everything that was received is durable. */
   close: () => Promise<void>;
 }
@@ -41,7 +47,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const familyNamed = new Map(families.map((family) => [family.name, family]));
   const readCallback = createReadCallback(families);
   const checkTenant = createTenantCheck(config.authentication);
-  const { isExpired, store, drained } = createDeliveryStore(options);
+  const { isExpired, store, recent, drained } = createDeliveryStore(options);
   const quarantine = createQuarantine(options);
   const drift = createDrift(pool, log, families);
 
@@ -64,6 +70,7 @@ export function createIntake(options: IntakeOptions): Intake {
     },
 
     reject: quarantine.keep,
+    recent,
 
     replay: async (body, path, { dryRun, receivedAt = nextArrival() }) => {
       const ofPath = families.filter(({ name }) => config.paths[name]?.includes(path));

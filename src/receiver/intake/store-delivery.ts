@@ -32,7 +32,21 @@ export interface IntakeOptions {
   log: Log;
 }
 
+/** A delivery that this process has stored in the database. `at`: ms since 1970. */
+export interface StoredDelivery {
+  id: string;
+  at: number;
+}
+
+/** The newest of them, the oldest first: after a fail-over they may be gone. */
+export interface RecentDeliveries {
+  /** Of the last ten minutes, 5,000 at most. */
+  list: () => readonly StoredDelivery[];
+  forget: (ids: ReadonlySet<string>) => void;
+}
+
 interface DeliveryStore {
+  recent: RecentDeliveries;
   /**
    * Whether the event is older than what its family keeps, by both clocks. PostgreSQL is asked only where this process's clock
    * says no.
@@ -56,7 +70,11 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
   const { config, families, pool, circuit, fallback, onStored } = options;
 
   const { databaseMs } = config.times;
+  let stored: StoredDelivery[] = [];
   const notify = (waiting: readonly Delivery[]) => {
+    const at = Date.now();
+    for (const { id } of waiting) stored.push({ id, at });
+    if (stored.length > 2 * maxRecent) stored = stored.slice(-maxRecent);
     for (const name of new Set(waiting.map(({ family }) => family)))
       onStored?.(
         name,
@@ -108,6 +126,16 @@ export function createDeliveryStore(options: IntakeOptions): DeliveryStore {
 
   return {
     isExpired: (delivery) => isExpired(options, delivery),
+    recent: {
+      list: () => {
+        const since = Date.now() - recentMs;
+        stored = stored.slice(-maxRecent).filter(({ at }) => at >= since);
+        return stored;
+      },
+      forget: (ids) => {
+        stored = stored.filter(({ id }) => !ids.has(id));
+      },
+    },
     store: async (delivery, place) => {
       try {
         const result = await commits[place].append(delivery);
@@ -153,6 +181,9 @@ const commitLimits = {
   maxWaiting: 5_000,
   maxWaitingWeight: 64 * 1024 * 1024,
 };
+
+const recentMs = 600_000;
+const maxRecent = 5_000;
 
 /** Deliveries of a commit that locks the gate: inserts wait for it. */
 const maxGated = 50;
