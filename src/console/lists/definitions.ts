@@ -167,7 +167,7 @@ export const lists: readonly List[] = [
   }),
   defineList({
     name: 'admissions',
-    title: 'Who is admitted now',
+    title: 'Admitted now',
     unit: ['admission', 'admissions'],
     source: `(select o.*, o.facility_id as clinic_id, a.patient->>'name' as name, a.patient->>'phone' as mobile, a.delivery_id
       from reporting.open_admissions o join public.admissions a on (a.business_id, a.id) = (o.business_id, o.admission_id))`,

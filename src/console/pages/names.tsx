@@ -72,11 +72,12 @@ function Names({ ids, action }: NamesProps) {
         rows={ids.slice(0, maxIds)}
         empty="No matching ids."
         columns={[
-          ['Kind', ({ kind }) => titled(kind)],
-          ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>],
+          ['Kind', ({ kind }) => titled(kind), 'at-badge'],
+          ['Id', ({ kind, id }) => <span id={`${kind}-${id}`}>{id}</span>, 'at-note'],
           [
             'Name',
             (entry) => (mayEdit ? <NameForm {...entry} action={action} /> : (entry.alias ?? <Nothing />)),
+            'at-title',
           ],
           ['Changed', ({ updated_at }) => <Moment at={updated_at} />],
           ['By', ({ updated_by }) => updated_by ?? <Nothing />],

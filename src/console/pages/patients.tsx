@@ -267,7 +267,7 @@ function PatientSums({ receipts }: Records) {
 }
 
 /** Columns that say the same in each row, or that the record's page has. */
-const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind'];
+const hidden = ['name', 'mobile', 'clinic_id', 'paid_amount', 'kind', 'open_clearances', 'estimated_amount'];
 
 function Section({ list, rows }: { list: List; rows: readonly ListRow[] }) {
   if (rows.length === 0) return null;
