@@ -23,23 +23,18 @@ const name = (of: string) =>
   `initcap((array['a', 'ni', 'ra', 'su', 'de', 'vi', 'ka', 'me', 'jo', 'pra', 'sha', 'lo', 'ti', 'ma', 'u'])[1 + ${of} % 15]
     || (array['sha', 'ta', 'vin', 'resh', 'mal', 'ya', 'nan', 'deep', 'kumar', 'lia', 'rao', 'gupta', 'bai', 'das', 'nair'])[1 + ${of} / 15 % 15])`;
 
-interface Event {
-  family: string;
-  /** A condition on the visit. */
-  when: string;
-  event: string;
-  minutes: number;
-  record: string;
-  /** Whether it names the appointment. */
-  refers?: true;
-  data: string;
-}
+/** `when`: a condition on the visit; `refers`: it names the appointment. */
+type Event = [
+  ...[family: string, event: string, minutes: number, when: string, record: string, data: string],
+  refers?: 'refers',
+];
 
-const receipt = (paid: string) => `
+/** @param less a condition on the visits of which less is paid, so much */
+const receipt = (less: string, paid: number) => `
   'receipt_id', v, 'aid', appointment, 'doctor_oid', doctor, 'clinic_id', clinic, 'patient_oid', patient,
   'created_at', ${seconds("at + interval '60 minutes'")} * 1000, 'receipt_number', 'JA-' || b || '-' || v, 'receipt_status', 'SUCCESS',
   'receipt_url', 'https://files.invalid/receipts/' || md5(v::text), 'receipt_amount', 100 + v % 2000, 'net_amount', 100 + v % 2000,
-  'amount_paid', ${paid}, 'name', ${name('k')} || ' ' || ${name('(k / 225)')}, 'mobile', '+91' || 9000000000 + k, 'actor', 'doctor'`;
+  'amount_paid', case when ${less} then ${paid} else 100 + v % 2000 end, 'name', ${name('k')} || ' ' || ${name('(k / 225)')}, 'mobile', '+91' || 9000000000 + k, 'actor', 'doctor'`;
 
 const appointment = (status: string) => `
   'appointment_id', appointment, 'doctor_id', doctor, 'clinic_id', clinic, 'patient_id', patient, 'status', '${status}',
@@ -47,107 +42,31 @@ const appointment = (status: string) => `
 
 const ofPatient = `'doctor_id', doctor, 'clinic_id', clinic, 'patient_id', patient, 'appointment_id', appointment`;
 
+const prescription = `'prescription_id', 'prescription-' || v, ${ofPatient}, 'created_at', ${seconds('at')}`;
+
+const form = `'id', 'form-' || v, 'docid', doctor, 'patientid', patient, 'type', 'mcert', 'url', 'https://files.invalid/forms/' || v`;
+
+const review = `${ofPatient}, 'google_review_link', 'https://reviews.invalid/' || b`;
+
+const request = `${ofPatient}, 'net_amount', 100 + v % 2000, 'url', 'https://pay.invalid/' || v`;
+
+const admission = `'id', 'admission-' || v, 'pid', patient, 'docid', doctor, 'facilityid', clinic, 'admission_date', ${seconds('at')},
+      'stage', 'ward', 'status', case when at < now() - interval '9 days' then 'DISCHARGED' else 'ADMITTED' end, 'totalbilled', 9000`;
+
 const events: Event[] = [
-  {
-    family: 'appointment',
-    when: 'true',
-    event: 'appointment.created',
-    minutes: 0,
-    record: 'appointment',
-    data: appointment('BK'),
-  },
-  {
-    ...{
-      family: 'appointment',
-      when: 'true',
-      event: 'appointment.statuschange',
-      minutes: 61,
-      record: 'appointment',
-    },
-    data: appointment('CM'),
-  },
-  {
-    ...{
-      family: 'receipt',
-      when: 'true',
-      event: 'receipt.created',
-      minutes: 60,
-      record: 'v::text',
-      refers: true,
-    },
-    data: receipt('case when v % 2 = 0 or v % 17 = 0 then 50 else 100 + v % 2000 end'),
-  },
-  {
-    ...{
-      family: 'receipt',
-      when: 'v % 2 = 0',
-      event: 'receipt.updated',
-      minutes: 70,
-      record: 'v::text',
-      refers: true,
-    },
-    data: receipt('case when v % 34 = 0 then 0 else 100 + v % 2000 end'),
-  },
-  {
-    ...{
-      family: 'prescription',
-      when: 'v % 2 = 1',
-      event: 'prescription.created',
-      minutes: 50,
-      record: `'prescription-' || v`,
-    },
-    data: `'prescription_id', 'prescription-' || v, ${ofPatient}, 'created_at', ${seconds('at')}`,
-  },
-  {
-    ...{
-      family: 'consent_form',
-      when: 'v % 5 = 0',
-      event: 'mcert.created',
-      minutes: 40,
-      record: `'form-' || v`,
-    },
-    data: `'id', 'form-' || v, 'docid', doctor, 'patientid', patient, 'type', 'mcert', 'url', 'https://files.invalid/forms/' || v`,
-  },
-  {
-    ...{
-      family: 'review_request',
-      when: 'v % 5 = 1',
-      event: 'google_review.request',
-      minutes: 80,
-      record: 'null',
-      refers: true,
-    },
-    data: `${ofPatient}, 'google_review_link', 'https://reviews.invalid/' || b`,
-  },
-  {
-    ...{
-      family: 'payment_request',
-      when: 'v % 5 = 2',
-      event: 'receipt_payment.requested',
-      minutes: 62,
-      record: 'null',
-      refers: true,
-    },
-    data: `${ofPatient}, 'net_amount', 100 + v % 2000, 'url', 'https://pay.invalid/' || v`,
-  },
-  {
-    ...{
-      family: 'admission',
-      when: 'v % 5 = 3',
-      event: 'ipd_admissions.created',
-      minutes: 90,
-      record: `'admission-' || v`,
-    },
-    data: `'id', 'admission-' || v, 'pid', patient, 'docid', doctor, 'facilityid', clinic, 'admission_date', ${seconds('at')},
-      'stage', 'ward', 'status', case when at < now() - interval '9 days' then 'DISCHARGED' else 'ADMITTED' end, 'totalbilled', 9000`,
-  },
-  {
-    ...{ family: 'other', when: 'v % 5 = 4', event: 'abdm.consent.seen', minutes: 95, record: 'null' },
-    data: `'oid', patient, 'note', 'n' || v`,
-  },
+  ['appointment', 'appointment.created', 0, 'true', 'appointment', appointment('BK')],
+  ['appointment', 'appointment.statuschange', 61, 'true', 'appointment', appointment('CM')],
+  ['receipt', 'receipt.created', 60, 'true', 'v::text', receipt('v % 2 = 0 or v % 17 = 0', 50), 'refers'],
+  ['receipt', 'receipt.updated', 70, 'v % 2 = 0', 'v::text', receipt('v % 34 = 0', 0), 'refers'],
+  ['prescription', 'prescription.created', 50, 'v % 2 = 1', `'prescription-' || v`, prescription],
+  ['consent_form', 'mcert.created', 40, 'v % 5 = 0', `'form-' || v`, form],
+  ['review_request', 'google_review.request', 80, 'v % 5 = 1', 'null', review, 'refers'],
+  ['payment_request', 'receipt_payment.requested', 62, 'v % 5 = 2', 'null', request, 'refers'],
+  ['admission', 'ipd_admissions.created', 90, 'v % 5 = 3', `'admission-' || v`, admission],
+  ['other', 'abdm.consent.seen', 95, 'v % 5 = 4', 'null', `'oid', patient, 'note', 'n' || v`],
 ];
 
-const callbacksOf = ({ family, when, event, minutes, record, refers, data }: Event, n: number) => `
+const callbacksOf = ([family, event, minutes, when, record, data, refers]: Event, n: number) => `
   select '${family}' as family, '${event}' as event, business, ${record} as record, at + interval '${minutes} minutes' as event_time,
          array['p:platform:' || patient${refers ? `, 'r:appointment:' || business || ':' || appointment` : ''}] as subjects,
          lpad(to_hex((v::bigint * 16 + ${n})), 18, '0') as number, jsonb_build_object(${data}) as data
