@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { seededRandom } from '../../src/sandbox/random.ts';
-import { until } from '../support/until.ts';
 import { type Backend, type Deployment, startDeployment } from './deployment.ts';
 import { faults, faultsWithRedis } from './faults.ts';
 import { createHistories } from './histories.ts';
@@ -39,23 +38,7 @@ describe.each(drawn)(`on %s (seed ${seed})`, (backend) => {
         if (Date.now() >= end) break;
       }
       expect((await load.stop()).blamed).toEqual([]);
-      const left = async () => {
-        const [row] = await deployment
-          .rows(
-            `select count(*) filter (where status <> 'applied')::int as left, count(*)::int as all from deliveries`,
-          )
-          .catch(() => [{ left: -1, all: 0 }]);
-        return row as { left: number; all: number };
-      };
-      await until(
-        async () => {
-          const { left: n, all: count } = await left();
-          return n === 0 && count === histories.count();
-        },
-        180_000,
-        500,
-      );
-      expect(await histories.wrongRows(deployment.rows)).toEqual([]);
+      await histories.expectMerged(deployment.rows);
     },
   );
 });

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../src/embedded/server-process.ts';
 import { connect } from '../support/database.ts';
-import { spawnService, type TestProcess } from '../support/process.ts';
+import { signalAll, spawnService, type TestProcess } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
@@ -45,25 +45,14 @@ export async function startDeployment(backend: Backend) {
   await Promise.all([start('receiver'), start('worker')]);
   const { pool, rows } = connect(database.url, 2);
 
-  const serverPid = () => String(database.pid() ?? '');
   /** Resolves once it has been started again. */
   const killDatabase = async () => {
-    const pid = serverPid();
-    process.kill(Number(pid), 'SIGKILL');
-    await until(() => !['', pid].includes(serverPid()));
+    const pid = database.pid()!;
+    process.kill(pid, 'SIGKILL');
+    await until(() => ![undefined, pid].includes(database.pid()));
     await until(() => rows('select 1').catch(() => undefined));
   };
-  const signalDatabase = (signal: 'STOP' | 'CONT') => {
-    const pid = serverPid();
-    for (const one of [pid, ...childrenOf(pid)]) {
-      try {
-        process.kill(Number(one), `SIG${signal}`);
-      } catch (error) {
-        // A server process that has ended meanwhile.
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-      }
-    }
-  };
+  const signalDatabase = (signal: 'STOP' | 'CONT') => signalAll(database.pid()!, `SIG${signal}`);
   const url = `http://127.0.0.1:${port}`;
 
   return {
@@ -112,9 +101,4 @@ async function startDatabase(folder: string) {
     return server.stop();
   };
   return { ...server, stop };
-}
-
-function childrenOf(pid: string): string[] {
-  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return list.split(' ').filter(Boolean);
 }

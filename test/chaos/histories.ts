@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Random } from '../../src/sandbox/random.ts';
 import { paths } from '../support/callbacks.ts';
+import { until } from '../support/until.ts';
 
 interface Sent {
   path: string;
   body: string;
 }
+
+type Rows = (query: string) => Promise<Record<string, unknown>[]>;
 
 interface Version {
   at: [second: number, rank: number, timestamp: number];
@@ -29,6 +32,9 @@ const storedRows = `
          jsonb_build_object('url', url, 'sendurlpdf', sendurlpdf, 'owner', owner, 'last_event', last_event,
                             'is_deleted', deleted_at is not null)
   from consent_forms`;
+
+const progress = `
+  select count(*)::int as all, bool_and(status = 'applied') as applied from deliveries where family in ('receipt', 'consent_form')`;
 
 /**
  * Histories of receipts and consent forms: lean updates, nulls, deletions, revivals and equal times, two businesses with equal
@@ -68,6 +74,23 @@ export function createHistories(random: Random) {
     });
   };
 
+  const count = () => [...versions.values()].reduce((sum, { length }) => sum + length, 0);
+
+  /** The records whose rows are not what a reader of their callbacks in order would write; and rows of no record. */
+  const wrongRows = async (rows: Rows) => {
+    const stored = new Map((await rows(storedRows)).map(({ key, row }) => [key, row]));
+    const wrong = [...versions].flatMap(([key, list]) => {
+      const family = key.split(' ')[0] as keyof typeof fieldsOf;
+      const expected = Object.fromEntries(fieldsOf[family].map((name) => [name, null]));
+      for (const { event, data } of list.toSorted((a, b) => compare(a.at, b.at)))
+        Object.assign(expected, data, { last_event: event, is_deleted: event.endsWith('.deleted') });
+      const row = stored.get(key);
+      stored.delete(key);
+      return isDeepStrictEqual(row, expected) ? [] : [{ key, expected, row }];
+    });
+    return [...wrong, ...stored];
+  };
+
   return {
     /** The callbacks of some new records, in random order, some of them twice. */
     next: (): Sent[] => {
@@ -79,20 +102,16 @@ export function createHistories(random: Random) {
       const again = callbacks.filter(() => random.between(0, 19) === 0);
       return shuffled([...callbacks, ...again], random);
     },
-    count: () => [...versions.values()].reduce((sum, { length }) => sum + length, 0),
-    /** The records whose rows are not what a reader of their callbacks in order would write; and rows of no record. */
-    wrongRows: async (rows: (query: string) => Promise<Record<string, unknown>[]>) => {
-      const stored = new Map((await rows(storedRows)).map(({ key, row }) => [key, row]));
-      const wrong = [...versions].flatMap(([key, list]) => {
-        const family = key.split(' ')[0] as keyof typeof fieldsOf;
-        const expected = Object.fromEntries(fieldsOf[family].map((name) => [name, null]));
-        for (const { event, data } of list.toSorted((a, b) => compare(a.at, b.at)))
-          Object.assign(expected, data, { last_event: event, is_deleted: event.endsWith('.deleted') });
-        const row = stored.get(key);
-        stored.delete(key);
-        return isDeepStrictEqual(row, expected) ? [] : [{ key, expected, row }];
-      });
-      return [...wrong, ...stored];
+    count,
+    wrongRows,
+    /** Waits until all callbacks are there once and applied: then no row may be wrong. */
+    expectMerged: async (rows: Rows) => {
+      const isMerged = async () => {
+        const [row] = await rows(progress).catch(() => []);
+        return row?.applied && row.all === count();
+      };
+      await until(isMerged, 180_000, 500);
+      expect(await wrongRows(rows)).toEqual([]);
     },
   };
 }

@@ -1,13 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +8,7 @@ import { type Cluster, provideCluster, urlOf } from '../../src/embedded/cluster.
 import { findPlace } from '../../src/embedded/place.ts';
 import { findServer, freePort, spawnServer, tryConnection } from '../../src/embedded/server-process.ts';
 import { copyCluster } from '../support/cluster.ts';
+import { signalAll } from '../support/process.ts';
 import { queryOnce } from '../support/query-once.ts';
 import { until } from '../support/until.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
@@ -40,7 +33,7 @@ export async function startServerPair() {
     /** Kills the primary with all its sessions, and lets the address lead to the standby. @returns ms */
     failOver: async (): Promise<number> => {
       const begun = performance.now();
-      killAll(primary);
+      signalAll(findServer(primary.cluster.database)!.pid, 'SIGKILL');
       link.cut();
       await queryOnce(standby.url, 'select pg_promote()');
       link.leadTo(standby.port);
@@ -109,16 +102,4 @@ async function addStandby(primary: Member): Promise<Member> {
   await client.query('select pg_reload_conf()');
   await client.end();
   return standby;
-}
-
-function killAll({ cluster }: Member): void {
-  const { pid } = findServer(cluster.database)!;
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  for (const one of [pid, ...children.map(Number)]) {
-    try {
-      process.kill(one, 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
 }

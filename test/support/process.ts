@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { until } from './until.ts';
 
 export interface TestProcess {
@@ -16,6 +17,19 @@ const running = new Set<ChildProcess>();
 /** Kills what a failed test has left. */
 export function killProcesses(): void {
   for (const child of running) child.kill('SIGKILL');
+}
+
+/** Sends a signal to a process and its children. */
+export function signalAll(pid: number, signal: NodeJS.Signals): void {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  for (const one of [pid, ...children.map(Number)]) {
+    try {
+      process.kill(one, signal);
+    } catch (error) {
+      // A child that has ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 /** Runs the built program with these arguments and only this environment. @param build its folder */
