@@ -7,8 +7,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Queue } from 'bullmq';
@@ -19,6 +17,7 @@ import { paths, samples } from '../support/callbacks.ts';
 import { closeLater } from '../support/close-later.ts';
 import { coreOf } from '../support/core.ts';
 import { createEmptyDatabase } from '../support/database.ts';
+import { listen } from '../support/listen.ts';
 import { killProcesses, spawnReceiver, spawnService } from '../support/process.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis } from '../support/redis.ts';
@@ -122,9 +121,7 @@ it('the examples of docs/handlers.md do what they say', async () => {
   closeLater(platform.close);
   const redis = await startRedis();
   closeLater(redis.stop);
-  const pdfs = createServer((_req, res) => res.end('%PDF')).listen(0, '127.0.0.1');
-  closeLater(() => pdfs.close());
-  await until(() => pdfs.listening);
+  const url = `${await listen((_req, res) => res.end('%PDF'))}/receipt.pdf`;
   const PDF_FOLDER = mkdtempSync(join(tmpdir(), 'receiver-pdfs-'));
   closeLater(() => rmSync(PDF_FOLDER, { recursive: true }));
   const { service } = await start(Object.fromEntries(blocks.map((code, n) => [`example-${n}.mjs`, code])), {
@@ -137,7 +134,6 @@ it('the examples of docs/handlers.md do what they say', async () => {
     PDF_FOLDER,
     REMINDERS_REDIS_URL: redis.url,
   });
-  const url = `http://127.0.0.1:${(pdfs.address() as AddressInfo).port}/receipt.pdf`;
   const data = { receipt_id: 7, receipt_url: url, amount_paid: 450 };
   await send(service.url, paths.receipt, samples.receipt({ data }));
   await until(() => readdirSync(PDF_FOLDER).length > 0);

@@ -4,25 +4,22 @@ import { createLog } from '../../src/common/log.ts';
 import { newRecords } from '../../src/sandbox/platform-records.ts';
 import { sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
 import { startWebhook } from '../support/alert-channels.ts';
+import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
 
 const database = useReceiverDatabase('test');
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).toReversed()) await stop();
-});
 
 /** Starts the real service, with every feature on. */
 async function start(env: Record<string, string>) {
   const [platform, webhook] = [await startSandbox({ records: newRecords('b-1') }), await startWebhook()];
-  stops.push(platform.close, webhook.stop);
+  closeLater(platform.close);
   const service = await readService({
     ...{ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: database.url, ALERT_WEBHOOK_URL: webhook.url },
     ...{ RECONCILE: '7d', SERVICE_BASE_URL: platform.url, SERVICE_TOKEN: sandboxToken, ...env },
   });
   const { stop } = await startService(service, createLog('silent'), new AbortController().signal);
-  stops.push(stop);
+  closeLater(stop);
 }
 
 const tasks = async (where: string) => {

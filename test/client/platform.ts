@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   createServiceClient,
   type ServiceClient,
   type ServiceClientOptions,
 } from '../../src/client/index.ts';
 import { type Sandbox, sandboxToken, startSandbox } from '../../src/sandbox/platform-server.ts';
+import { listen } from '../support/listen.ts';
 
 /** A sandbox for each test, and clients of it. */
 export function usePlatform() {
@@ -33,15 +31,16 @@ export function usePlatform() {
 /** A platform that responds with the same to everything. */
 export function useResponses() {
   let canned: { status: number; body: string; headers: Record<string, string> };
-  const server = createServer((_, response) => {
-    response.writeHead(canned.status, canned.headers).end(canned.body);
+  let url: string;
+  beforeEach(async () => {
+    url = await listen((_, response) => {
+      response.writeHead(canned.status, canned.headers).end(canned.body);
+    });
   });
-  beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
-  afterAll(() => server.close());
   /** @returns its address */
   const respond = (status: number, body: string, headers: Record<string, string> = {}): string => {
     canned = { status, body, headers };
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return url;
   };
   const respondingWith = (status: number, body: string, headers?: Record<string, string>): ServiceClient => {
     const baseUrl = respond(status, body, headers);

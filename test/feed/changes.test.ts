@@ -5,10 +5,12 @@ import type { Core } from '../../src/receiver/feature.ts';
 import { createApp } from '../../src/receiver/http/server.ts';
 import { insertDeliveries } from '../../src/receiver/store/insert-deliveries.ts';
 import { openPool } from '../../src/receiver/store/pools.ts';
+import { seededRandom } from '../../src/sandbox/random.ts';
 import { deliveryOf } from '../support/intake.ts';
+import { listen } from '../support/listen.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { until } from '../support/until.ts';
-import { change, createRandom, type Item, listen, openCore, positions, token } from './support.ts';
+import { change, type Item, openCore, positions, token } from './support.ts';
 
 const database = useReceiverDatabase('test');
 type Page = { changes: Item[]; next: string; more: boolean; detail: string };
@@ -18,7 +20,7 @@ async function serve(core: Core) {
   const url = await listen(createApp([createChangesRoute(core)], core.log));
   return async (query = '', bearer: string | undefined = token) => {
     const headers: HeadersInit = bearer ? { Authorization: `Bearer ${bearer}` } : {};
-    const response = await fetch(`${url}changes${query}`, { headers });
+    const response = await fetch(`${url}/changes${query}`, { headers });
     const text = await response.text();
     return { ...(JSON.parse(text) as Page), status: response.status, headers: response.headers, text };
   };
@@ -37,12 +39,11 @@ it('readers beside overlapping, aborted and killed merges get each change once a
   const options = { name: 'writer', connections: 10, connectTimeoutMs: 60_000 };
   const pool = openPool(database.url, openCore(database).log, options);
   const core = openCore({ ...database, pool });
-  const random = createRandom(7);
+  const random = seededRandom(7);
   let left = 400;
   const write = async () => {
     // The error is an outage, such as a killed session; the next merge of this record repeats it.
-    for (; left > 0; left--)
-      await change(core, Math.floor(random() * 50), { net_amount: left }).catch(() => {});
+    for (; left > 0; left--) await change(core, random.between(0, 49), { net_amount: left }).catch(() => {});
   };
   const kill = async () => {
     for (; left > 0; await sleep(100))

@@ -8,11 +8,14 @@ import { addDestinationsCommand } from '../../src/feed/commands.ts';
 import { checkDestinations, findDue } from '../../src/feed/destinations.ts';
 import { sendWebhooks } from '../../src/feed/send.ts';
 import type { Core } from '../../src/receiver/feature.ts';
+import { seededRandom } from '../../src/sandbox/random.ts';
+import { closeLater } from '../support/close-later.ts';
 import { createCopy } from '../support/database.ts';
+import { listen } from '../support/listen.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
-import { change, closeLater, createRandom, type Item, listen, openCore, positions } from './support.ts';
+import { change, type Item, openCore, positions } from './support.ts';
 
 const database = useReceiverDatabase('test');
 const dayMs = 86_400_000;
@@ -123,7 +126,7 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
   const core = openCore(database);
   const endpoint = await startEndpoint();
   await add(core, endpoint);
-  const random = createRandom(11);
+  const random = seededRandom(11);
   const ways: ((res: ServerResponse) => unknown)[] = [
     (res) => res.writeHead(503).end('later'),
     (res) => res.writeHead(302, { Location: endpoint.url }).end(),
@@ -132,7 +135,7 @@ it('an endpoint that fails in any way, and killed senders, get each change at le
     () => {}, // It hangs.
     neverEnd,
   ];
-  endpoint.respond = (res) => (random() < 0.7 ? res.end() : ways[Math.floor(random() * ways.length)]!(res));
+  endpoint.respond = (res) => (random.chance(0.7) ? res.end() : random.pick(ways)(res));
   const times = JSON.stringify({ ...core.config.times, webhookMs: 200, webhookPageMs: 300 });
   const file = join(import.meta.dirname, 'send-process.ts');
   for (let round = 1; round <= 4; round++) {

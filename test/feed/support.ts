@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { families } from '../../src/callbacks/families/index.ts';
 import type { Config } from '../../src/common/config/config.ts';
 import { createLog } from '../../src/common/log.ts';
@@ -29,15 +26,6 @@ export function openCore(
   return { config, families, db, pool, reports: pool, merge, log, features: [] };
 }
 
-/** Numbers from 0 to 1, the same in each run. */
-export function createRandom(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
 let events = 0;
 
 /** Stores a callback of a receipt that is newer than those before, and merges it. */
@@ -53,21 +41,3 @@ export const positions = async ({ rows }: Pick<ReceiverDatabase, 'rows'>, where 
   (await rows(`select position::int as n from receiver.changes where ${where} order by 1`)).map(
     ({ n }) => n as number,
   );
-
-const closes: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closes.splice(0).toReversed()) await close();
-});
-/** Registers what ends a part; the last is ended first. */
-export const closeLater = (close: () => unknown) => closes.push(close);
-
-/** @returns the address of a server */
-export async function listen(handle: RequestListener): Promise<string> {
-  const server = createServer(handle).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeLater(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}

@@ -25,7 +25,6 @@ let webhook: Awaited<ReturnType<typeof startWebhook>>;
 beforeEach(async () => {
   webhook = await startWebhook();
 });
-afterEach(() => webhook.stop());
 
 const coreOf = (alerts: object = {}): RunningCore =>
   openCore(database, { alerts: { webhookUrl: webhook.url, email: undefined, ...delays, ...alerts } });

@@ -1,7 +1,7 @@
 import type { Config } from '../../src/common/config/config.ts';
 import type { RunningCore } from '../../src/receiver/feature.ts';
-import { listen } from '../feed/support.ts';
 import { coreOf } from '../support/core.ts';
+import { listen } from '../support/listen.ts';
 import type { ReceiverDatabase } from '../support/receiver-database.ts';
 import { testConfig } from '../support/service.ts';
 

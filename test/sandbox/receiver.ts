@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { registeredUrls } from '../../src/sandbox/sender.ts';
+import { startServer } from '../support/listen.ts';
 
 export interface ReceivedRequest {
   readonly path: string;
@@ -16,27 +16,19 @@ export async function startReceiver(
   const requests: ReceivedRequest[] = [];
   let open = 0;
   let maxOpen = 0;
-  const server = createServer(async (request, response) => {
+  const { url, stop } = await startServer(async (request, response) => {
     maxOpen = Math.max(maxOpen, ++open);
     response.on('close', () => open--);
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const received = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) };
+    const received = { path: request.url ?? '', headers: request.headers, body: await buffer(request) };
     requests.push(received);
     respond(received, response, requests.length);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   return {
     url,
     urlOf: registeredUrls(url),
     requests,
     maxOpen: () => maxOpen,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    close: stop,
   };
 }
 

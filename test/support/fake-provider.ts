@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Config, parseConfig } from '../../src/common/config/config.ts';
 import type { Environment } from '../../src/common/config/environment-schema.ts';
+import { startServer } from './listen.ts';
 
 const clientSecret = 'a-client-secret-of-tests-that-is-long';
 
@@ -27,14 +27,12 @@ interface Grant {
 export async function startFakeProvider(claims: Claims = {}) {
   const grants = new Map<string, Grant>();
   const { publicKey, privateKey } = await generateKeyPair('RS256');
-  const server = createServer((req, res) => {
+  const { url: issuer, stop } = await startServer((req, res) => {
     respond(req, res).catch((error: Error) =>
       send(res, 400, { error: 'invalid_request', reason: error.message }),
     );
   });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   let metadata: Claims = {};
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const sign = (content: Claims) =>
     new SignJWT({ iss: String(metadata.issuer ?? issuer), sub: 'subject-1', aud: 'console', ...content })
@@ -100,10 +98,7 @@ export async function startFakeProvider(claims: Claims = {}) {
     describe: (other: Claims) => {
       metadata = other;
     },
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => void server.close(resolve));
-    },
+    stop,
   };
 }
 

@@ -3,13 +3,13 @@ import type { Config } from '../../../src/common/config/config.ts';
 import { console as feature } from '../../../src/console/feature.ts';
 import { sessionCookie } from '../../../src/console/sign-in/session.ts';
 import { isOwnActor } from '../../../src/receiver/store/log-access.ts';
-import { listen } from '../../feed/support.ts';
 import {
   type FakeProvider,
   oidcSettings,
   signInWith,
   startFakeProvider,
 } from '../../support/fake-provider.ts';
+import { listen } from '../../support/listen.ts';
 import { useReceiverDatabase } from '../../support/receiver-database.ts';
 import { adminToken, openApp, visitAs, visitWith } from '../support.ts';
 
@@ -114,7 +114,7 @@ describe('with an identity provider', () => {
 
   const serve = async (rolesMap: string, issuer = provider.issuer, env = {}) => {
     const oidc = oidcSettings(issuer, { OIDC_ROLES_MAP: rolesMap, ...env });
-    return (await listen(openApp(database, { oidc, publicUrl: undefined }).app)).slice(0, -1);
+    return listen(openApp(database, { oidc, publicUrl: undefined }).app);
   };
   it('a user has all roles that OIDC_ROLES_MAP gives: operator alone sees no patient', async () => {
     const url = await serve('operator=engineers,desk=reception,privacy=officer@clinic.invalid');
