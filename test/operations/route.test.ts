@@ -5,6 +5,7 @@ import { createLog } from '../../src/common/log.ts';
 import { operations } from '../../src/operations/feature.ts';
 import type { Check } from '../../src/receiver/feature.ts';
 import { type ReceiverState, startReceiver } from '../../src/receiver/receiver.ts';
+import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { testConfig } from '../support/service.ts';
@@ -17,24 +18,23 @@ beforeAll(async () => {
   redis = await startRedis();
 });
 afterAll(() => redis.stop());
-const stops: (() => Promise<void>)[] = [];
-afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
 
-/** @returns a function that reads a path of a receiver */
+/** Starts a receiver. `read` reads a path of it. */
 async function serve(config: Partial<Config> = {}) {
   const core = openCore(database, config);
   const routes = (process: ReceiverState) => [operations.routes!({ ...core, process })];
   const options = { databaseUrl: database.url, families, log, routes };
   const { result, stop } = await startParts((onStop) => startReceiver(core.config, options, onStop), log);
-  stops.push(stop);
-  return (path: string, token?: string) =>
+  closeLater(stop);
+  const read = (path: string, token?: string) =>
     fetch(result.url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {});
+  return { read, stop };
 }
 
 it('a process that stops says so at /readyz before it refuses connections', async () => {
-  const read = await serve({ times: { ...testConfig().times, stopDelayMs: 3_000 } });
+  const { read, stop } = await serve({ times: { ...testConfig().times, stopDelayMs: 3_000 } });
   expect((await read('/readyz')).status).toBe(200);
-  const stopped = stops.pop()!();
+  const stopped = stop();
   const { status, headers } = await read('/readyz');
   expect([status, headers.get('connection')]).toEqual([503, 'close']);
   await stopped;
@@ -56,24 +56,4 @@ it.each([
   // To be read in a terminal.
   expect(text.split('\n')).toHaveLength(checks.length + 3);
   expect(checks.map(({ name }) => name)).toEqual(names);
-});
-
-it('metrics are for METRICS_TOKEN, and have the names that the alert rules use', async () => {
-  const metricsToken = 'a-token-of-a-scraper';
-  const read = await serve({ metricsToken, times: { ...testConfig().times, metricsCacheMs: 0 } });
-  expect((await read('/metrics')).status).toBe(401);
-  expect((await read('/metrics', 'another-token-of-some')).status).toBe(401);
-  await database.rows(`with stored as (
-    insert into receiver.inbox select gen_random_uuid(), 'receipt', '', '', '', '', '', now(), '{}', '{}', null, now() returning id
-  ) insert into receiver.pending_deliveries (id, family, next_at) select id, 'receipt', 'infinity' from stored`);
-  const text = await (await read('/metrics', metricsToken)).text();
-  for (const line of [
-    'receiver_store_up{store="postgresql"} 1',
-    'receiver_unapplied_deliveries{status="failed"} 1',
-    'receiver_problems{kind="failed",status="fail"} 1',
-    'receiver_requests_total{family="receipt",status="503"} 0',
-  ])
-    expect(text).toContain(line);
-  const without = await serve();
-  expect((await without('/metrics', metricsToken)).status).toBe(404);
 });

@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../src/common/config/config.ts';
 import { paths, receiptCallback } from '../support/callbacks.ts';
+import { closeLater } from '../support/close-later.ts';
 import { useReceiverDatabase } from '../support/receiver-database.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { post } from '../support/service.ts';
@@ -24,7 +25,6 @@ const times = {
 
 const database = useReceiverDatabase();
 const session = new Session();
-const stops: (() => Promise<void>)[] = [];
 let redis: TestRedis;
 beforeAll(async () => {
   redis = await startRedis();
@@ -35,7 +35,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   session.disconnect();
-  for (const stop of stops.toReversed()) await stop();
   await redis.stop();
 });
 
@@ -47,7 +46,7 @@ async function start(role: Config['role']): Promise<string> {
     authentication,
     times,
   });
-  stops.push(stop);
+  closeLater(stop);
   return url;
 }
 

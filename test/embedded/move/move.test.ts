@@ -5,6 +5,7 @@ import { continueErasures, erasePatient } from '../../../src/privacy/erase.ts';
 import { insertDeliveries } from '../../../src/receiver/store/insert-deliveries.ts';
 import { logAccess } from '../../../src/receiver/store/log-access.ts';
 import { loadVersion1 } from '../../fixtures/version-1.ts';
+import { closeLater } from '../../support/close-later.ts';
 import { coreOf, everything, mergeAll, storeIn } from '../../support/core.ts';
 import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { deliveryOf, openIntake, routeOf } from '../../support/intake.ts';
@@ -17,24 +18,20 @@ import {
 import { captureOutput } from '../../support/run-command.ts';
 import { until } from '../../support/until.ts';
 
-const closes: (() => Promise<unknown>)[] = [];
 const target = useReceiverDatabase('test');
-afterEach(async () => {
-  for (const close of closes.splice(0)) await close();
-});
 afterAll(killProcesses);
 type Rows = (query: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 async function version2(): Promise<ReceiverDatabase> {
   const database = await createReceiverDatabase();
-  closes.push(() => database.close());
+  closeLater(database.close);
   return database;
 }
 
 /** A database of version 1 as it was published. @param callbacks that it has instead of its own */
 async function version1(callbacks?: readonly object[]): Promise<TestDatabase> {
   const database = await createEmptyDatabase();
-  closes.push(() => database.close());
+  closeLater(database.close);
   await loadVersion1(database.url);
   if (!callbacks) return database;
   for (const table of ['inbox', 'resends', 'quarantine', 'withheld.records'])

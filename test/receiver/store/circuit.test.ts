@@ -1,10 +1,6 @@
-import { type Circuit, createCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { createCircuit, StoreUnavailable } from '../../../src/receiver/store/circuit.ts';
+import { closeLater } from '../../support/close-later.ts';
 import { until } from '../../support/until.ts';
-
-const circuits: Circuit[] = [];
-afterEach(() => {
-  for (const circuit of circuits.splice(0)) circuit.stop();
-});
 
 /** A circuit of a store whose calls and probes succeed or fail as `store` says. */
 function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_000) {
@@ -20,7 +16,7 @@ function openCircuit(store: { works: boolean; probes: boolean }, timeoutMs = 1_0
     isOutage: (error) => (error as Error).message === 'down',
     log: { error: () => changes.push(true), warn: () => changes.push(false) } as never,
   });
-  circuits.push(circuit);
+  closeLater(circuit.stop);
   const call = async () => {
     attempts.calls += 1;
     if (!store.works) throw new Error('down');
